@@ -308,6 +308,9 @@ fn tables_that_are_left_out_are_not_copied() {
     });
 }
 
+/// A way to ask.
+type Way = fn(&mut Conn) -> Vec<Row>;
+
 /// How long an answer may be stale in the test of policies, in seconds.
 const TTL: u64 = 3;
 
@@ -335,10 +338,10 @@ fn by_a_policy_an_answer_is_given_until_its_time_is_over_and_no_other_is_stale()
         assert!(exported.is_some(), "{:?}", rows(&mut admin, "EXPLAIN CACHES"));
         let bargains = |admin: &mut Conn| status(admin, "Freshet_ttl_hits");
         let by_name = format!("PREPARE s FROM '{}'", READ.replace('\'', "''"));
-        let ways: [(&str, &dyn Fn(&mut Conn) -> Vec<Row>); 3] = [
-            ("text", &|conn| conn.query(READ).unwrap()),
-            ("command", &|conn| conn.exec(READ, ()).unwrap()),
-            ("name", &|conn| conn.query("EXECUTE s").unwrap()),
+        let ways: [(&str, Way); 3] = [
+            ("text", |conn| conn.query(READ).unwrap()),
+            ("command", |conn| conn.exec(READ, ()).unwrap()),
+            ("name", |conn| conn.query("EXECUTE s").unwrap()),
         ];
         for (number, (way, ask)) in ways.into_iter().enumerate() {
             let of = format!("{:?}, by {way}", server.flavor);

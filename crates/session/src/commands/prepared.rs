@@ -65,6 +65,12 @@ pub(super) async fn execute(
     {
         return Ok(Flow::Continue);
     }
+    session.forget_policy();
+    if let Some(prepared) = named.as_ref().filter(|_| command == Command::StmtExecute)
+        && is_by_policy(session, Execution::by_command(session, prepared, &packet))
+    {
+        return Ok(Flow::Continue);
+    }
     pin!(carry_out(session, packet, (command, missed), named)).await
 }
 
@@ -75,14 +81,7 @@ async fn carry_out(
     (command, missed): (Command, Missed),
     named: Option<Arc<Prepared>>,
 ) -> Result<Flow, Lost> {
-    session.forget_policy();
     let named = named.filter(|_| command == Command::StmtExecute);
-    if let Some(prepared) = named.as_ref().filter(|_| session.shared.created.policies() != 0) {
-        let execution = Execution::by_command(session, prepared, &packet);
-        if is_by_policy(session, execution) {
-            return Ok(Flow::Continue);
-        }
-    }
     if let Some(prepared) = &named
         && let Some(done) = Box::pin(without_the_server(session, &packet, (prepared, missed))).await
     {
@@ -271,6 +270,9 @@ pub(super) async fn select(
 
 /// Answers an execution from memory by the policy of its query's cache, if it can be.
 fn is_by_policy(session: &mut Session, execution: Execution<'_>) -> bool {
+    if session.shared.created.policies() == 0 {
+        return false;
+    }
     let compiled = select_of_now(session, execution).and_then(PreparedSelect::compiled);
     let Some(compiled) = compiled else { return false };
     session.heed_policy(compiled.template.query.id);

@@ -83,7 +83,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if let Some(flow) = control.as_ref().and_then(controlled) {
         return Ok(flow);
     }
-    if warnings::show(session, query.text()) {
+    if is_by_policy(session, &query) || warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
     if session.state.reads_ours {
@@ -93,9 +93,6 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         if let Some(done) = Box::pin(introspect::inside(session, query)).await {
             return done;
         }
-    }
-    if session.shared.created.policies() != 0 && is_by_policy(session, &query) {
-        return Ok(Flow::Continue);
     }
     if let Some(carriage) = session.may_ride()
         && Box::pin(rides(session, &query, carriage)).await?
@@ -201,6 +198,9 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
 
 /// Answers a SELECT of a known form from memory by the policy of its query's cache, if it can be.
 fn is_by_policy(session: &mut Session, query: &Query<'_>) -> bool {
+    if session.shared.created.policies() == 0 {
+        return false;
+    }
     let Some(ByForm::Known(Bound::Select(known))) = found(session, query) else { return false };
     session.heed_policy(known.template().query.id);
     session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))

@@ -25,10 +25,11 @@ const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
 /// What comes of loading.
 pub(super) enum Loaded {
-    /// The columns of the copy, and which of them are its primary key.
+    /// The columns of the copy, which of them are its primary key, and about how many rows there are.
     Begun {
         columns: Vec<ColumnSpec>,
         primary: Vec<usize>,
+        rows_about: usize,
     },
     Rows(Vec<Box<[Given]>>),
     /// All rows were read. What is told up to here may be in them already.
@@ -113,7 +114,8 @@ impl Loading {
         let wanted =
             Wanted { name: self.name.clone(), columns: columns.clone(), image_columns, copy: self.copy };
         let begun = news.want(wanted);
-        self.tell(Loaded::Begun { columns: specs, primary: primary.clone() }).await?;
+        let rows_about = rows_about(&mut connection, info).await?;
+        self.tell(Loaded::Begun { columns: specs, primary: primary.clone(), rows_about }).await?;
         sees_what_was_missed(shared, news, begun).await;
         let mut last: Option<Vec<String>> = None;
         loop {
@@ -160,6 +162,16 @@ async fn applied_now(shared: &Shared, news: &News) -> freshet_cache::Position {
         tokio::time::sleep(LOOKED_AT_EVERY).await;
     }
     news.last_ended()
+}
+
+/// How many rows the server's statistics tell of.
+async fn rows_about(connection: &mut Connection, info: &TableInfo) -> Result<usize, Stopped> {
+    let (schema, table) = (control::quote(&info.name.0), control::quote(&info.name.1));
+    let sql = format!(
+        "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {table}"
+    );
+    let rows = control::query_definitions(connection, &sql).await?;
+    Ok(rows.text(0, 0).and_then(|rows| rows.parse().ok()).unwrap_or(0))
 }
 
 /// The columns of the primary key, in their order.
