@@ -231,7 +231,8 @@ fn caches_are_there_after_a_restart() {
         run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20))"]);
         let first = Freshet::with(server, &flags);
         let mut admin = connect(first.target(), schema);
-        run(&mut admin, &[&format!("CREATE CACHE ALWAYS kept FROM {READ}")]);
+        let policy = "POLICY TTL 60 SECONDS REFRESH EVERY 20 SECONDS";
+        run(&mut admin, &[&format!("CREATE CACHE {policy} ALWAYS kept FROM {READ}")]);
         let before = line(&mut admin, "SHOW CACHES", REWRITTEN).unwrap();
         drop(admin);
         first.stop();
@@ -239,6 +240,7 @@ fn caches_are_there_after_a_restart() {
         let mut admin = connect(second.target(), schema);
         let after = line(&mut admin, "SHOW CACHES", REWRITTEN).expect("it is there");
         assert_eq!(after[..4], before[..4]);
+        assert_eq!(after[3], "shallow, ttl 60 s, refresh 20 s, always");
         assert_eq!(status(&mut admin, "Qcache_hits"), 0);
     });
     let _ = std::fs::remove_dir_all(&directory);
@@ -303,5 +305,116 @@ fn tables_that_are_left_out_are_not_copied() {
         drop(only);
         let ignored = Freshet::with(server, &["--replication-tables-ignore", &format!("{schema}.t")]);
         assert_eq!(kept(&ignored), [left_out("t", "replication_tables_ignore"), "maintained".to_owned()]);
+    });
+}
+
+/// A way to ask.
+type Way = fn(&mut Conn) -> Vec<Row>;
+
+/// How long an answer may be stale in the test of policies, in seconds.
+const TTL: u64 = 3;
+
+#[test]
+fn by_a_policy_an_answer_is_given_until_its_time_is_over_and_no_other_is_stale() {
+    let schema = "created_policy";
+    with_stages(schema, &[], |server, direct, freshet| {
+        let mut admin = connect(freshet.target(), schema);
+        for (wrong, why) in [
+            ("CREATE DEEP CACHE POLICY TTL 5 SECONDS", "of SHALLOW caches"),
+            ("CREATE CACHE POLICY TTL 0 SECONDS", "TTL is from 1"),
+            ("CREATE CACHE POLICY TTL 5 SECONDS REFRESH EVERY 6 SECONDS", "REFRESH from 1 to TTL"),
+        ] {
+            let said = error(&mut admin, &format!("{wrong} FROM {READ}")).1;
+            assert!(said.contains(why), "{said}");
+        }
+        run(&mut admin, &[&format!("CREATE CACHE POLICY TTL {TTL} SECONDS aged FROM {READ}")]);
+        let cache = line(&mut admin, "SHOW CACHES", REWRITTEN).unwrap();
+        assert_eq!(cache[3], format!("shallow, ttl {TTL} s"));
+        let exported = line(
+            &mut admin,
+            "EXPLAIN CACHES",
+            &format!("CREATE SHALLOW CACHE POLICY TTL {TTL} SECONDS `aged` FROM {REWRITTEN}"),
+        );
+        assert!(exported.is_some(), "{:?}", rows(&mut admin, "EXPLAIN CACHES"));
+        let bargains = |admin: &mut Conn| status(admin, "Freshet_ttl_hits");
+        let by_name = format!("PREPARE s FROM '{}'", READ.replace('\'', "''"));
+        let ways: [(&str, Way); 3] = [
+            ("text", |conn| conn.query(READ).unwrap()),
+            ("command", |conn| conn.exec(READ, ()).unwrap()),
+            ("name", |conn| conn.query("EXECUTE s").unwrap()),
+        ];
+        for (number, (way, ask)) in ways.into_iter().enumerate() {
+            let of = format!("{:?}, by {way}", server.flavor);
+            let mut reader = connect(freshet.target(), schema);
+            run(&mut reader, &[&by_name]);
+            run(direct, &[&format!("UPDATE t SET v = {} WHERE id = 2", 20 + number)]);
+            caught_up(freshet);
+            let (first, began) = eventually("a bargain", || {
+                let (before, began) = (bargains(&mut admin), std::time::Instant::now());
+                let first = ask(&mut reader);
+                let again = ask(&mut reader);
+                assert_eq!(again, first, "{of}");
+                (bargains(&mut admin) > before).then_some((first, began))
+            });
+            run(&mut reader, &["UPDATE t SET v = 1000 WHERE id = 2"]);
+            let stale = (ask(&mut reader), began.elapsed());
+            assert!(stale.1.as_secs() < TTL, "the machine is too slow for this test");
+            assert_eq!(stale.0, first, "{of}: as it may be");
+            let other = "SELECT v FROM t WHERE id = 2";
+            assert_eq!(answer(&mut reader, other).unwrap(), [["1000"]], "{of}: another query's");
+            run(&mut reader, &["BEGIN"]);
+            assert_ne!(ask(&mut reader), first, "{of}: a transaction has one truth");
+            run(&mut reader, &["COMMIT"]);
+            std::thread::sleep(std::time::Duration::from_secs(TTL).saturating_sub(began.elapsed()));
+            let fresh = ask(&mut reader);
+            assert_ne!(fresh, first, "{of}: its time is over");
+        }
+        // Another policy, or none, begins anew.
+        run(&mut admin, &["DROP CACHE aged", "UPDATE t SET v = 2000 WHERE id = 2"]);
+        let mut reader = connect(freshet.target(), schema);
+        let before = bargains(&mut admin);
+        for _ in 0..3 {
+            assert!(answer(&mut reader, READ).unwrap().iter().any(|row| row[1] == "2000"));
+        }
+        assert_eq!(bargains(&mut admin), before);
+    });
+}
+
+#[test]
+fn by_a_policy_answers_are_asked_for_again_in_the_background() {
+    let schema = "created_policy_refresh";
+    with_stages(schema, &[], |server, direct, freshet| {
+        let mut admin = connect(freshet.target(), schema);
+        // What has the time in it is stored as well; it is made anew by clients.
+        let policy = "POLICY TTL 3600 SECONDS REFRESH EVERY 1 SECONDS";
+        run(&mut admin, &[&format!("CREATE SHALLOW CACHE {policy} aged FROM {READ}")]);
+        run(&mut admin, &[&format!("CREATE CACHE {policy} timed FROM SELECT id, NOW(6) FROM t")]);
+        let cache = line(&mut admin, "SHOW CACHES", REWRITTEN).unwrap();
+        assert_eq!(cache[3], "shallow, ttl 3600 s, refresh 1 s");
+        let mut reader = connect(freshet.target(), schema);
+        let timed = "SELECT id, NOW(6) FROM t";
+        eventually("it is stored", || {
+            (answer(&mut reader, timed) == answer(&mut reader, timed)).then_some(())
+        });
+        let before = answer(&mut reader, timed);
+        eventually("a client makes it anew", || (answer(&mut reader, timed) != before).then_some(()));
+        let mut counted = Counted::of(freshet);
+        let is_by_policy = |admin: &mut Conn, reader: &mut Conn| {
+            let before = status(admin, "Freshet_ttl_hits");
+            let _ = answer(reader, READ);
+            status(admin, "Freshet_ttl_hits") > before
+        };
+        eventually("it is stored", || is_by_policy(&mut admin, &mut reader).then_some(()));
+        for round in 0..2 {
+            run(direct, &[&format!("UPDATE t SET v = {} WHERE id = 2", 100 + round)]);
+            let expected = answer(direct, READ);
+            let refreshed = eventually("it is asked for again", || {
+                assert_eq!(counted.hits_of(&mut reader, READ, 1), 1, "{:?}: nobody waits", server.flavor);
+                let got = answer(&mut reader, READ);
+                (got == expected).then_some(got)
+            });
+            assert_eq!(refreshed, expected);
+        }
+        assert!(line(&mut admin, "SHOW CACHES", REWRITTEN).unwrap()[6].parse::<u64>().unwrap() > 0);
     });
 }

@@ -245,7 +245,24 @@ fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, R
     config.heartbeat = typed.read(&settings::HEARTBEAT, |t| time(t, 50, 10_000))?;
     config.semisync = semisync;
     config.validate().map_err(wrong)?;
+    follows(typed, &config)?;
     Ok(config)
+}
+
+/// The binlog is the upstream's own: a replica may lag behind it, and the order of its binlog is another.
+fn follows(typed: &Typed, upstream: &freshet_upstream::Config) -> Result<(), Refusal> {
+    let url = typed.read(&settings::CDC, |text| Some(text.to_owned()))?;
+    if url.is_empty() {
+        return Ok(());
+    }
+    let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::CDC, &error.to_string());
+    let named = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
+    if named.address == upstream.address {
+        return Ok(());
+    }
+    let why =
+        format!("(CDC_DB_URL) names {}, and only the binlog of upstream itself is followed", named.address);
+    Err(Refusal::Beside { setting: &settings::CDC, why })
 }
 
 /// Passwords that everybody knows are for this machine alone.

@@ -48,6 +48,16 @@ pub static UPSTREAM: Setting = Setting {
           can see the arguments of a process",
     secret: true,
 };
+/// Where the binlog is read, in Readyset's words.
+pub static CDC: Setting = Setting {
+    name: "cdc",
+    env: "CDC_DB_URL",
+    default: Some(""),
+    allowed: "a URL of the address that upstream has, or empty",
+    doc: "For deployments that set it for Readyset: it is accepted where it names the server that upstream names, and changes nothing. Another \
+          host refuses the start, because what a replica's binlog has tells nothing of the upstream's commits that have not arrived there",
+    secret: true,
+};
 /// Where clients connect.
 pub static LISTEN: Setting = setting(
     "listen",
@@ -411,8 +421,9 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 45] = [
+pub static ALL: [&Setting; 46] = [
     &UPSTREAM,
+    &CDC,
     &LISTEN,
     &FRESHNESS,
     &MAX_STALENESS,

@@ -11,11 +11,11 @@ mod file;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) use cache::{
-    CacheOptions, CreatedCache, Kept, NamedQuery, NotedFrame, QueryId, StoredResult, Tries,
+    CacheOptions, CreatedCache, Kept, NamedQuery, NotedFrame, Policy, QueryId, StoredResult, Tries,
 };
 pub use file::FileError;
 pub(crate) use frame::Frame;
@@ -40,6 +40,10 @@ pub(crate) struct CreatedCaches {
     by_id: RwLock<BTreeMap<QueryId, Arc<CreatedCache>>>,
     /// There is one: until then no statement looks.
     are_there: AtomicBool,
+    /// Another number after each change of those with a policy; 0 while there is none.
+    policies: AtomicU64,
+    /// How often they have changed.
+    policy_changes: AtomicU64,
     /// Where they are kept over restarts.
     directory: Option<PathBuf>,
 }
@@ -53,8 +57,9 @@ impl CreatedCaches {
     pub(crate) fn load(&self) -> Result<(), FileError> {
         let Some(directory) = &self.directory else { return Ok(()) };
         let mut by_id = self.write();
-        by_id.extend(file::load(directory)?.into_iter().map(|cache| (cache.query.id, Arc::new(cache))));
-        self.are_there.store(!by_id.is_empty(), Ordering::Release);
+        let mut next = by_id.clone();
+        next.extend(file::load(directory)?.into_iter().map(|cache| (cache.query.id, Arc::new(cache))));
+        self.put(&mut by_id, next);
         Ok(())
     }
 
@@ -67,6 +72,18 @@ impl CreatedCaches {
     /// That of a query.
     pub(crate) fn of(&self, id: QueryId) -> Option<Arc<CreatedCache>> {
         if self.are_there() { self.read().get(&id).cloned() } else { None }
+    }
+
+    /// The number that stands for all policies as they are now; 0: there is none. What is stored by a policy is found under the number that was read
+    /// before the policy was, and not after another change.
+    #[inline]
+    pub(crate) fn policies(&self) -> u64 {
+        self.policies.load(Ordering::Acquire)
+    }
+
+    /// The policy of a query's cache.
+    pub(crate) fn policy_of(&self, id: QueryId) -> Option<Policy> {
+        if self.policies() == 0 { None } else { self.read().get(&id)?.options.policy }
     }
 
     /// By its name, or its query's id.
@@ -118,9 +135,30 @@ impl CreatedCaches {
         if let Some(directory) = &self.directory {
             file::write(directory, next.values())?;
         }
+        self.put(place, next);
+        Ok(())
+    }
+
+    fn put(
+        &self,
+        place: &mut BTreeMap<QueryId, Arc<CreatedCache>>,
+        next: BTreeMap<QueryId, Arc<CreatedCache>>,
+    ) {
+        let have_changed = {
+            let (before, after) = (with_policies(place), with_policies(&next));
+            before.len() != after.len()
+                || before.iter().zip(&after).any(|(one, other)| !Arc::ptr_eq(one, other))
+        };
         *place = next;
         self.are_there.store(!place.is_empty(), Ordering::Release);
-        Ok(())
+        if have_changed {
+            // They are found under another number from now on.
+            with_policies(place).iter().for_each(|cache| cache.forget_results());
+            // Only who holds the lock for writing counts.
+            let change = self.policy_changes.fetch_add(1, Ordering::Relaxed) + 1;
+            let is_any = !with_policies(place).is_empty();
+            self.policies.store(if is_any { change } else { 0 }, Ordering::Release);
+        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<QueryId, Arc<CreatedCache>>> {
@@ -130,4 +168,8 @@ impl CreatedCaches {
     fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<QueryId, Arc<CreatedCache>>> {
         self.by_id.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn with_policies(all: &BTreeMap<QueryId, Arc<CreatedCache>>) -> Vec<&Arc<CreatedCache>> {
+    all.values().filter(|cache| cache.options.policy.is_some()).collect()
 }

@@ -172,6 +172,8 @@ impl Environment {
                 _ if !readable || text("sql_mode").contains("PAD_CHAR_TO_FULL_LENGTH") => 0,
                 "utf8mb4" | "binary" | "" => 4,
                 "utf8mb3" | "utf8" => 3,
+                // Their ASCII takes more than a byte.
+                "ucs2" | "utf16" | "utf16le" | "utf32" => 0,
                 _ => 1,
             },
             division_digits: text("div_precision_increment").parse().unwrap_or(4),

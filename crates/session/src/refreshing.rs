@@ -25,7 +25,7 @@ use self::asking::{Answered, Outcome, answered};
 use self::checking::Checking;
 use self::own::OwnSessions;
 use crate::commands::returns_what_it_finds;
-use crate::created::{CreatedCache, Kept, StoredResult, Tries};
+use crate::created::{CreatedCache, Kept, Policy, StoredResult, Tries};
 use crate::relay::Relayed;
 use crate::rows::Depends;
 use crate::session::hit::READ_UNFENCED;
@@ -91,8 +91,13 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
         now >= result.tries.not_before_ms
             && freshness.check(&result.deps, result.valid_from, Fences::Refuse) == Freshly::Stale
     };
+    // By a policy it is asked for again at its age, whatever has changed.
+    let is_due = |cache: &CreatedCache, result: &StoredResult| match cache.options.policy {
+        Some(_) => now >= result.tries.not_before_ms,
+        None => is_dropped(result),
+    };
     let of_one = |cache: Arc<CreatedCache>| {
-        let results = cache.all_results().into_iter().filter(|result| is_dropped(result));
+        let results = cache.all_results().into_iter().filter(|result| is_due(&cache, result));
         results.map(|result| (Arc::clone(&cache), result)).collect::<Vec<_>>()
     };
     // What is made from copies of rows is made when somebody asks for it.
@@ -120,7 +125,8 @@ async fn refresh(
     let tries = Tries { hits, unread, ..result.tries };
     match outcome.map_err(|_| Error::Closed)?? {
         Outcome::Refreshed(valid_from, deps) => {
-            let tries = Tries { outrun: 0, not_before_ms: 0, ..tries };
+            let next = cache.options.policy.map(|policy| Tries::by_policy(policy, took).not_before_ms);
+            let tries = Tries { outrun: 0, not_before_ms: next.unwrap_or(0), ..tries };
             cache.renew(StoredResult { valid_from, deps, tries, ..result.clone() });
             cache.note_refreshed();
         }
@@ -145,19 +151,51 @@ async fn ask(
     sessions: &mut OwnSessions,
     of: (&CreatedCache, &StoredResult),
 ) -> Result<Outcome, Error> {
+    let asked_ms = now_ms();
     Ok(match answered(shared, sessions, of).await? {
         Ok(Answered { valid_from, depends, relayed }) => {
-            store(shared, of.1, (valid_from, depends), relayed).await
+            let rests = match of.0.options.policy {
+                None => Rests::on(shared, (valid_from, depends), &relayed),
+                Some(policy) => Rests::by(policy, asked_ms),
+            };
+            store(shared, of.1, rests, relayed).await
         }
         Err(outcome) => outcome,
     })
+}
+
+/// What an answer rests on, and until when it is given.
+struct Rests {
+    valid_from: Position,
+    deps: Vec<Dep>,
+    is_fenced: bool,
+    expires_ms: u64,
+    refresh_ms: u64,
+}
+
+impl Rests {
+    /// That of one that is given as long as it is fresh.
+    fn on(shared: &Shared, (valid_from, depends): (Position, Depends), relayed: &Relayed) -> Self {
+        let absent = depends.absent.map(|(dep, _)| dep);
+        let mut all = depends.deps.iter().chain(&absent).chain(&[Dep::EVERYTHING]);
+        let is_fenced = all.any(|dep| shared.freshness().is_fenced(*dep));
+        let rows = relayed.captured.as_ref().map_or(0, |captured| captured.rows);
+        Self { valid_from, deps: depends.with_rows(rows), is_fenced, expires_ms: 0, refresh_ms: 0 }
+    }
+
+    /// That of one that was asked for then, and is given by a policy whatever changes.
+    fn by(policy: Policy, asked_ms: u64) -> Self {
+        let at = |age_ms: Option<u64>| age_ms.map_or(0, |age| asked_ms.saturating_add(age));
+        let (expires_ms, refresh_ms) = (at(Some(policy.ttl_ms())), at(policy.claimed_ms()));
+        Self { valid_from: Position::MAX, deps: Vec::new(), is_fenced: true, expires_ms, refresh_ms }
+    }
 }
 
 /// Stores an answer.
 async fn store(
     shared: &Shared,
     result: &StoredResult,
-    (valid_from, depends): (Position, Depends),
+    Rests { valid_from, deps, is_fenced, expires_ms, refresh_ms }: Rests,
     mut relayed: Relayed,
 ) -> Outcome {
     let Some(captured) = relayed.captured.take() else {
@@ -170,12 +208,8 @@ async fn store(
     };
     let (cache, key) = (&shared.cache, Key { environment: result.key, text: &result.text });
     let rows = captured.rows;
-    let absent = depends.absent.map(|(dep, _)| dep);
-    let mut all = depends.deps.iter().chain(&absent).chain(&[Dep::EVERYTHING]);
-    let is_fenced = all.any(|dep| shared.freshness().is_fenced(*dep));
     let mut status = captured.status;
     status.set(READ_UNFENCED, !is_fenced);
-    let deps = depends.with_rows(rows);
     let fill = Fill {
         valid_from,
         deps: deps.clone(),
@@ -185,8 +219,8 @@ async fn store(
         rows,
         cost_us: relayed.took_us,
         tag: result.tag,
-        expires_ms: 0,
-        refresh_ms: 0,
+        expires_ms,
+        refresh_ms,
     };
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {

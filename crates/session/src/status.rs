@@ -199,7 +199,7 @@ pub(crate) static STATUS: &[Status] = &[
     },
     Status {
         name: "Freshet_ttl_hits",
-        doc: "Answers from memory that may have been stale, since a query rule has the attribute {\"freshness\":\"ttl\"}.",
+        doc: "Answers from memory that may have been stale, since a query rule has the attribute {\"freshness\":\"ttl\"}, or a cache has POLICY TTL.",
         read: |shared, _| shared.counters.sum(Count::Bargains).to_string(),
     },
     Status {

@@ -31,7 +31,7 @@ pub struct ColumnSpec {
     pub name: String,
     /// What its numbers mean.
     pub kind: Kind,
-    /// The names of an ENUM, from its number 1 on.
+    /// The names of an ENUM, from its number 1 on, or those of a SET, from its lowest bit on.
     pub names: Option<Arc<[Vec<u8>]>>,
 }
 
@@ -57,6 +57,10 @@ pub enum Kind {
     Year,
     /// The number of a name.
     Enum,
+    /// A bit for each name.
+    Set,
+    /// So many bits.
+    Bit(u8),
     /// The number of a text in its table.
     Text,
 }
@@ -76,6 +80,8 @@ pub enum Width {
 
 /// The most digits behind the point of a moment.
 const DIGITS_MAX: u8 = 6;
+/// The most bits of a BIT.
+const BITS_MAX: u8 = 64;
 /// The most digits of an integer of any width.
 const INTEGER_DIGITS_MAX: u8 = 20;
 const MICROS: Number = 1_000_000;
@@ -97,6 +103,9 @@ impl Kind {
             "timestamp" => Ok(Self::Stamp(scale())),
             "enum" if declared.names.is_some() => Ok(Self::Enum),
             "enum" => Err("is an ENUM whose names are not told apart here".to_owned()),
+            "set" if declared.names.is_some() => Ok(Self::Set),
+            "set" => Err("is a SET whose names are not told apart here".to_owned()),
+            "bit" => bit_of(declared),
             "decimal" => decimal_of(declared),
             "date" => Ok(Self::Date),
             "datetime" => Ok(Self::Moment(scale())),
@@ -128,7 +137,14 @@ impl Kind {
         match self {
             Self::Integer(_) => Some((INTEGER_DIGITS_MAX, 0)),
             Self::Decimal { digits, scale } => Some((digits, scale)),
-            Self::Date | Self::Moment(_) | Self::Stamp(_) | Self::Year | Self::Enum | Self::Text => None,
+            Self::Date
+            | Self::Moment(_)
+            | Self::Stamp(_)
+            | Self::Year
+            | Self::Enum
+            | Self::Set
+            | Self::Bit(_)
+            | Self::Text => None,
         }
     }
 
@@ -136,20 +152,27 @@ impl Kind {
     pub(crate) const fn width(self) -> Width {
         match self {
             Self::Integer(width) => width,
-            Self::Decimal { digits: ..=9, .. } | Self::Date | Self::Year | Self::Enum | Self::Text => {
-                Width::Small
+            Self::Decimal { digits: ..=9, .. }
+            | Self::Date
+            | Self::Year
+            | Self::Enum
+            | Self::Bit(..=31)
+            | Self::Text => Width::Small,
+            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) | Self::Bit(32..=63) => {
+                Width::Wide
             }
-            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) => Width::Wide,
+            Self::Set | Self::Bit(_) => Width::Unsigned,
             Self::Decimal { .. } => Width::Huge,
         }
     }
 
-    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or a text itself. Of an ENUM they
-    /// show the number where it is calculated with.
+    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or a text itself. Of an ENUM, a
+    /// SET and a BIT it is the number that they are calculated with.
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
             Self::Integer(_) => std::str::from_utf8(text).ok()?.parse().ok(),
+            Self::Set | Self::Bit(_) => std::str::from_utf8(text).ok()?.parse::<u64>().ok().map(Number::from),
             // MariaDB shows a year 0 as `0000` or as `0`, and an ENUM's 0 is none of its names.
             Self::Year | Self::Enum => {
                 std::str::from_utf8(text).ok()?.parse().ok().filter(|number| *number > 0)
@@ -171,7 +194,12 @@ impl Kind {
                 show_moment(moment_number(day, seconds, micros).unwrap_or(0), digits, out)
             }
             Self::Decimal { scale, .. } => out.write_all(decimal::show(number, scale).as_bytes()),
-            Self::Integer(_) | Self::Enum | Self::Text => write!(out, "{number}"),
+            Self::Bit(bits) => {
+                let bytes = u64::try_from(number).unwrap_or(u64::MAX).to_be_bytes();
+                let shown = usize::from(bits).div_ceil(8).min(bytes.len());
+                out.write_all(&bytes[bytes.len() - shown..])
+            }
+            Self::Integer(_) | Self::Enum | Self::Set | Self::Text => write!(out, "{number}"),
             Self::Date => {
                 write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
             }
@@ -193,19 +221,53 @@ impl ColumnSpec {
 
     /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
     pub(crate) fn show(&self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
-        match &self.names {
-            Some(names) if self.kind == Kind::Enum => {
+        match (&self.names, self.kind) {
+            (Some(names), Kind::Enum) => {
                 let at = usize::try_from(number - 1).ok();
                 out.extend_from_slice(at.and_then(|at| names.get(at)).map_or(&[], Vec::as_slice));
             }
-            _ => self.kind.show(number, offset_s, out),
+            (Some(names), Kind::Set) => {
+                let is_in = |(at, _): &(usize, &Vec<u8>)| number >> at & 1 == 1;
+                let shown: Vec<&[u8]> =
+                    names.iter().enumerate().filter(is_in).map(|(_, name)| name.as_slice()).collect();
+                out.extend_from_slice(&shown.join(&b','));
+            }
+            (_, kind) => kind.show(number, offset_s, out),
         }
     }
 
-    /// The number of an ENUM's name.
-    pub(crate) fn number_of(&self, name: &[u8]) -> Option<Number> {
-        let at = self.names.as_ref()?.iter().position(|own| own == name)?;
-        Number::try_from(at + 1).ok()
+    /// Whether its values are shown by names, which are texts in ASCII.
+    pub(crate) const fn is_named(&self) -> bool {
+        matches!(self.kind, Kind::Enum | Kind::Set)
+    }
+
+    /// Whether the servers sort its values by their numbers. MySQL sorts a SET of 64 names by a number with a sign, or without, as the statement is
+    /// carried out.
+    pub(crate) fn is_sorted_by_number(&self) -> bool {
+        self.kind != Kind::Set || self.names.as_ref().is_some_and(|names| names.len() < usize::from(BITS_MAX))
+    }
+
+    /// The number of what is written as the servers show it: a name of an ENUM, or those of a SET in the order of their declaration.
+    pub(crate) fn number_of(&self, shown: &[u8]) -> Option<Number> {
+        let names = self.names.as_ref()?;
+        let place = |name: &[u8]| names.iter().position(|own| own == name);
+        match self.kind {
+            Kind::Enum => Number::try_from(place(shown)? + 1).ok(),
+            Kind::Set if shown.is_empty() => Some(0),
+            Kind::Set => {
+                let places: Option<Vec<usize>> = shown.split(|byte| *byte == b',').map(place).collect();
+                let places = places.filter(|places| places.is_sorted_by(|one, next| one < next))?;
+                Some(places.into_iter().map(|place| 1 << place).sum())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn bit_of(declared: &DataType) -> Result<Kind, String> {
+    match declared.length.and_then(|bits| u8::try_from(bits).ok()) {
+        Some(bits @ 1..=BITS_MAX) => Ok(Kind::Bit(bits)),
+        _ => Err("is a BIT of unknown length".to_owned()),
     }
 }
 

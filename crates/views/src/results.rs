@@ -263,7 +263,9 @@ impl Rows {
                 });
                 for (number, row) in rows.iter().enumerate() {
                     for (computed, item) in row.iter().zip(items).take(*shown) {
-                        put_computed(*computed, (spec_of(query, (by, item)), query.offset_s), &mut out.bytes);
+                        let spec = spec_of(query, (by, item));
+                        out.width = out.width.max(u8::from(spec.is_some_and(ColumnSpec::is_named)));
+                        put_computed(*computed, (spec, query.offset_s), &mut out.bytes);
                     }
                     let before = number.checked_sub(1).map(|before| &rows[before]);
                     let ties =
@@ -329,6 +331,7 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
                 } else {
                     shown.clear();
                     spec.show(number, query.offset_s, &mut shown);
+                    width = width.max(u8::from(spec.is_named()));
                     put_bytes(&shown, &mut out);
                 }
             }

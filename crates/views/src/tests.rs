@@ -19,7 +19,8 @@ pub(crate) fn data_type(declared: &str) -> DataType {
         length: digits.next().flatten(),
         scale: digits.next().flatten(),
         collation: (name == "varchar").then(|| "utf8mb4_general_ci".into()),
-        names: (name == "enum").then(|| ["new", "paid", "sent"].map(|name| name.as_bytes().to_vec()).into()),
+        names: matches!(name, "enum" | "set")
+            .then(|| ["new", "paid", "sent"].map(|name| name.as_bytes().to_vec()).into()),
     }
 }
 
@@ -41,6 +42,8 @@ pub(crate) const TABLES: [(&str, Columns); 2] = [
             ("e", "enum"),
             ("big", "bigint unsigned"),
             ("y", "year"),
+            ("st", "set"),
+            ("bt", "bit(7)"),
         ],
     ),
     (

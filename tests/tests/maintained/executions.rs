@@ -187,3 +187,68 @@ fn executions_are_compared_with_the_server_too() {
         });
     });
 }
+
+#[test]
+fn executions_by_text_are_answered_from_copies_too() {
+    let schema = "maintained_executed_by_text";
+    // Texts in variables are compared by the collations of these, and left to the server.
+    let queries = [
+        ("by_key", "SELECT id, v, c, m, d, t6 FROM t WHERE id = ?", "@one"),
+        ("by_range", "SELECT id, i8 FROM t WHERE i1 BETWEEN ? AND ? ORDER BY id LIMIT 5", "@low, @high"),
+        ("all_of_w", "SELECT * FROM w WHERE id >= 0", ""),
+        (
+            "in_groups",
+            "SELECT tid, COUNT( * ), SUM(x), AVG(x) FROM u WHERE id > ? GROUP BY tid ORDER BY tid",
+            "@zero",
+        ),
+    ];
+    with_stages(schema, &TABLES, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let set = "SET @one = 1, @low = -128, @high = 127, @zero = 0";
+        let execute = |name: &str, using: &str| match using {
+            "" => format!("EXECUTE {name}"),
+            _ => format!("EXECUTE {name} USING {using}"),
+        };
+        for conn in [&mut reader, &mut *direct] {
+            run(conn, &["SET time_zone = '+01:00'", set]);
+            for (name, query, _) in queries {
+                run(conn, &[&format!("PREPARE {name} FROM '{query}'")]);
+            }
+        }
+        let said = |conn: &mut Conn, statement: &str| {
+            let rows: Vec<Row> = conn.query(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+            let said = |column: &mysql::Column| {
+                let (name, kind, flags) = (column.name_str(), column.column_type(), column.flags());
+                format!("{name} {kind:?} {flags:?} {} {}", column.column_length(), column.decimals())
+            };
+            let columns: Option<Vec<String>> =
+                rows.first().map(|row| row.columns_ref().iter().map(said).collect());
+            let mut rows: Vec<Vec<Value>> = rows.into_iter().map(Row::unwrap).collect();
+            rows.sort_by_key(|row| format!("{row:?}"));
+            (columns, rows)
+        };
+        for (name, query, using) in queries {
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+            let statement = execute(name, using);
+            assert_eq!(said(&mut reader, &statement), said(direct, &statement), "{query}");
+        }
+        for write in WRITES {
+            run(direct, &[write]);
+            caught_up(freshet);
+            for (name, query, using) in queries {
+                let statement = execute(name, using);
+                let found = from_memory(&mut reader, |reader| said(reader, &statement));
+                let when = format!("{:?} after {write}: {query}", server.flavor);
+                assert_eq!(found, Some(said(direct, &statement)), "{when}");
+            }
+        }
+        // Another value is made from copies as well, and a text is the server's to compare.
+        for set in ["SET @one = 3", "SET @one = '3'", "SET @one = NULL"] {
+            let statement = execute("by_key", "@one");
+            for conn in [&mut reader, &mut *direct] {
+                run(conn, &[set]);
+            }
+            assert_eq!(said(&mut reader, &statement), said(direct, &statement), "{:?}: {set}", server.flavor);
+        }
+    });
+}

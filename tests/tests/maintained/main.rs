@@ -507,7 +507,7 @@ fn what_cannot_be_kept_so_is_refreshed_and_says_why() {
     let schema = "maintained_refused";
     let tables = [
         "CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20), n DECIMAL(5, 2), f FLOAT, wide DECIMAL(39, 2), five DECIMAL(9, 5), \
-         kind ENUM('a', 'b'), bits BIT(3), flags SET('a', 'b'))",
+         kind ENUM('a', 'b'), bits BIT(3), flags SET('a', 'b'), odd SET('', 'a'))",
         "CREATE TABLE nokey (id INT, v INT)",
         "INSERT INTO t (id, v, name, n) VALUES (1, 1, 'a', 1.5)",
     ];
@@ -519,8 +519,9 @@ fn what_cannot_be_kept_so_is_refreshed_and_says_why() {
                 "tables that no equality of columns joins",
             ),
             ("SELECT e.id FROM t JOIN t e ON e.kind = t.kind", "a comparison of texts, or of two types"),
-            ("SELECT bits FROM t WHERE id = 1", "t.bits, which is of the type bit"),
-            ("SELECT flags FROM t WHERE id = 1", "t.flags, which is of the type set"),
+            ("SELECT DISTINCT bits FROM t", "DISTINCT of a BIT"),
+            ("SELECT MAX(flags) FROM t", "MIN() and MAX() of a SET"),
+            ("SELECT odd FROM t WHERE id = 1", "t.odd, which is a SET whose names are not told apart here"),
             ("SELECT v, COUNT(*) FROM t GROUP BY v HAVING AVG(v) > 1", "AVG() in HAVING"),
             ("SELECT MAX(kind) FROM t", "MIN() and MAX() of an ENUM"),
             ("SELECT MAX(name) FROM t", "MIN() and MAX() of a text"),
@@ -611,5 +612,32 @@ fn what_is_maintained_is_compared_with_the_server_and_not_trusted_where_it_diffe
             caches[0][3].starts_with("shallow") && caches[0][7].contains("not the server's"),
             "{caches:?}"
         );
+    });
+}
+
+#[test]
+fn what_does_not_fit_says_about_how_much_it_needs() {
+    let schema = "maintained_too_large";
+    let tables = [
+        "CREATE TABLE digits (n INT PRIMARY KEY)",
+        "INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+        "CREATE TABLE t (id INT PRIMARY KEY, v BIGINT)",
+        "INSERT INTO t SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n, a.n FROM digits a, digits b, digits c, digits d",
+    ];
+    with_options(schema, &tables, &["--maintained-cache-size", "64K"], |_, direct, freshet| {
+        // The server's statistics tell how many rows there are.
+        answer(direct, "ANALYZE TABLE t").expect("it is analysed");
+        let mut admin = connect(freshet.target(), schema);
+        let query = "SELECT id FROM t WHERE v = 3";
+        let refused =
+            admin.query_drop(format!("CREATE DEEP CACHE FROM {query}")).expect_err(query).to_string();
+        let needed = refused.split("and about ").nth(1).and_then(|rest| rest.split(' ').next());
+        let needed: usize =
+            needed.and_then(|bytes| bytes.parse().ok()).unwrap_or_else(|| panic!("{refused}"));
+        // Two columns, the primary key and an index, of ten thousand rows.
+        assert!((120_000..600_000).contains(&needed), "{refused}");
+        run(&mut admin, &[&format!("CREATE CACHE FROM {query}")]);
+        let caches = answer(&mut admin, "SHOW CACHES").expect("it is listed");
+        assert!(caches[0][3].starts_with("shallow") && caches[0][7].contains("are needed"), "{caches:?}");
     });
 }

@@ -47,6 +47,18 @@ fn every_setting_refuses_nonsense() {
 }
 
 #[test]
+fn the_binlog_of_the_upstream_itself_is_followed() {
+    for same in ["", "mysql://other:word@db:3306/schema", "mysql://u:sesame@db"] {
+        assert!(Config::new(&typed(&[(&settings::CDC, same)])).is_ok(), "{same}");
+    }
+    for other in ["mysql://u:sesame@replica:3306/", "mysql://u:sesame@db:3307/"] {
+        let message = refused(&[(&settings::CDC, other)]);
+        assert!(message.starts_with("cdc (CDC_DB_URL) names "), "{message}");
+        assert!(!message.contains("sesame") && message.lines().count() == 1, "{message}");
+    }
+}
+
+#[test]
 fn bounds() {
     use settings as s;
     for (setting, good, bad) in [

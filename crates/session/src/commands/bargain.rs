@@ -1,6 +1,7 @@
-//! SELECTs that query rules let be answered with what may be stale: `attributes` `{"freshness":"ttl"}`, ProxySQL's bargain.
+//! SELECTs that may be answered with what is stale: by a query rule (`attributes` `{"freshness":"ttl"}`, ProxySQL's bargain), or by the policy of
+//! their query's cache (`CREATE CACHE POLICY TTL …`, Readyset's).
 //!
-//! An answer is stored for as long as the rule's `cache_ttl`, under a key of its own, and depends on nothing: no write drops it, and no binlog
+//! An answer is stored for as long as the rule's `cache_ttl` or the policy's TTL, under a key of its own, and depends on nothing: no write drops it, and no binlog
 //! is needed for it. What may be stored is wider than what can be proven, and has bounds of its own: the answer is a function of tables, of what
 //! the key holds of the session, of the time and of chance; and executing the statement changes nothing. Rights are a part of the key by the
 //! account and by the epoch of rights (`Upstream::rights_epoch`). In transactions there are no such answers.
@@ -14,7 +15,7 @@ use freshet_sql::{Effects, Hint, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
 use super::asked::{bound, hint_error, strips, touches, wants_cache, without_hint};
-use super::filling::{FillPlan, count_not_cached, fill};
+use super::filling::{FillPlan, count_not_cached, creates_by_policy, fill};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::environment::key_of_executions;
@@ -78,7 +79,8 @@ pub(super) async fn handle(
     // It is known to read tables, and to run nothing.
     let effects = Effects { reads: Reads::NOTHING, ..session.certain(text, template.effects.clone()) };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations));
+    let created = creates_by_policy(session, template);
+    let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations), created);
     let question = (Key { environment: key, text: &key_text }, text);
     let mut waited = Waited::default();
     while session.takes_turns(template) {
@@ -155,7 +157,7 @@ pub(super) async fn planned(
     }
     Ok(match unshared(session, &names).await? {
         Some(refusal) => Agreed::Refused(refusal),
-        None => Agreed::Stored(FillPlan::bargain(key_of_executions(key), 0)),
+        None => Agreed::Stored(FillPlan::bargain(key_of_executions(key), 0, None)),
     })
 }
 

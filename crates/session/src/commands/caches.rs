@@ -17,7 +17,8 @@ use super::introspect::{Form, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
 use crate::created::{
-    CacheOptions, CreatedCache, FileError, Frame, Kept, NotCreated, NotedFrame, QueryId, StoredResult, Tries,
+    CacheOptions, CreatedCache, FileError, Frame, Kept, NamedQuery, NotCreated, NotedFrame, Policy, QueryId,
+    StoredResult, Tries,
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Rowset;
@@ -28,9 +29,10 @@ use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Session};
 use crate::statistics::QueryRow;
 use crate::template::Verdict;
+use crate::why::Refusal;
 
-/// ER_NOT_SUPPORTED_YET.
-const NOT_SUPPORTED: u16 = 1235;
+/// The longest TTL of a policy, in seconds: a year.
+const TTL_S_MAX: u64 = 365 * 86_400;
 /// How many results that are stored already a new cache takes, and how many bytes their texts may have.
 const ADOPTED_MAX: usize = 1024;
 const ADOPTED_BYTES_MAX: usize = 4 << 20;
@@ -192,24 +194,23 @@ fn by_id(session: &Session, id: &str) -> Result<Asked, ErrPacket> {
 }
 
 async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Done, ErrPacket>, Lost> {
-    let not_yet = |what: &str| Ok(Err(ErrPacket::new(NOT_SUPPORTED, "42000", format!("Freshet: {what}"))));
-    if asked.policy.is_some() {
-        return not_yet(
-            "POLICY TTL is given by a query rule: cache_ttl, and the attribute {\"freshness\":\"ttl\"} for answers that may be stale",
-        );
-    }
+    let options = match options(asked) {
+        Ok(options) => options,
+        Err(error) => return Ok(Err(error)),
+    };
     let source = match source(session, asked).await? {
         Ok(source) => source,
         Err(error) => return Ok(Err(error)),
     };
-    let kept = if asked.method == Some(Method::Shallow) { None } else { Some(kept(session, &source).await) };
+    let is_shallow = options.method == Some(Method::Shallow);
+    let kept = if is_shallow { None } else { Some(kept(session, &source).await) };
     let Asked { query, schema, unsupported } = source;
+    let unsupported = if options.policy.is_some() { never_agreed_on(session, &query) } else { unsupported };
     if let Some(why) = unsupported {
         return Ok(Err(error(format!("this query is never stored: {why}"))));
     }
     let name = asked.name.clone().unwrap_or_else(|| query.id.to_string());
     let id = query.id;
-    let options = CacheOptions { always: asked.always, method: asked.method };
     let cache = CreatedCache::new(query, name.clone(), &schema, options);
     let load = match kept {
         Some(Err(why)) if asked.method == Some(Method::Deep) => {
@@ -227,7 +228,9 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
     };
     Ok(match session.shared.created.create(cache) {
         Ok(()) => {
-            adopt(session, id).await;
+            if options.policy.is_none() {
+                adopt(session, id).await;
+            }
             session.shared.refreshes.notify_one();
             match load {
                 Some(load) => loaded(session, (id, asked), load).await?,
@@ -242,6 +245,30 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
         Err(NotCreated::TooMany) => Err(error("there are 4,096 caches, which is the most")),
         Err(NotCreated::File(why)) => Err(error(format!("it would not be there after a restart: {why}"))),
     })
+}
+
+/// What is said of a cache that is to be created, if it can be carried out.
+fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
+    let CreateCache { always, method, .. } = *asked;
+    let Some((ttl_s, refresh_s)) = asked.policy else {
+        return Ok(CacheOptions { always, method, policy: None });
+    };
+    if method == Some(Method::Deep) {
+        return Err(error("POLICY TTL is of SHALLOW caches: what is maintained is never stale"));
+    }
+    let seconds = 1..=TTL_S_MAX;
+    if !seconds.contains(&ttl_s) || refresh_s.is_some_and(|refresh| !(1..=ttl_s).contains(&refresh)) {
+        return Err(error(format!("POLICY: TTL is from 1 to {TTL_S_MAX} seconds, REFRESH from 1 to TTL")));
+    }
+    let policy = Some(Policy { ttl_s, refresh_s });
+    Ok(CacheOptions { always, method: Some(Method::Shallow), policy })
+}
+
+/// Why an answer of this query is never stored, also where it may be stale; see [`super::bargain`].
+fn never_agreed_on(session: &Session, query: &NamedQuery) -> Option<String> {
+    let text = as_statement(query.text.as_bytes(), session.modes());
+    let reason = freshet_sql::tables_at_a_moment(&text, session.modes()).err()?;
+    Some(Refusal::from(reason).to_string())
 }
 
 /// How the results of a query would be kept: what has to be loaded so that they are maintained, or why they are not.

@@ -85,6 +85,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<R
         Err(error) => return Ok(Err(error)),
     };
     let bound = bound(session, text).await;
+    session.heed_policy(bound.template().query.id);
     let now = judged(session, (text, parameters), &bound).await;
     tell(session, &mut lines, now);
     depends(session, &mut lines, text, &bound);
@@ -207,13 +208,11 @@ fn tell(session: &Session, lines: &mut Lines, now: Now) {
         Now::Refused(refusal) => refused(lines, &refusal),
     }
     let level = session.state.locals.level(&session.shared.globals).name();
+    let by = if session.ruled.policy().is_some() { "the policy of its cache" } else { "a query rule" };
     let agreed = session.ruled.is_bargain().then(|| session.ruled.storing(0).expires_ms);
     lines.add(
         "freshness",
-        agreed.map_or_else(
-            || level.to_owned(),
-            |age| format!("ttl: may be stale for {age} ms, by a query rule"),
-        ),
+        agreed.map_or_else(|| level.to_owned(), |age| format!("ttl: may be stale for {age} ms, by {by}")),
     );
 }
 

@@ -10,10 +10,11 @@ use freshet_sql::contains_ignoring_case;
 use freshet_upstream::now_ms;
 
 use super::asked::statement;
+use super::prepared::framed;
 use crate::coalescing::{Asked, Leader};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
-use crate::environment::{environment_of, is_of_executions};
+use crate::environment::{Environment, environment_of, is_of_executions};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, Statement, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
@@ -61,7 +62,7 @@ pub(super) struct Creates {
 
 impl FillPlan {
     /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
-    pub(super) fn bargain(environment: u32, warnings: u16) -> Self {
+    pub(super) fn bargain(environment: u32, warnings: u16, created: Option<Box<Creates>>) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
         Self {
             environment,
@@ -69,10 +70,19 @@ impl FillPlan {
             valid_from: Position::MAX,
             warnings,
             leader: None,
-            created: None,
+            created,
             is_settled: false,
         }
     }
+}
+
+/// What is noted for the cache by whose policy an answer may be stale, if that has it asked for again in the background.
+pub(super) fn creates_by_policy(session: &Session, template: &Template) -> Option<Box<Creates>> {
+    let agreed = session.ruled.agreed()?;
+    agreed.policy.refresh_s?;
+    let created = &session.shared.created;
+    let cache = created.of(template.query.id).filter(|_| created.policies() == agreed.policies)?;
+    Some(Box::new(Creates { cache, rights: agreed.rights, tables: Vec::new() }))
 }
 
 /// How long a statement waits until its answer can be stored: for up to `fill_wait`, and not at all in a transaction, which
@@ -169,7 +179,8 @@ pub(super) fn plan_from(
         return Fillable::Never(Why::Wrote);
     }
     let created = || {
-        let (cache, rights) = shared.created.of(template.query.id).zip(shared.upstream.rights_epoch())?;
+        let cache = shared.created.of(template.query.id).filter(|cache| cache.options.policy.is_none());
+        let (cache, rights) = cache.zip(shared.upstream.rights_epoch())?;
         let tables = template.tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
         Some(Box::new(Creates { cache, rights, tables }))
     };
@@ -287,7 +298,7 @@ pub(super) async fn keep(
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
-    let noted = note(session, key, &plan, relayed.tag);
+    let noted = note(session, key, (&plan, took), relayed.tag);
     note_frame(session, key, (&plan, relayed, cost_us));
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
@@ -323,11 +334,13 @@ pub(super) async fn keep(
 fn note(
     session: &Session,
     key: Key<'_>,
-    plan: &FillPlan,
+    (plan, took): (&FillPlan, Duration),
     tag: u16,
 ) -> Option<Box<(Arc<CreatedCache>, StoredResult)>> {
     let Creates { cache, rights, .. } = plan.created.as_deref()?;
-    let environment = session.environment().filter(|it| it.id == environment_of(key.environment))?;
+    let policy = cache.options.policy;
+    let is_of_key = |environment: &&Arc<Environment>| environment.id == environment_of(key.environment);
+    let environment = session.environment().filter(|it| policy.is_some() || is_of_key(it))?;
     if is_of_executions(key.environment) {
         return None;
     }
@@ -340,7 +353,7 @@ fn note(
         tag,
         rights: *rights,
         warnings: plan.warnings,
-        tries: Tries::default(),
+        tries: policy.map_or_else(Tries::default, |policy| Tries::by_policy(policy, took)),
     };
     Some(Box::new((Arc::clone(cache), result)))
 }
@@ -354,19 +367,11 @@ fn note_frame(session: &Session, key: Key<'_>, (plan, relayed, cost_us): (&FillP
         return;
     }
     let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
-    let (Some(frame), Some(text)) = (frame, statement_of(key)) else { return };
+    let text = if is_of_executions(key.environment) { framed(key.text) } else { Some(key.text.to_vec()) };
+    let (Some(frame), Some(text)) = (frame, text) else { return };
     let (frame, rights, tables) = (Arc::new(frame), creates.rights, creates.tables.clone());
     let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms() };
-    creates.cache.note_frame((key.environment, text), noted);
-}
-
-/// The text of the statement that a key is of; `None` of one that was executed by a text.
-fn statement_of(key: Key<'_>) -> Option<&[u8]> {
-    if !is_of_executions(key.environment) {
-        return Some(key.text);
-    }
-    let length = key.text.last_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
-    key.text.get(..usize::try_from(length).ok()?)
+    creates.cache.note_frame((key.environment, &text), noted);
 }
 
 /// Why an answer was not stored; `uncaptured`: why there was no copy of it.

@@ -113,7 +113,7 @@ fn maintained(session: &Session, (way, key): (Way<'_>, u32)) -> Option<Maintaine
     let rights = shared.upstream.rights_epoch()?;
     let key_text = way.key_text(session)?;
     let infos = template.tables.known.iter().map(|named| &named.info);
-    let frame = cache.frame((way.first_key(key), way.frame_text(&key_text)));
+    let frame = cache.frame((way.first_key(key), &way.frame_text(&key_text)));
     let noted = frame.filter(|noted| noted.is_of(rights, infos))?;
     let (frame, noted_ms) = (noted.frame, noted.noted_ms);
     match compiled(session, way, frame.columns) {

@@ -26,9 +26,10 @@ use crate::session::{
 };
 use crate::why::Why;
 
-pub(super) use execution::{By, Execution, note_answered, take_stored};
+use execution::take_bargain;
+pub(super) use execution::{By, Execution, framed, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
-use planning::{Planned, decided};
+use planning::{Planned, compiled, decided};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 
 /// The session's time zone now.
@@ -61,6 +62,12 @@ pub(super) async fn execute(
     let at = zone_at(session);
     if let Some(prepared) = named.as_ref().filter(|_| session.heeds_rules())
         && Box::pin(rules::execution(session, prepared, (&packet, command), at)).await?
+    {
+        return Ok(Flow::Continue);
+    }
+    session.forget_policy();
+    if let Some(prepared) = named.as_ref().filter(|_| command == Command::StmtExecute)
+        && is_by_policy(session, Execution::by_command(session, prepared, &packet))
     {
         return Ok(Flow::Continue);
     }
@@ -194,6 +201,7 @@ pub(super) async fn select(
 ) -> Result<Flow, Lost> {
     let prepared = execution.prepared;
     let runs_code = !effects.reads.is_nothing() || !effects.calls.is_nothing();
+    heed_policy(session, execution).await;
     let may_be_stale = session.ruled.is_bargain() && effects.calls.is_nothing();
     let asks_back = effects.reads_last_statement
         || may_be_stale && Box::pin(would_be_asked_between(session, execution, &effects)).await;
@@ -258,6 +266,36 @@ pub(super) async fn select(
         prepared.is_met();
     }
     Ok(Flow::Continue)
+}
+
+/// Answers an execution from memory by the policy of its query's cache, if it can be.
+fn is_by_policy(session: &mut Session, execution: Execution<'_>) -> bool {
+    if session.shared.created.policies() == 0 {
+        return false;
+    }
+    let compiled = select_of_now(session, execution).and_then(PreparedSelect::compiled);
+    let Some(compiled) = compiled else { return false };
+    session.heed_policy(compiled.template.query.id);
+    let key = session.key_of_bargain().filter(|_| !session.holds().hide_tables());
+    key.is_some_and(|key| take_bargain(session, execution, key).is_ok())
+}
+
+/// Has the answer to an execution be as old as the policy of its query's cache lets it be.
+async fn heed_policy(session: &mut Session, execution: Execution<'_>) {
+    if session.shared.created.policies() == 0 {
+        return;
+    }
+    if let Some(select) = select_of_now(session, execution) {
+        let compiled = compiled(session, select).await;
+        session.heed_policy(compiled.template.query.id);
+    }
+}
+
+/// The SELECT that is executed, if it means in the session as it is now what it meant when it was prepared.
+fn select_of_now<'a>(session: &Session, execution: Execution<'a>) -> Option<&'a PreparedSelect> {
+    let version = session.state.environment_version;
+    let environment = session.environment()?;
+    execution.prepared.select.as_ref().filter(|select| select.is_of(environment.id, version))
 }
 
 /// Whether learning what the session is like takes away what code behind an execution may ask for.

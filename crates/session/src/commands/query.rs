@@ -11,8 +11,8 @@ use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
-    asked, attributes, decided, explain, introspect, kill, ours, riding, select, text_prepared, transaction,
-    write,
+    asked, attributes, bargain, decided, explain, introspect, kill, ours, riding, select, text_prepared,
+    transaction, write,
 };
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
@@ -83,7 +83,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if let Some(flow) = control.as_ref().and_then(controlled) {
         return Ok(flow);
     }
-    if warnings::show(session, query.text()) {
+    if is_by_policy(session, &query) || warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
     if session.state.reads_ours {
@@ -194,6 +194,16 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             flow
         }
     }
+}
+
+/// Answers a SELECT of a known form from memory by the policy of its query's cache, if it can be.
+fn is_by_policy(session: &mut Session, query: &Query<'_>) -> bool {
+    if session.shared.created.policies() == 0 {
+        return false;
+    }
+    let Some(ByForm::Known(Bound::Select(known))) = found(session, query) else { return false };
+    session.heed_policy(known.template().query.id);
+    session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))
 }
 
 /// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.

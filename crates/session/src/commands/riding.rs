@@ -154,14 +154,15 @@ fn may_be_carried(session: &Session, template: &Template) -> bool {
         && (template.pace.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
         && template.pace.is_fit(now_ms())
         && session.shared.upstream.is_current(&template.told)
-        && !may_be_maintained(session, template)
+        && !has_way_of_its_own(session, template)
 }
 
-/// Whether its query has a cache of its own that needs no server, as far as is known.
-fn may_be_maintained(session: &Session, template: &Template) -> bool {
+/// Whether its query has a cache of its own that has another way to answer it, as far as is known.
+fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
     let cache = session.shared.created.of(template.query.id);
     cache.is_some_and(|cache| {
-        cache.options.method != Some(Method::Shallow) && !matches!(cache.kept(), Kept::Refreshed(_))
+        cache.options.policy.is_some()
+            || cache.options.method != Some(Method::Shallow) && !matches!(cache.kept(), Kept::Refreshed(_))
     })
 }
 

@@ -58,6 +58,16 @@ pub(super) async fn handle(
         return unavailable(session, &error);
     }
     session.refresh_key();
+    let known = if session.shared.created.policies() == 0 {
+        known
+    } else {
+        let bound = match known {
+            Some(known) => known,
+            None => bound(session, text).await,
+        };
+        session.heed_policy(bound.template().query.id);
+        Some(bound)
+    };
     if session.ruled.is_bargain() {
         return Box::pin(bargain::handle(session, query, known)).await;
     }

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ahash::HashMap;
 use freshet_cache::{Dep, Position};
 use freshet_catalog::TableInfo;
 use freshet_digest::Digest;
 use freshet_sql::Method;
+use freshet_upstream::now_ms;
 
 use super::frame::Frame;
 use crate::environment::Environment;
@@ -63,6 +65,38 @@ pub(crate) struct CacheOptions {
     pub(crate) always: bool,
     /// DEEP, SHALLOW, or neither.
     pub(crate) method: Option<Method>,
+    /// POLICY TTL.
+    pub(crate) policy: Option<Policy>,
+}
+
+/// How old the answers of a cache may be, whatever is written meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// In seconds; not 0.
+    pub(crate) ttl_s: u64,
+    /// From which age on an answer is asked for again, in seconds: not 0, and not more than that.
+    pub(crate) refresh_s: Option<u64>,
+}
+
+impl Policy {
+    const MS: u64 = 1000;
+    /// How much older an answer gets before a client makes it anew, where that is not done in the background.
+    const CLAIMED_AFTER_MS: u64 = 1000;
+
+    /// How old an answer may be, in milliseconds.
+    pub(crate) const fn ttl_ms(self) -> u64 {
+        self.ttl_s.saturating_mul(Self::MS)
+    }
+
+    /// From which age on it is asked for again in the background, in milliseconds.
+    pub(crate) fn refresh_ms(self) -> Option<u64> {
+        self.refresh_s.map(|seconds| seconds.saturating_mul(Self::MS))
+    }
+
+    /// From which age on the first client that asks has it made anew, in milliseconds: what can be asked for in the background has been by then.
+    pub(crate) fn claimed_ms(self) -> Option<u64> {
+        self.refresh_ms().map(|age| age.saturating_add(Self::CLAIMED_AFTER_MS))
+    }
 }
 
 /// A cache of one query.
@@ -137,6 +171,16 @@ pub(crate) struct Tries {
     pub(crate) hits: u64,
     /// How often in a row nobody had been answered meanwhile.
     pub(crate) unread: u32,
+}
+
+impl Tries {
+    /// Those of an answer that was asked for so long ago, and may be as old as a policy says.
+    pub(crate) fn by_policy(policy: Policy, took: Duration) -> Self {
+        let age_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let asked_ms = now_ms().saturating_sub(age_ms);
+        let refresh_ms = policy.refresh_ms().unwrap_or(u64::MAX);
+        Self { not_before_ms: asked_ms.saturating_add(refresh_ms), ..Self::default() }
+    }
 }
 
 /// What is around the rows of an answer that the server has given.
@@ -280,6 +324,11 @@ impl CreatedCache {
     /// Why one was given up last, and none has been noted since.
     pub(crate) fn gave_up(&self) -> Option<String> {
         self.gave_up.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// None of them is looked for any more.
+    pub(crate) fn forget_results(&self) {
+        self.results().clear();
     }
 
     /// All of them.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use freshet_sql::Method;
 
-use super::cache::{CacheOptions, CreatedCache, NamedQuery};
+use super::cache::{CacheOptions, CreatedCache, NamedQuery, Policy};
 
 /// The file's name in the state directory.
 const FILE: &str = "caches.tsv";
@@ -66,22 +66,40 @@ fn cache(line: &str) -> Option<CreatedCache> {
 const ALWAYS: &str = "ALWAYS";
 const DEEP: &str = "DEEP";
 const SHALLOW: &str = "SHALLOW";
+const TTL: &str = "TTL=";
+const REFRESH: &str = "REFRESH=";
 
 fn options_of(words: &str) -> Option<CacheOptions> {
     words.split_whitespace().try_fold(CacheOptions::default(), |options, word| match word {
         ALWAYS => Some(CacheOptions { always: true, ..options }),
         DEEP => Some(CacheOptions { method: Some(Method::Deep), ..options }),
         SHALLOW => Some(CacheOptions { method: Some(Method::Shallow), ..options }),
-        _ => None,
+        _ => Some(CacheOptions { policy: Some(policy_with(options.policy, word)?), ..options }),
     })
 }
 
-fn words_of(CacheOptions { always, method }: CacheOptions) -> Vec<&'static str> {
+/// A policy with one more of its two parts, of which the TTL is the first.
+fn policy_with(policy: Option<Policy>, word: &str) -> Option<Policy> {
+    let seconds = |word: &str| word.parse().ok().filter(|seconds| *seconds > 0);
+    match policy {
+        None => Some(Policy { ttl_s: seconds(word.strip_prefix(TTL)?)?, refresh_s: None }),
+        Some(policy) => {
+            let refresh_s =
+                seconds(word.strip_prefix(REFRESH)?).filter(|refresh| *refresh <= policy.ttl_s)?;
+            Some(Policy { refresh_s: Some(refresh_s), ..policy })
+        }
+    }
+}
+
+fn words_of(CacheOptions { always, method, policy }: CacheOptions) -> Vec<String> {
     let method = method.map(|method| match method {
         Method::Deep => DEEP,
         Method::Shallow => SHALLOW,
     });
-    method.into_iter().chain(always.then_some(ALWAYS)).collect()
+    let words = method.into_iter().chain(always.then_some(ALWAYS)).map(str::to_owned);
+    let ttl = policy.map(|policy| format!("{TTL}{}", policy.ttl_s));
+    let refresh = policy.and_then(|policy| policy.refresh_s).map(|seconds| format!("{REFRESH}{seconds}"));
+    words.chain(ttl).chain(refresh).collect()
 }
 
 /// Writes the file with these.
@@ -160,7 +178,8 @@ mod tests {
         let caches = CreatedCaches::new(Some(directory.clone()));
         caches.load().unwrap();
         let query = NamedQuery::new(Some("s"), "SELECT `a\tb\\` FROM `t` WHERE `c` = $1".to_owned());
-        let options = CacheOptions { always: true, method: Some(Method::Deep) };
+        let policy = Some(Policy { ttl_s: 10, refresh_s: Some(2) });
+        let options = CacheOptions { always: true, method: Some(Method::Shallow), policy };
         caches.create(CreatedCache::new(query.clone(), "mine".to_owned(), "s", options)).unwrap();
         let other = NamedQuery::new(None, "SELECT `x` FROM `s`.`t`".to_owned());
         caches

@@ -49,6 +49,8 @@ pub(crate) struct Ruled {
     pub(crate) variant: u64,
     /// The epoch of rights at which statements are asked whose answers may be stale; `None` for all others.
     pub(crate) bargain: Option<u64>,
+    /// What stands for the policies of caches (`CreatedCaches::policies`) where one of them lets the answers be stale; 0 where a rule does.
+    pub(crate) policies: u64,
     /// The session that alone has this identity, by rights that it has kept; `None` of all that are shared.
     pub(crate) keeper: Option<u64>,
 }
@@ -172,8 +174,9 @@ impl Environments {
         }
         // Those of rules that were loaded before are of no more use.
         share.ruled.retain(|known, _| known.generation >= ruled.generation);
-        // And those of rights as they were.
+        // And those of rights and of policies as they were.
         share.ruled.retain(|known, _| known.bargain.is_none() || known.bargain >= ruled.bargain);
+        share.ruled.retain(|known, _| known.policies == 0 || known.policies >= ruled.policies);
         share.given += 1;
         share.ruled.insert(ruled, id);
         Some(id)

@@ -301,6 +301,7 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
         class: 0,
         variant: 0,
         bargain: None,
+        policies: 0,
         keeper: None,
     };
     let id = |ruled| environments.under_rules(&environment.account, ruled).unwrap();

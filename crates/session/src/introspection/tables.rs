@@ -135,7 +135,7 @@ pub(crate) static TABLES: [Definition; 12] = [
         ("digest", Text, "The statement's digest."),
         ("text", Text, "The statement."),
         ("prepared", Integer, "1 for the answer to an execution of a prepared statement."),
-        ("may_be_stale", Integer, "1 if it is given until its cache_ttl is over, whatever is written: a query rule has the attribute {\"freshness\":\"ttl\"}."),
+        ("may_be_stale", Integer, "1 if it is given until its time is over, whatever is written: a query rule has the attribute {\"freshness\":\"ttl\"}, or a cache has POLICY TTL."),
         ("body_bytes", Integer, "The packets' bytes."),
         ("bytes", Integer, "The memory that it takes."),
     ] },

@@ -53,6 +53,7 @@ impl Copied {
             (Kind::Year, Value::Year(year)) if *year > 0 => Number::from(*year),
             // 0 stands for what was none of the names, and for what is no moment.
             (Kind::Enum, Value::Enum(number)) if *number > 0 => Number::from(*number),
+            (Kind::Set, Value::Set(bits)) | (Kind::Bit(_), Value::Bit(bits)) => Number::from(*bits),
             (Kind::Stamp(digits), Value::Timestamp(at)) if at.decimals == digits && at.seconds > 0 => {
                 Number::from(at.seconds) * 1_000_000 + Number::from(at.micros)
             }

@@ -42,6 +42,8 @@ struct Copy {
     /// How many changes there were at its beginning that no binlog tells of.
     unlogged: u64,
     columns: Vec<ColumnSpec>,
+    /// How many rows there are, about.
+    rows_about: usize,
     loader: Loader,
     begun_ms: u64,
     /// How long it took to load.
@@ -220,6 +222,7 @@ impl<'s> Keeper<'s> {
             state: State::Loading { rows: 0, waiting: Vec::new() },
             unlogged,
             columns: all,
+            rows_about: 0,
             loader: Loader(tokio::task::spawn_local(loader).abort_handle()),
             begun_ms: now_ms(),
             took_ms: None,
@@ -235,8 +238,9 @@ impl<'s> Keeper<'s> {
         };
         let name = name.clone();
         match loaded {
-            Loaded::Begun { columns, primary } => {
+            Loaded::Begun { columns, primary, rows_about } => {
                 copy.columns.clone_from(&columns);
+                copy.rows_about = rows_about;
                 self.engine.begin_table(name, columns, primary);
             }
             Loaded::Rows(chunk) => {
@@ -270,9 +274,18 @@ impl<'s> Keeper<'s> {
             self.engine.drop_results();
         }
         if self.engine.bytes() > max {
-            let why = format!("maintained_cache_size is {max} bytes, and more is needed");
+            let needed = self.bytes_needed(name);
+            let why = format!("maintained_cache_size is {max} bytes, and about {needed} are needed");
             self.give_up(name, why, true);
         }
+    }
+
+    /// What all copies would take if this one were whole, by the rows that it has so far.
+    fn bytes_needed(&self, name: &Name) -> usize {
+        let so_far = self.engine.table(name).map_or((0, 0), |table| (table.rows, table.bytes));
+        let rows = self.copies.get(name).map_or(0, |copy| copy.rows_about).max(so_far.0);
+        let whole = so_far.1.saturating_mul(rows) / so_far.0.max(1);
+        self.engine.bytes().saturating_sub(so_far.1).saturating_add(whole)
     }
 
     /// The copy of a table counts for nothing. It is made anew when somebody asks, a little later.

@@ -25,10 +25,11 @@ const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
 /// What comes of loading.
 pub(super) enum Loaded {
-    /// The columns of the copy, and which of them are its primary key.
+    /// The columns of the copy, which of them are its primary key, and about how many rows there are.
     Begun {
         columns: Vec<ColumnSpec>,
         primary: Vec<usize>,
+        rows_about: usize,
     },
     Rows(Vec<Box<[Given]>>),
     /// All rows were read. What is told up to here may be in them already.
@@ -113,7 +114,8 @@ impl Loading {
         let wanted =
             Wanted { name: self.name.clone(), columns: columns.clone(), image_columns, copy: self.copy };
         let begun = news.want(wanted);
-        self.tell(Loaded::Begun { columns: specs, primary: primary.clone() }).await?;
+        let rows_about = rows_about(&mut connection, info).await?;
+        self.tell(Loaded::Begun { columns: specs, primary: primary.clone(), rows_about }).await?;
         sees_what_was_missed(shared, news, begun).await;
         let mut last: Option<Vec<String>> = None;
         loop {
@@ -162,6 +164,16 @@ async fn applied_now(shared: &Shared, news: &News) -> freshet_cache::Position {
     news.last_ended()
 }
 
+/// How many rows the server's statistics tell of.
+async fn rows_about(connection: &mut Connection, info: &TableInfo) -> Result<usize, Stopped> {
+    let (schema, table) = (control::quote(&info.name.0), control::quote(&info.name.1));
+    let sql = format!(
+        "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {table}"
+    );
+    let rows = control::query_definitions(connection, &sql).await?;
+    Ok(rows.text(0, 0).and_then(|rows| rows.parse().ok()).unwrap_or(0))
+}
+
 /// The columns of the primary key, in their order.
 async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Vec<String>, Stopped> {
     let (schema, table) = (control::quote(&info.name.0), control::quote(&info.name.1));
@@ -190,7 +202,7 @@ fn spec_of(info: &TableInfo, name: &str) -> Result<Option<ColumnSpec>, Stopped> 
     let column = info.columns.iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Stopped::Refused(format!("{name} is not there")))?;
     match ColumnSpec::of(name, &column.data_type) {
-        Ok(spec) if matches!(spec.kind, Kind::Text | Kind::Enum | Kind::Year) => {
+        Ok(spec) if matches!(spec.kind, Kind::Text | Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year) => {
             let kind = &column.data_type.name;
             Err(Stopped::Refused(format!("{name}, which is of its primary key, is of the type {kind}")))
         }
@@ -207,9 +219,10 @@ fn quoted(name: &str) -> String {
 fn chunk(info: &TableInfo, (columns, primary): (&[Copied], &[usize]), last: Option<&[String]>) -> String {
     let name = |at: &usize| quoted(&columns[*at].spec.name);
     let keys: Vec<String> = primary.iter().map(name).collect();
-    // An ENUM's number.
+    // The number of an ENUM, of a SET and of a BIT; `+ 0` makes a DOUBLE of a SET, which has fewer bits.
     let shown = |column: &Copied| match column.spec.kind {
         Kind::Enum => format!("{} + 0", quoted(&column.spec.name)),
+        Kind::Set | Kind::Bit(_) => format!("CAST({} AS UNSIGNED)", quoted(&column.spec.name)),
         _ => quoted(&column.spec.name),
     };
     let shown: Vec<String> = columns.iter().map(shown).collect();

@@ -5,7 +5,8 @@ use freshet_rules::{Decision, Facts};
 use freshet_upstream::now_ms;
 
 use super::Session;
-use super::ruled::{Came, Ruling, Storing};
+use super::ruled::{Agreed, Came, Ruling, Storing};
+use crate::created::QueryId;
 use crate::environment::{Environment, Ruled as Identified};
 
 /// ER_NOT_ALLOWED_COMMAND, the code of ProxySQL's `error_msg`.
@@ -154,13 +155,40 @@ impl Session {
     /// The same for a statement whose answer may be stale.
     pub(super) fn identity_of_bargain(&self, environment: &Environment) -> Option<u32> {
         let ruling = &self.ruled.ruling;
-        let is_of_now = ruling.generation == self.ruled.generation() && ruling.generation != 0;
-        let is_meant = || ruling.schema == environment.schema && environment.tells_time;
-        let epoch = ruling.bargain.filter(|_| is_of_now && !ruling.is_barred && is_meant())?;
-        self.identity_of(environment, ruling.variant, Some(epoch))
+        if ruling.generation != self.ruled.generation() || !self.ruled.is_bargain() || !environment.tells_time
+        {
+            return None;
+        }
+        let is_meant = || ruling.generation != 0 && ruling.schema == environment.schema;
+        let bargain = match ruling.bargain {
+            Some(rights) => is_meant().then_some((rights, 0))?,
+            None => ruling.agreed.map(|agreed| (agreed.rights, agreed.policies))?,
+        };
+        self.identity_of(environment, ruling.variant, Some(bargain))
     }
 
-    fn identity_of(&self, environment: &Environment, variant: u64, bargain: Option<u64>) -> Option<u32> {
+    /// Has the answer to the statement under way be as old as the policy of its query's cache lets it be, if there is one.
+    pub(crate) fn heed_policy(&mut self, id: QueryId) {
+        let created = &self.shared.created;
+        // Read before the policy: see there.
+        let policies = created.policies();
+        let is_free = self.ruled.ruling.bargain.is_none() && self.may_be_stale();
+        let policy = if is_free { created.policy_of(id) } else { None };
+        let agreed = policy.zip(self.shared.upstream.rights_epoch()).filter(|_| policies != 0);
+        self.ruled.ruling.agreed = agreed.map(|(policy, rights)| Agreed { policy, policies, rights });
+    }
+
+    /// The statement under way is another, of which nothing is decided by its query.
+    pub(crate) fn forget_policy(&mut self) {
+        self.ruled.ruling.agreed = None;
+    }
+
+    fn identity_of(
+        &self,
+        environment: &Environment,
+        variant: u64,
+        bargain: Option<(u64, u64)>,
+    ) -> Option<u32> {
         let Some(identified) = self.identified(environment, variant, bargain)? else {
             return Some(environment.id);
         };
@@ -175,16 +203,17 @@ impl Session {
         &self,
         environment: &Environment,
         variant: u64,
-        bargain: Option<u64>,
+        bargain: Option<(u64, u64)>,
     ) -> Option<Option<Identified>> {
         let (generation, class) = (self.ruled.generation(), self.ruled.class);
         let keeper = match self.ruled.keeper {
-            None if generation == 0 => return Some(None),
+            None if generation == 0 && bargain.is_none() => return Some(None),
             None => None,
             Some(keeper) => Some(keeper.number?),
         };
         let environment = environment.id;
-        Some(Some(Identified { environment, generation, class, variant, bargain, keeper }))
+        let (bargain, policies) = bargain.map_or((None, 0), |(rights, policies)| (Some(rights), policies));
+        Some(Some(Identified { environment, generation, class, variant, bargain, policies, keeper }))
     }
 
     /// Remembers the identity that the next look-up will need.

@@ -224,7 +224,7 @@ impl Session {
     }
 
     /// Whether the session is in a state in which its statements may be answered with what is stale.
-    fn may_be_stale(&self) -> bool {
+    pub(super) fn may_be_stale(&self) -> bool {
         self.state.tx.surely_autocommits() && !self.state.stops_time
     }
 

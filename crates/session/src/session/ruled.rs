@@ -11,6 +11,7 @@ use std::time::Duration;
 use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
 use super::Missed;
+use crate::created::Policy;
 use crate::environment::Ruled as Identified;
 use crate::wire::Wire;
 
@@ -59,10 +60,22 @@ pub(super) struct Ruling {
     pub(super) is_barred: bool,
     /// Its answer may be stale: the epoch of rights at which it is asked.
     pub(super) bargain: Option<u64>,
+    /// Its answer may be stale, by the policy of its query's cache.
+    pub(super) agreed: Option<Agreed>,
     /// The first part of the key under which it was looked for as that, and what was found.
     pub(super) looked: Option<(u32, Missed)>,
     /// The text as it came, of a statement that was rewritten.
     pub(super) asked: Option<Vec<u8>>,
+}
+
+/// What the policy of a cache lets the answer to a statement be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Agreed {
+    pub(crate) policy: Policy,
+    /// What stands for all policies.
+    pub(crate) policies: u64,
+    /// The epoch of rights at which it is asked.
+    pub(crate) rights: u64,
 }
 
 /// How a statement came.
@@ -125,9 +138,19 @@ impl Ruled {
         self.ruling.is_barred
     }
 
-    /// Whether the answer to the statement under way may be stale, by the rules.
+    /// Whether the answer to the statement under way may be stale, by the rules or by the policy of a cache.
     pub(crate) const fn is_bargain(&self) -> bool {
-        self.ruling.bargain.is_some() && !self.ruling.is_barred
+        (self.ruling.bargain.is_some() || self.ruling.agreed.is_some()) && !self.ruling.is_barred
+    }
+
+    /// The policy by which it may be, if it is none of the rules.
+    pub(crate) fn policy(&self) -> Option<Policy> {
+        self.agreed().map(|agreed| agreed.policy)
+    }
+
+    /// The same, with what it is found by.
+    pub(crate) fn agreed(&self) -> Option<Agreed> {
+        self.ruling.agreed.filter(|_| !self.ruling.is_barred)
     }
 
     /// What was found of it under this first part of its key, if it was looked for.
@@ -186,13 +209,30 @@ impl Ruled {
 
     /// What is stored of its answer, which was asked for at this time.
     pub(crate) fn storing(&self, asked_ms: u64) -> Storing {
-        match &self.ruling.decision {
+        let after = |age_ms: Option<u64>| age_ms.map_or(0, |age| asked_ms.saturating_add(age));
+        let ruled = match &self.ruling.decision {
             None => Storing { expires_ms: 0, refresh_ms: 0, empty: true },
             Some(decision) => Storing {
-                expires_ms: decision.settings.cache_ttl_ms.map_or(0, |ttl| asked_ms.saturating_add(ttl)),
-                refresh_ms: decision.soft_ttl_ms.map_or(0, |age| asked_ms.saturating_add(age)),
+                expires_ms: after(decision.settings.cache_ttl_ms),
+                refresh_ms: after(decision.soft_ttl_ms),
                 empty: decision.stores_empty,
             },
+        };
+        match self.policy() {
+            None => ruled,
+            Some(policy) => Storing {
+                expires_ms: sooner(ruled.expires_ms, after(Some(policy.ttl_ms()))),
+                refresh_ms: sooner(ruled.refresh_ms, after(policy.claimed_ms())),
+                ..ruled
+            },
         }
+    }
+}
+
+/// The sooner of two times, of which 0 is never.
+fn sooner(one_ms: u64, other_ms: u64) -> u64 {
+    match (one_ms, other_ms) {
+        (0, only) | (only, 0) => only,
+        (one, other) => one.min(other),
     }
 }

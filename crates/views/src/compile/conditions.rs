@@ -92,6 +92,8 @@ impl Compiler<'_> {
     pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         match self.column(scalar)? {
             (_, spec) if spec.kind == Kind::Text => refused(format!("{why} a text")),
+            // In a temporary table it is a number, which MariaDB shows in digits.
+            (_, spec) if matches!(spec.kind, Kind::Bit(_)) => refused(format!("{why} a BIT")),
             (operand, _) => Ok(operand),
         }
     }
@@ -134,7 +136,10 @@ impl Compiler<'_> {
             (Datum::Int(year @ YEAR_MIN..=YEAR_MAX), None) if kind == Kind::Year => {
                 Some(Scaled::Exact(*year))
             }
-            (Datum::Text(name), None) if kind == Kind::Enum => spec.number_of(name).map(Scaled::Exact),
+            (Datum::Text(name), None) if matches!(kind, Kind::Enum | Kind::Set) => {
+                spec.number_of(name).map(Scaled::Exact)
+            }
+            (Datum::Int(number), None) if has_bits(kind, *number) => Some(Scaled::Exact(*number)),
             (Datum::Text(text), None) => self.moment(text, kind),
             (Datum::Moment(text), None) if is_given => self.moment(&as_of_kind(text, kind), kind),
             (Datum::Param(_), _) if self.takes_markers && kind != Kind::Text => Some(Scaled::Exact(0)),
@@ -159,6 +164,11 @@ impl Compiler<'_> {
     }
 }
 
+/// Whether a number is one of a BIT of this kind.
+fn has_bits(kind: Kind, number: Number) -> bool {
+    matches!(kind, Kind::Bit(bits) if (0..1 << bits).contains(&number))
+}
+
 /// A date or a moment that is given as such, as a column of this kind has it: a date is the moment at its midnight.
 fn as_of_kind(text: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     const MIDNIGHT: &[u8] = b" 00:00:00";
@@ -179,10 +189,14 @@ const STAMP_MIN: Number = 86_400_000_000;
 const STAMP_MAX: Number = 2_147_385_600_000_000;
 
 impl ColumnSpec {
-    /// What is compared so with a literal. Which name of an ENUM is less than another is not told by their numbers.
+    /// What is compared so with a literal. Which name of an ENUM or of a SET is less than another is not told by their numbers.
     pub(super) fn told_by(&self, how: Comparison) -> Found<&Self> {
-        let is_told = matches!(how, Comparison::Equal | Comparison::Unequal | Comparison::Same);
-        if is_told || self.kind != Kind::Enum { Ok(self) } else { refused("an order of an ENUM's names") }
+        match (how, self.kind) {
+            (Comparison::Equal | Comparison::Unequal | Comparison::Same, _) => Ok(self),
+            (_, Kind::Enum) => refused("an order of an ENUM's names"),
+            (_, Kind::Set) => refused("an order of a SET's names"),
+            _ => Ok(self),
+        }
     }
 }
 

@@ -24,6 +24,13 @@ impl Compiler<'_> {
         };
         let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
         let shown = columns.len();
+        let is_bit = |operand: &Operand| {
+            self.query.spec_of(operand).is_some_and(|spec| matches!(spec.kind, Kind::Bit(_)))
+        };
+        // For which there may be a temporary table.
+        if !parts.order.is_empty() && parts.scans.len() > 1 && columns.iter().any(is_bit) {
+            return refused("a BIT in the rows of a join in an order");
+        }
         let mut order = Vec::new();
         for (scalar, descends) in parts.order {
             let value = match scalar {
@@ -31,6 +38,7 @@ impl Compiler<'_> {
                 other => other,
             };
             let operand = self.comparable(value, "ORDER BY")?;
+            self.sorted(&operand)?;
             let at = columns.iter().position(|column| *column == operand).unwrap_or(columns.len());
             if at == columns.len() {
                 columns.push(operand);
@@ -61,6 +69,9 @@ impl Compiler<'_> {
         let mut order = Vec::new();
         for (scalar, descends) in parts.order {
             let item = item(&value(scalar).ok_or_else(unknown)?)?;
+            if let Item::Key(at) = &item {
+                self.sorted(&by[*at])?;
+            }
             let at = items.iter().position(|own| *own == item).unwrap_or(items.len());
             if at == items.len() {
                 items.push(item);
@@ -71,6 +82,14 @@ impl Compiler<'_> {
         let having = parts.having.iter().map(|scalar| groups.condition(scalar)).collect::<Found<_>>()?;
         let Groups { items, .. } = groups;
         Ok(Outcome { output: Output::Groups { by, items, shown }, having, order })
+    }
+
+    /// A column whose values are sorted by their numbers.
+    fn sorted(&self, operand: &Operand) -> Found<()> {
+        match self.query.spec_of(operand) {
+            Some(spec) if !spec.is_sorted_by_number() => refused("ORDER BY a SET of 64 names"),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
@@ -84,8 +103,14 @@ impl Compiler<'_> {
                 ("count", [of]) => Ok(Item::Count(Some(self.column(of)?.0))),
                 ("sum" | "avg", [of]) => self.sum(name, self.column(of)?),
                 ("min" | "max", [of]) => {
-                    if self.column(of)?.1.kind == Kind::Enum {
-                        return refused("MIN() and MAX() of an ENUM, which are those of its names");
+                    match self.column(of)?.1.kind {
+                        Kind::Enum => {
+                            return refused("MIN() and MAX() of an ENUM, which are those of its names");
+                        }
+                        Kind::Set => {
+                            return refused("MIN() and MAX() of a SET, which are those of its names");
+                        }
+                        _ => {}
                     }
                     let of = self.comparable(of, "MIN() and MAX() of")?;
                     Ok(Item::Extreme { of, is_max: name == "max" })

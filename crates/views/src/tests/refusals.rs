@@ -85,6 +85,34 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
 }
 
 #[test]
+fn of_sets_and_bits_what_is_not_reproduced_exactly_is_refused_by_name() {
+    let refusals = [
+        ("SELECT MAX(st) FROM t", "MIN() and MAX() of a SET, which are those of its names"),
+        ("SELECT id FROM t WHERE st < 'sent'", "an order of a SET's names"),
+        (
+            "SELECT id FROM t WHERE st = 'sent,new'",
+            "a value that is of another type than what it is compared with",
+        ),
+        ("SELECT id FROM t WHERE st = 1", "a value that is of another type than what it is compared with"),
+        ("SELECT MIN(bt) FROM t", "MIN() and MAX() of a BIT"),
+        ("SELECT DISTINCT bt FROM t", "DISTINCT of a BIT"),
+        ("SELECT bt, COUNT(*) FROM t GROUP BY bt", "GROUP BY a BIT"),
+        ("SELECT COUNT(DISTINCT bt) FROM t", "COUNT(DISTINCT) of a BIT"),
+        ("SELECT id FROM t ORDER BY bt", "ORDER BY a BIT"),
+        (
+            "SELECT t.bt FROM t JOIN u ON u.tid = t.id ORDER BY t.id",
+            "a BIT in the rows of a join in an order",
+        ),
+        ("SELECT SUM(bt) FROM t", "SUM() of what is no exact number"),
+        ("SELECT id FROM t WHERE bt = 128", "a value that is of another type than what it is compared with"),
+        ("SELECT t.id FROM t JOIN t AS z ON t.bt = z.bt", "a comparison of texts, or of two types"),
+    ];
+    for (text, why) in refusals {
+        assert_eq!(refusal(text), why, "{text}");
+    }
+}
+
+#[test]
 fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
     let checked = |text: &str| {
@@ -122,6 +150,8 @@ fn what_is_given_for_a_marker_is_taken_where_it_is_of_the_column_s_type() {
     assert_eq!(key(of_a, Datum::Null, None), None);
     assert_eq!(key("SELECT id FROM t WHERE m = ?", Datum::Decimal("5.0".to_owned()), None), Some(vec![500]));
     assert_eq!(key("SELECT id FROM t WHERE e = ?", text("paid"), None), Some(vec![2]));
+    assert_eq!(key("SELECT id FROM t WHERE st = ?", text("new,sent"), None), Some(vec![5]));
+    assert_eq!(key("SELECT id FROM t WHERE bt = ?", Datum::Int(127), None), Some(vec![127]));
     let of_d = "SELECT id FROM t WHERE d = ?";
     assert_eq!(key(of_d, moment("2024-02-29"), None), Some(vec![20_240_229]));
     assert_eq!(key(of_d, moment("2024-02-29 00:00:00"), None), Some(vec![20_240_229]));

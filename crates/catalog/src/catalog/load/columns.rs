@@ -115,10 +115,12 @@ fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
     }
 }
 
-/// The names of an ENUM.
+/// The names of an ENUM or a SET.
 fn names(key: &KeyType) -> Option<Arc<[Vec<u8>]>> {
     match key {
         KeyType::Enum(labels) => labels.distinct(),
+        // Without a name and with an empty one, a SET is shown alike.
+        KeyType::Set(labels) => labels.distinct().filter(|names| names.iter().all(|name| !name.is_empty())),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use freshet_sql::Method;
 use freshet_upstream::now_ms;
 
 use super::asked::{Asked, error, row};
-use crate::created::{CreatedCache, Kept, NamedQuery, QueryId};
+use crate::created::{CreatedCache, Kept, NamedQuery, Policy, QueryId};
 use crate::introspection::{Rowset, Value};
 use crate::maintaining::CopyState;
 use crate::session::{Destination, Session};
@@ -139,7 +139,14 @@ pub(super) fn is_deep(cache: &CreatedCache) -> bool {
 
 fn properties(cache: &CreatedCache) -> String {
     let always = if cache.options.always { ", always" } else { "" };
-    let kept = if is_deep(cache) { "deep, maintained" } else { "shallow, refreshed" };
+    let kept = match cache.options.policy {
+        Some(Policy { ttl_s, refresh_s }) => {
+            let refresh = refresh_s.map(|seconds| format!(", refresh {seconds} s")).unwrap_or_default();
+            format!("shallow, ttl {ttl_s} s{refresh}")
+        }
+        None if is_deep(cache) => "deep, maintained".to_owned(),
+        None => "shallow, refreshed".to_owned(),
+    };
     format!("{kept}{always}")
 }
 
@@ -180,8 +187,14 @@ pub(super) fn exported(session: &Session) -> Rowset {
             Some(Method::Shallow) => "SHALLOW ",
             None => "",
         };
+        let policy = cache.options.policy.map(|Policy { ttl_s, refresh_s }| {
+            let refresh =
+                refresh_s.map(|seconds| format!("REFRESH EVERY {seconds} SECONDS ")).unwrap_or_default();
+            format!("POLICY TTL {ttl_s} SECONDS {refresh}")
+        });
+        let policy = policy.unwrap_or_default();
         let name = format!("`{}`", cache.name.replace('`', "``"));
-        format!("CREATE {method}CACHE {always}{name} FROM {}", cache.query.text)
+        format!("CREATE {method}CACHE {policy}{always}{name} FROM {}", cache.query.text)
     };
     let rows = session.shared.created.all().iter().map(|cache| row([statement(cache).into()])).collect();
     found(EXPORTED, rows)

@@ -1,5 +1,7 @@
 //! How a query is asked: by its text, or by executing what was prepared.
 
+use std::borrow::Cow;
+
 use freshet_sql::Datum;
 
 use crate::commands::asked::{self, statement, strips};
@@ -17,20 +19,11 @@ use crate::template::{BoundSelect, Template};
 pub(in crate::commands) enum Way<'a> {
     /// By this text.
     Text(&'a [u8], &'a BoundSelect<'a>),
-    /// By COM_STMT_EXECUTE, with these values.
+    /// By COM_STMT_EXECUTE or EXECUTE, with these values.
     Execution(Execution<'a>, &'a [Datum], (&'a PreparedSelect, &'a CompiledExecution)),
 }
 
 impl<'a> Way<'a> {
-    /// That of an execution by the command; of those by a text the answers are neither a text's nor an execution's.
-    pub(in crate::commands) fn of_execution(
-        execution: Execution<'a>,
-        values: &'a [Datum],
-        of: (&'a PreparedSelect, &'a CompiledExecution),
-    ) -> Option<Self> {
-        (execution.by == By::Command).then_some(Self::Execution(execution, values, of))
-    }
-
     pub(super) fn template(&self) -> &'a Template {
         match self {
             Self::Text(_, bound) => bound.template(),
@@ -77,10 +70,10 @@ impl<'a> Way<'a> {
     }
 
     /// What is around the rows of its answers is known by this text.
-    pub(super) fn frame_text<'k>(&'k self, key_text: &'k [u8]) -> &'k [u8] {
+    pub(super) fn frame_text<'k>(&self, key_text: &'k [u8]) -> Cow<'k, [u8]> {
         match self {
-            Self::Text(..) => key_text,
-            Self::Execution(..) => self.text(),
+            Self::Text(..) => key_text.into(),
+            Self::Execution(execution, ..) => execution.by.framed(self.text()).into(),
         }
     }
 
@@ -115,8 +108,9 @@ impl<'a> Way<'a> {
         rows: impl Iterator<Item = &'r [u8]>,
     ) -> Option<(Vec<u8>, [u32; 2])> {
         match self {
-            Self::Text(..) => Some(frame.around(rows)),
-            Self::Execution(..) => frame.around_binary(rows),
+            Self::Execution(Execution { by: By::Command, .. }, ..) => frame.around_binary(rows),
+            // The answer to an EXECUTE is in the form of a text's.
+            Self::Text(..) | Self::Execution(..) => Some(frame.around(rows)),
         }
     }
 

@@ -33,13 +33,32 @@ impl By {
     }
 
     /// What stands behind the keys of answers in the form of a text's: those of commands end with the length of a text, which is less.
-    fn behind_key(self) -> &'static [u8] {
+    pub(in crate::commands) const fn behind_key(self) -> &'static [u8] {
         match self {
             Self::Command => &[],
             Self::Name => &[0xfe, 0xff, 0xff, 0xff],
             Self::Immediate => &[0xfd, 0xff, 0xff, 0xff],
         }
     }
+
+    /// How the SELECT was executed whose answer has this as the second part of its key, and that part without what tells it.
+    fn of_key(key: &[u8]) -> (Self, &[u8]) {
+        let by_text = [Self::Name, Self::Immediate].into_iter();
+        let mut told = by_text.filter_map(|by| Some((by, key.strip_suffix(by.behind_key())?)));
+        told.next().unwrap_or((Self::Command, key))
+    }
+
+    /// What the frames of answers to executions of a text are found by.
+    pub(in crate::commands) fn framed(self, text: &[u8]) -> Vec<u8> {
+        [self.behind_key(), text].concat()
+    }
+}
+
+/// What the frame of an execution's answer is found by, by the second part of its key.
+pub(in crate::commands) fn framed(key: &[u8]) -> Option<Vec<u8>> {
+    let (by, key) = By::of_key(key);
+    let length = key.last_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
+    Some(by.framed(key.get(..usize::try_from(length).ok()?)?))
 }
 
 /// One execution of a SELECT.

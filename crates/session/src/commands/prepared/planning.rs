@@ -149,7 +149,7 @@ async fn planned(
         // What is kept up to date row by row needs no server.
         if missed.may_be_stored()
             && session.shared.created.are_there()
-            && let Some(way) = Way::of_execution(execution, values, (select, &compiled))
+            && let way = Way::Execution(execution, values, (select, &compiled))
             && Box::pin(maintained::answer(session, (way, environment))).await?
         {
             return Ok(Ok(Planned::Answered));

@@ -43,7 +43,7 @@ pub struct DataType {
     pub scale: Option<u32>,
     /// Of a text.
     pub collation: Option<Box<str>>,
-    /// The names of an ENUM in their order, if they are printable ASCII and its collation tells them apart.
+    /// The names of an ENUM or a SET in their order, if they are printable ASCII and its collation tells them apart. No name of a SET is empty.
     pub names: Option<Arc<[Vec<u8>]>>,
 }
 
