@@ -1,6 +1,7 @@
 //! The admin port: where it listens, and what it shows of the rest.
 
 mod digests;
+mod eventslog;
 mod monitor;
 mod shown;
 
@@ -57,6 +58,7 @@ impl Port {
             connections_before: Mutex::default(),
             rules: Mutex::new((Vec::new(), RuleDefaults::default())),
             ping_us: Arc::clone(&ping_us),
+            log_name: Mutex::default(),
         };
         let admin = Admin::start(&settings.directory, &settings.file, Box::new(behind))?;
         let mut listeners = Vec::new();
@@ -154,6 +156,8 @@ struct Behind {
     rules: Mutex<(Vec<Rule>, RuleDefaults)>,
     /// How long the last ping took, in microseconds.
     ping_us: Arc<AtomicU64>,
+    /// The name of the query log, as it was given.
+    log_name: Mutex<String>,
 }
 
 impl Runtime for Behind {
@@ -204,7 +208,7 @@ impl Runtime for Behind {
             "mysql-threads" => self.config.threads.to_string(),
             "mysql-threshold_resultset_size" => cache.limit().to_string(),
             "mysql-wait_timeout" => self.config.idle_timeout.as_millis().to_string(),
-            _ => return digests::read(self.rules().1.digests, name),
+            _ => return self.events_log(name).or_else(|| digests::read(self.rules().1.digests, name)),
         })
     }
 
@@ -234,6 +238,7 @@ impl Runtime for Behind {
                 self.load(|rules| rules.1.stores_empty = stores_empty)?;
             }
             "mysql-threshold_resultset_size" => self.shared.cache.set_limit(number(u64::from(u32::MAX))?),
+            _ if let Some(set) = self.set_events_log(name, value) => set?,
             _ => {
                 let mut options = self.rules().1.digests;
                 let Some(written) = digests::write(&mut options, name, value) else {

@@ -67,4 +67,6 @@ pub struct Decision {
     pub soft_ttl_ms: Option<u64>,
     /// Whether an answer without rows is stored.
     pub stores_empty: bool,
+    /// Whether it is written to the query log.
+    pub is_logged: bool,
 }

@@ -54,6 +54,7 @@ mod privileges;
 
 // What all sessions share, and what is told of it.
 mod settling;
+mod query_log;
 mod rules;
 pub mod statistics;
 pub mod purge;
@@ -67,6 +68,7 @@ mod restoring;
 pub use created::FileError;
 pub use maintaining::{CopiedTables, TableList, maintain};
 pub use reference::reference;
+pub use query_log::QueryLog;
 pub use refreshing::refresh_created;
 pub use registry::Process;
 pub use restoring::{load_created, load_persisted};

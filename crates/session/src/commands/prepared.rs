@@ -21,7 +21,7 @@ use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
-    Executed, Flow, Forward, LAST_PREPARED, Made, Missed, Prepared, PreparedSelect, Session, Touches, ZoneAt,
+    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Missed, Prepared, PreparedSelect, Session, Touches, ZoneAt,
     unknown_statement,
 };
 use crate::why::Why;
@@ -59,12 +59,17 @@ pub(super) async fn execute(
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
     let at = zone_at(session);
-    if let Some(prepared) = named.as_ref().filter(|_| session.heeds_rules())
-        && Box::pin(rules::execution(session, prepared, (&packet, command), at)).await?
-    {
+    let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
+        return pin!(carry_out(session, packet, (command, missed), named)).await;
+    };
+    let logged = session.begins_line(Logged::execution);
+    if Box::pin(rules::execution(session, &prepared, (&packet, command), at)).await? {
+        session.ends_line(logged, prepared.asked());
         return Ok(Flow::Continue);
     }
-    pin!(carry_out(session, packet, (command, missed), named)).await
+    let flow = pin!(carry_out(session, packet, (command, missed), named)).await;
+    session.ends_line(logged, prepared.asked());
+    flow
 }
 
 /// Carries out one that is decided, of the statement that it names.

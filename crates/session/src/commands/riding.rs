@@ -96,6 +96,7 @@ async fn carried(
         return Ok(None);
     };
     let took = started.elapsed();
+    session.note_sent(&relayed);
     relayed.tag = session.count_sent((command, text), took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);

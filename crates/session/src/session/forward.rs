@@ -58,6 +58,7 @@ impl Session {
         } else {
             Box::pin(self.forward_now(forward)).await?
         };
+        self.note_sent(&relayed);
         if let Some((begun, command, text)) = counted {
             relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
         }
