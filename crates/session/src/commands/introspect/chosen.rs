@@ -7,10 +7,10 @@
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 
-use super::{Form, NOT_SUPPORTED, SCHEMA, handle, is_absent, put, show};
+use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
 use crate::commands::plain;
 use crate::commands::text::Query;
-use crate::introspection::{Rowset, Value};
+use crate::introspection::{Rowset, SCHEMA, Value};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -58,6 +58,21 @@ pub(in crate::commands) async fn init_db(session: &mut Session, packet: &[u8]) -
     let (flow, is_refused) = plain::init_db(session, packet).await?;
     session.state.reads_ours &= is_refused;
     Ok(flow)
+}
+
+/// The session of a login that names the schema begins in it: in the server's, if that has one of this name which the client may see. Where
+/// the server cannot be asked, the next statement says so.
+pub(crate) async fn begin_in(session: &mut Session) {
+    if session.connect().await.is_err() {
+        return;
+    }
+    // It does not begin as other logins without a schema do.
+    session.lease.untouched = false;
+    if is_absent(session).await {
+        session.state.reads_ours = session.shared.options.engine.is_some();
+    } else if session.lease.ask(&format!("USE `{SCHEMA}`")).await.is_ok() {
+        session.state.schema = Some(SCHEMA.to_owned());
+    }
 }
 
 /// Whether the schema can be had, which the server has none of the name of.
