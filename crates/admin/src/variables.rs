@@ -47,7 +47,7 @@ const INTERVAL_S_MAX: u64 = 300;
 const INTERVAL_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
 /// All of them, by name.
-pub static VARIABLES: [Variable; 36] = [
+pub static VARIABLES: [Variable; 37] = [
     number("admin-stats_mysql_connection_pool", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_connections", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_query_cache", 60, INTERVAL_S_MAX),
@@ -80,6 +80,7 @@ pub static VARIABLES: [Variable; 36] = [
     set("mysql-query_digests_max_query_length"),
     set("mysql-query_digests_no_digits"),
     set("mysql-query_digests_replace_null"),
+    set("mysql-query_retries_on_failure"),
     shown("mysql-server_version"),
     shown("mysql-threads"),
     set("mysql-threshold_resultset_size"),

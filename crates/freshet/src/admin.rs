@@ -201,6 +201,7 @@ impl Runtime for Behind {
             "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
             "mysql-query_cache_soft_ttl_pct" => self.rules().1.soft_ttl_pct.to_string(),
             "mysql-query_cache_stores_empty_result" => self.rules().1.stores_empty.to_string(),
+            "mysql-query_retries_on_failure" => self.rules().1.retries.to_string(),
             "mysql-server_version" => {
                 let server = self.shared.upstream.server();
                 server.map(|it| String::from_utf8_lossy(&it.version_text).into_owned()).unwrap_or_default()
@@ -236,6 +237,10 @@ impl Runtime for Behind {
             "mysql-query_cache_stores_empty_result" => {
                 let stores_empty = truth(value)?;
                 self.load(|rules| rules.1.stores_empty = stores_empty)?;
+            }
+            "mysql-query_retries_on_failure" => {
+                let retries = number(1000)? as u64;
+                self.load(|rules| rules.1.retries = retries)?;
             }
             "mysql-threshold_resultset_size" => self.shared.cache.set_limit(number(u64::from(u32::MAX))?),
             _ if let Some(set) = self.set_events_log(name, value) => set?,
@@ -290,6 +295,10 @@ impl Runtime for Behind {
         let entries = self.shared.cache.entries();
         self.shared.cache.clear();
         entries as u64
+    }
+
+    fn flush_logs(&self) -> Result<(), String> {
+        self.shared.query_log().begin_anew().map_err(|error| error.to_string())
     }
 
     fn pause(&self, is_paused: bool) -> bool {

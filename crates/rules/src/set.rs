@@ -28,6 +28,8 @@ pub struct Defaults {
     pub stores_empty: bool,
     /// After which part of its time to live an answer is made anew by the first who asks for it, in percent; 0: not before its end.
     pub soft_ttl_pct: u8,
+    /// How often a statement may be sent again, where that is safe.
+    pub retries: u64,
     /// Statements are written to the query log.
     pub logs: bool,
     /// How texts are normalised.
@@ -40,6 +42,7 @@ impl Default for Defaults {
             rules_only: false,
             stores_empty: true,
             soft_ttl_pct: 0,
+            retries: 0,
             logs: false,
             digests: Options::default(),
         }
@@ -138,11 +141,11 @@ impl RuleSet {
         &self.source
     }
 
-    /// Whether it decides nothing: no rule, all that can be cached is, and nothing is written to the query log.
+    /// Whether it decides nothing: no rule, all that can be cached is, nothing is sent again, and nothing is written to the query log.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        let Defaults { rules_only, stores_empty, logs, .. } = self.defaults;
-        self.rules.is_empty() && !rules_only && stores_empty && !logs
+        let Defaults { rules_only, stores_empty, retries, logs, .. } = self.defaults;
+        self.rules.is_empty() && !rules_only && stores_empty && retries == 0 && !logs
     }
 
     /// The class of a client: those of one meet all conditions on places alike.
@@ -183,8 +186,19 @@ impl RuleSet {
             (Some(ttl), pct @ 1..100) => Some(ttl.saturating_mul(pct) / 100),
             _ => None,
         };
+        let retries = settings.retries.unwrap_or(self.defaults.retries);
         let is_logged = settings.log.unwrap_or(self.defaults.logs);
-        Decision { outcome, settings, rewritten, is_cached, is_bargain, soft_ttl_ms, stores_empty, is_logged }
+        Decision {
+            outcome,
+            settings,
+            rewritten,
+            is_cached,
+            is_bargain,
+            soft_ttl_ms,
+            stores_empty,
+            retries,
+            is_logged,
+        }
     }
 
     fn outcome(&self, facts: Facts<'_>) -> (Arc<Outcome>, Option<Vec<u8>>) {

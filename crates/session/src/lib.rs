@@ -67,8 +67,8 @@ mod restoring;
 
 pub use created::FileError;
 pub use maintaining::{CopiedTables, TableList, maintain};
-pub use reference::reference;
 pub use query_log::QueryLog;
+pub use reference::reference;
 pub use refreshing::refresh_created;
 pub use registry::Process;
 pub use restoring::{load_created, load_persisted};

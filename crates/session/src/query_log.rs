@@ -8,7 +8,7 @@ mod file;
 mod writer;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,18 +61,30 @@ impl QueryLog {
     /// The file cannot be made; lines go where they went before.
     pub fn set_path(&self, path: Option<PathBuf>) -> io::Result<()> {
         let mut open = self.open();
-        if open.path == path {
-            return Ok(());
+        if open.path != path {
+            let writer = path.as_ref().map(|path| self.begin(path)).transpose()?;
+            self.is_on.store(writer.is_some(), Ordering::Relaxed);
+            *open = Open { path, writer };
         }
-        let file = path.as_ref().map(|path| LogFile::create(path.clone(), Arc::clone(&self.file_bytes)));
-        let writer = match file.transpose()? {
-            Some(file) => Some(Arc::new(Writer::start(file, Arc::clone(&self.lost))?)),
-            None => None,
-        };
-        self.is_on.store(writer.is_some(), Ordering::Relaxed);
-        // The thread of the files before ends once it has written what waits for it.
-        *open = Open { path, writer };
         Ok(())
+    }
+
+    /// Has lines go to the next file from now on.
+    ///
+    /// # Errors
+    /// The file cannot be made; lines go where they went before.
+    pub fn begin_anew(&self) -> io::Result<()> {
+        let mut open = self.open();
+        if let Some(path) = &open.path {
+            open.writer = Some(self.begin(path)?);
+        }
+        Ok(())
+    }
+
+    /// The thread of the file before ends once it has written what waits for it.
+    fn begin(&self, path: &Path) -> io::Result<Arc<Writer>> {
+        let file = LogFile::create(path.to_owned(), Arc::clone(&self.file_bytes))?;
+        Ok(Arc::new(Writer::start(file, Arc::clone(&self.lost))?))
     }
 
     /// Sets when the next file is begun, in bytes.

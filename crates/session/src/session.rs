@@ -43,6 +43,7 @@ mod destination;
 mod decide;
 mod paced;
 mod logged;
+mod repeat;
 
 // What rights that it keeps make of its keys.
 mod keeper;

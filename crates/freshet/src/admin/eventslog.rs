@@ -2,8 +2,8 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use super::digests::truth;
 use super::Behind;
+use super::digests::truth;
 
 /// `mysql-eventslog_format` of lines of JSON, the only one that is written.
 const JSON: &str = "2";
@@ -38,9 +38,9 @@ impl Behind {
                 _ => Err(format!("'{value}' is no whole number from {FILE_BYTES_MIN} to {FILE_BYTES_MAX}")),
             },
             "mysql-eventslog_format" if value == JSON => Ok(()),
-            "mysql-eventslog_format" => {
-                Err(format!("Freshet writes lines of JSON, which is {JSON}; there is no format '{value}' here"))
-            }
+            "mysql-eventslog_format" => Err(format!(
+                "Freshet writes lines of JSON, which is {JSON}; there is no format '{value}' here"
+            )),
             _ => return None,
         })
     }

@@ -21,8 +21,8 @@ use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
-    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Missed, Prepared, PreparedSelect, Session, Touches, ZoneAt,
-    unknown_statement,
+    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Missed, Prepared, PreparedSelect, Session, Touches,
+    ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 

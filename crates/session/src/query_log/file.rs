@@ -27,8 +27,7 @@ impl LogFile {
     /// # Errors
     /// It cannot be made.
     pub(super) fn create(path: PathBuf, bytes_max: Arc<AtomicU64>) -> io::Result<Self> {
-        let number = last(&path)? + 1;
-        let file = create(&path, number)?;
+        let (number, file) = create_behind(&path, last(&path)?)?;
         Ok(Self { path, number, file, bytes: 0, bytes_max })
     }
 
@@ -40,8 +39,7 @@ impl LogFile {
         let len = line.len() as u64;
         if self.bytes > 0 && self.bytes + len > self.bytes_max.load(Ordering::Relaxed) {
             self.flush()?;
-            self.file = create(&self.path, self.number + 1)?;
-            self.number += 1;
+            (self.number, self.file) = create_behind(&self.path, self.number)?;
             self.bytes = 0;
         }
         self.file.write_all(line)?;
@@ -58,11 +56,18 @@ impl LogFile {
     }
 }
 
-fn create(path: &Path, number: u64) -> io::Result<BufWriter<File>> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{number:08}"));
-    let file = OpenOptions::new().append(true).create_new(true).mode(MODE).open(name)?;
-    Ok(BufWriter::new(file))
+/// The file of the first number behind this one that nobody has.
+fn create_behind(path: &Path, number: u64) -> io::Result<(u64, BufWriter<File>)> {
+    let mut number = number;
+    loop {
+        number += 1;
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number:08}"));
+        match OpenOptions::new().append(true).create_new(true).mode(MODE).open(name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            file => return Ok((number, BufWriter::new(file?))),
+        }
+    }
 }
 
 /// The highest number of the files that are there; 0 if there are none.

@@ -56,9 +56,13 @@ fn files_have_numbers_that_grow() {
     log.set_path(path).unwrap();
     log.write(&event(b"SELECT 3"));
     lines(&file(9), 1);
+    log.begin_anew().unwrap();
+    log.write(&event(b"SELECT 5"));
+    assert!(lines(&file(10), 1)[0].contains("SELECT 5"));
     log.set_path(None).unwrap();
+    log.begin_anew().unwrap();
     log.write(&event(b"SELECT 4"));
-    assert!(!log.is_on() && !file(10).exists() && log.lost() == 0);
+    assert!(!log.is_on() && !file(11).exists() && log.lost() == 0);
     assert_eq!(fs::read_to_string(file(6)).unwrap(), "old\n");
     fs::remove_dir_all(&directory).unwrap();
 }

@@ -67,11 +67,7 @@ fn run(mut file: LogFile, lines: &Receiver<String>, (waiting, lost): (&AtomicUsi
     }
 }
 
-fn write(
-    file: &mut LogFile,
-    line: &str,
-    (waiting, lost): (&AtomicUsize, &AtomicU64),
-) -> io::Result<()> {
+fn write(file: &mut LogFile, line: &str, (waiting, lost): (&AtomicUsize, &AtomicU64)) -> io::Result<()> {
     waiting.fetch_sub(line.len(), Ordering::Relaxed);
     let written = file.write(line.as_bytes());
     if written.is_err() {

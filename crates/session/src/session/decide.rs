@@ -98,6 +98,7 @@ impl Session {
         if flag.is_some() || self.ruled.next_flag.is_some() {
             self.refresh_key();
         }
+        self.ruled.ruling.repeating.left = decision.retries;
         self.ruled.ruling.decision = Some(decision);
         self.ruled.ruling.decision.as_ref()
     }

@@ -39,12 +39,9 @@ impl Session {
 
     /// Notes what the server did for the statement under way.
     pub(crate) fn note_sent(&mut self, relayed: &Relayed) {
-        if !relayed.is_unsent {
-            let before = self.ruled.ruling.sent.unwrap_or_default();
-            let Relayed { affected, rows, .. } = *relayed;
-            self.ruled.ruling.sent =
-                Some(Sent { affected: before.affected + affected, rows: before.rows + rows });
-        }
+        let sent = self.ruled.ruling.sent.get_or_insert_default();
+        sent.affected += relayed.affected;
+        sent.rows += relayed.rows;
     }
 
     /// Writes the line of a statement that has ended, if it is to have one.

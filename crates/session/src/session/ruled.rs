@@ -66,6 +66,7 @@ pub(super) struct Ruling {
     pub(super) asked: Option<Vec<u8>>,
     /// What the server did for it, if it was asked.
     pub(super) sent: Option<Sent>,
+    pub(super) repeating: Repeating,
 }
 
 /// How many rows a statement has changed, and how many it has got.
@@ -73,6 +74,17 @@ pub(super) struct Ruling {
 pub(super) struct Sent {
     pub(super) affected: u64,
     pub(super) rows: u64,
+}
+
+/// What is known of the statement under way, as far as repeating it is concerned.
+#[derive(Debug, Default)]
+pub(super) struct Repeating {
+    /// How often it may be sent again.
+    pub(super) left: u64,
+    /// The environment in which it was sent, if it may be sent again.
+    pub(super) sent_in: Option<u32>,
+    /// The connection was lost before any of its answer came.
+    pub(super) is_unanswered: bool,
 }
 
 /// How a statement came.
