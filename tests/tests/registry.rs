@@ -607,6 +607,8 @@ fn a_login_can_begin_in_the_schema() {
             assert_eq!(answer(&mut conn, "SELECT DATABASE()"), one("freshet"));
             assert_eq!(answer(&mut conn, "SELECT COUNT(*) > 5 FROM reasons"), one("1"));
             assert_eq!(answer(&mut conn, "SELECT COUNT(*) FROM registry_login.t"), one("2"));
+            let status = answer(&mut conn, "select DATABASE(), USER() limit 1").expect("it is shown");
+            assert!(status[0][0] == "freshet" && status[0][1].contains('@'), "{status:?}");
             assert_eq!(answer(&mut conn, "SELECT * FROM t"), Err(1235));
             run(&mut conn, &["USE registry_login"]);
             assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("10"));

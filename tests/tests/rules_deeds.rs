@@ -30,8 +30,10 @@ fn refusal(bench: &mut Bench, statements: &[&str]) -> String {
 /// The member of a line of the query log, as it stands there.
 fn member<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let rest = &line[line.find(&format!("\"{name}\":"))? + name.len() + 3..];
-    let end = if rest.starts_with('"') { rest[1..].find('"')? + 2 } else { rest.find([',', '}'])? };
-    Some(rest[..end].trim_matches('"'))
+    match rest.strip_prefix('"') {
+        Some(text) => Some(&text[..text.find('"')?]),
+        None => Some(&rest[..rest.find([',', '}'])?]),
+    }
 }
 
 /// Waits until the query log of this number has so many lines.
@@ -43,6 +45,33 @@ fn logged(bench: &Bench, number: u32, count: usize) -> Vec<String> {
         assert!(lines.len() <= count, "{lines:?}");
         (lines.len() == count).then_some(lines)
     })
+}
+
+/// The log goes on in another file, is kept of what no rule names, and is not kept where or as it cannot be.
+fn files_of_the_log(bench: &mut Bench, conn: &mut Conn) {
+    let point = "SELECT v FROM t WHERE id = 1";
+    run(&mut bench.admin, &["PROXYSQL FLUSH LOGS"]);
+    assert_eq!(answer(conn, point), one("10"));
+    logged(bench, 2, 1);
+
+    // Without a word of any rule, where that is the default.
+    bench.load(&[]);
+    let another = ["SET mysql-eventslog_default_log=1", "LOAD MYSQL VARIABLES TO RUNTIME"];
+    run(&mut bench.admin, &another);
+    let mut other = bench.client();
+    assert_eq!(answer(&mut other, "SELECT 'it''s', 8"), Ok(vec![vec!["it's".to_owned(), "8".to_owned()]]));
+    eventually("it is logged", || {
+        let text = fs::read_to_string(bench.directory.join("events.log.00000002")).expect("it is there");
+        text.contains("\"query\":\"SELECT 'it''s', 8\"").then_some(())
+    });
+
+    let why = refusal(bench, &["SET mysql-eventslog_format=1", "LOAD MYSQL VARIABLES TO RUNTIME"]);
+    assert!(why.contains("mysql-eventslog_format") && why.contains("JSON"), "{why}");
+    run(&mut bench.admin, &["SET mysql-eventslog_format=2"]);
+    let nowhere = ["SET mysql-eventslog_filename='/nowhere/log'", "LOAD MYSQL VARIABLES TO RUNTIME"];
+    assert!(refusal(bench, &nowhere).contains("mysql-eventslog_filename"));
+    run(&mut bench.admin, &["SET mysql-eventslog_filename=''", "LOAD MYSQL VARIABLES TO RUNTIME"]);
+    assert!(!bench.directory.join("events.log.00000003").exists());
 }
 
 #[test]
@@ -111,31 +140,7 @@ fn statements_that_a_rule_names_are_logged() {
             (Some("2"), Some("-1"))
         );
 
-        run(&mut bench.admin, &["PROXYSQL FLUSH LOGS"]);
-        assert_eq!(answer(&mut conn, point), one("10"));
-        logged(bench, 2, 1);
-
-        // Without a word of any rule, where that is the default.
-        bench.load(&[]);
-        let another = ["SET mysql-eventslog_default_log=1", "LOAD MYSQL VARIABLES TO RUNTIME"];
-        run(&mut bench.admin, &another);
-        let mut other = bench.client();
-        assert_eq!(
-            answer(&mut other, "SELECT 'it''s', 8"),
-            Ok(vec![vec!["it's".to_owned(), "8".to_owned()]])
-        );
-        eventually("it is logged", || {
-            let text = fs::read_to_string(bench.directory.join("events.log.00000002")).expect("it is there");
-            text.contains("\"query\":\"SELECT 'it''s', 8\"").then_some(())
-        });
-
-        let why = refusal(bench, &["SET mysql-eventslog_format=1", "LOAD MYSQL VARIABLES TO RUNTIME"]);
-        assert!(why.contains("mysql-eventslog_format") && why.contains("JSON"), "{why}");
-        run(&mut bench.admin, &["SET mysql-eventslog_format=2"]);
-        let nowhere = ["SET mysql-eventslog_filename='/nowhere/log'", "LOAD MYSQL VARIABLES TO RUNTIME"];
-        assert!(refusal(bench, &nowhere).contains("mysql-eventslog_filename"));
-        run(&mut bench.admin, &["SET mysql-eventslog_filename=''", "LOAD MYSQL VARIABLES TO RUNTIME"]);
-        assert!(!bench.directory.join("events.log.00000003").exists());
+        files_of_the_log(bench, &mut conn);
     });
 }
 

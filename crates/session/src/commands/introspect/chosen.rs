@@ -9,6 +9,7 @@ use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 
 use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
 use crate::commands::plain;
+use crate::commands::refusals::unavailable;
 use crate::commands::text::Query;
 use crate::introspection::{Rowset, SCHEMA, Value};
 use crate::relay::Lost;
@@ -98,6 +99,7 @@ pub(in crate::commands) async fn inside(
             let found = Rowset { columns: vec![what.to_uppercase()], rows: vec![vec![Value::from(SCHEMA)]] };
             return Some(put(session, &found, Form::Text));
         }
+        ["select", "database(),", "user()", "limit", "1"] => return Some(put_status(session).await),
         ["use", _] => return Some(leave(session, query).await),
         _ => {}
     }
@@ -118,6 +120,16 @@ pub(in crate::commands) async fn inside(
         }
         Request::Ours(_) | Request::Kill(_) => None,
     }
+}
+
+/// What the command-line clients ask for when they are told to show their status.
+async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
+    let user = match session.lease.ask("SELECT USER()").await {
+        Ok(found) => found.text(0, 0).map_or(Value::Null, Value::from),
+        Err(error) => return unavailable(session, &error),
+    };
+    let columns = vec!["DATABASE()".to_owned(), "USER()".to_owned()];
+    put(session, &Rowset { columns, rows: vec![vec![Value::from(SCHEMA), user]] }, Form::Text)
 }
 
 /// Whether a text that is to be prepared means the same whatever the default schema is.
