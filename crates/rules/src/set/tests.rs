@@ -271,7 +271,7 @@ fn what_does_nothing_is_named() {
 fn what_is_logged_and_sent_again_is_said_by_rules_and_the_default() {
     let rules = || {
         vec![
-            Rule { match_digest: text("t"), log: Some(true), retries: Some(3), ..rule(1) },
+            Rule { match_digest: text("FROM t"), log: Some(true), retries: Some(3), ..rule(1) },
             Rule { match_digest: text("t2"), log: Some(false), retries: Some(0), ..rule(2) },
         ]
     };
