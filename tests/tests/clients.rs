@@ -1,7 +1,7 @@
 //! Real clients of six languages see through Freshet exactly what they see without it.
 
-use freshet_tests::cached::status;
-use freshet_tests::{Freshet, Server, Target, tool, with_each};
+use freshet_tests::cached::{answer, connect, eventually, fresh_schema, run, status};
+use freshet_tests::{Flavor, Freshet, Server, Target, tool, with_each};
 
 /// How a client reaches the server.
 type Ways = &'static [&'static [&'static str]];
@@ -204,5 +204,85 @@ fn sysbench_prepared_and_not() {
                 sysbench(server, freshet, prepared);
             }
         });
+    }
+}
+
+/// What is dumped of one schema by a program that dumps all of them. Others make and drop tables meanwhile, at which such a program may stumble.
+fn dumped(program: &[&str], target: &Target, schema: &str) -> String {
+    eventually("everything is dumped", || {
+        let mut command = std::process::Command::new(program[0]);
+        command.args(&program[1..]).args(["--no-defaults", "--all-databases", "--single-transaction"]);
+        command.args(["--routines", "--events", "--triggers", "--skip-dump-date", "--hex-blob"]);
+        command.args([format!("-h{}", target.host), format!("-P{}", target.port)]);
+        command.args([format!("-u{}", target.user), format!("-p{}", target.password)]);
+        if program.contains(&"mysqldump") {
+            command.arg("--set-gtid-purged=OFF");
+        }
+        let output = command.output().expect("it runs");
+        let dump = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!dump.contains("Current Database: `freshet`"), "what is computed is in no dump");
+        // Views come once more at the end, as what they are.
+        let mut parts = dump.split("-- Current Database: ");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let name = format!("`{schema}`");
+        let of_schema: Vec<String> =
+            parts.filter(|part| part.starts_with(&name)).map(|part| format!("-- {part}")).collect();
+        (output.status.success() && !of_schema.is_empty()).then(|| first + &of_schema.concat())
+    })
+}
+
+/// Everything is dumped through Freshet as it is directly, and what is dumped can be played back.
+fn dumps_everything(program: &[&str], client: &[&str], name: &str) {
+    with_each(|server, freshet| {
+        if name == "mysqldump" && server.flavor == Flavor::MariaDb {
+            return;
+        }
+        let schema = format!("clients_{name}");
+        let mut direct = fresh_schema(server, &schema);
+        let stage = [
+            "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20), b BLOB, v INT)",
+            "INSERT INTO t (s, b) VALUES ('grün', x'00ff27'), (NULL, NULL), ('it''s', 'x')",
+            "CREATE VIEW w AS SELECT id, s FROM t",
+            "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.s = NEW.s",
+            "CREATE PROCEDURE p() SELECT COUNT(*) FROM t",
+        ];
+        run(&mut direct, &stage);
+        let through = dumped(program, freshet.target(), &schema);
+        tool::assert_same(&dumped(program, &server.target, &schema), &through);
+        assert!(through.contains("CREATE TABLE `t`") && through.contains("PROCEDURE `p`"), "{through}");
+
+        let read = "SELECT id, s, HEX(b), v FROM t ORDER BY id";
+        let mut conn = connect(freshet.target(), &schema);
+        let before = answer(&mut conn, read).expect("it is answered");
+        run(&mut direct, &["DROP VIEW w", "DROP TABLE t", "CREATE TABLE t (id INT)"]);
+        let target = freshet.target();
+        let mut playing = std::process::Command::new(client[0]);
+        playing.args(&client[1..]).args(["--no-defaults", "--default-character-set=utf8mb4"]);
+        playing.args([format!("-h{}", target.host), format!("-P{}", target.port)]);
+        playing.args([format!("-u{}", target.user), format!("-p{}", target.password)]);
+        let mut playing = playing.stdin(std::process::Stdio::piped()).spawn().expect("the client runs");
+        let mut input = playing.stdin.take().expect("it listens");
+        std::io::Write::write_all(&mut input, through.as_bytes()).expect("it takes the dump");
+        drop(input);
+        assert!(playing.wait().expect("it ends").success());
+        assert_eq!(answer(&mut conn, read), Ok(before));
+        assert_eq!(answer(&mut conn, "SELECT COUNT(*) FROM w"), Ok(vec![vec!["3".to_owned()]]));
+    });
+}
+
+#[test]
+fn mariadb_dump_of_everything() {
+    if tool::is_there("mariadb-dump") && tool::is_there("mariadb") {
+        dumps_everything(&["mariadb-dump"], &["mariadb"], "mariadb_dump");
+    }
+}
+
+#[test]
+fn mysqldump_of_everything() {
+    match std::env::var("FRESHET_TEST_MYSQL_ROOT") {
+        Ok(root) => {
+            dumps_everything(&["chroot", &root, "mysqldump"], &["chroot", &root, "mysql"], "mysqldump")
+        }
+        Err(_) => freshet_tests::leave_out("FRESHET_TEST_MYSQL_ROOT is not set"),
     }
 }

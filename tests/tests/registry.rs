@@ -401,7 +401,7 @@ fn without_process_a_client_sees_its_own() {
 
 #[test]
 fn a_schema_of_that_name_on_the_server_is_the_servers() {
-    with_freshet("registry_real", |server, _, mut conn| {
+    with_freshet_alone("registry_real", |server, freshet, mut conn| {
         let mut direct = server.target.connect();
         run(
             &mut direct,
@@ -413,6 +413,10 @@ fn a_schema_of_that_name_on_the_server_is_the_servers() {
         );
         let ids: Vec<u64> = conn.query("SELECT id FROM freshet.queries").expect("it is the server's");
         assert_eq!(ids, [7]);
+        let mut within = connect(freshet.target(), "freshet");
+        assert_eq!(answer(&mut within, "SELECT id FROM queries"), Ok(vec![vec!["7".to_owned()]]));
+        assert_eq!(answer(&mut within, "SELECT DATABASE()"), Ok(vec![vec!["freshet".to_owned()]]));
+        run(&mut within, &["INSERT INTO queries VALUES (8)"]);
         run(&mut direct, &["DROP DATABASE freshet"]);
         eventually("it is Freshet's again", || {
             answer(&mut conn, "SELECT digest FROM freshet.queries LIMIT 1").is_ok().then_some(())
@@ -589,6 +593,49 @@ fn the_tables_are_read_by_statements_that_are_prepared_by_their_text() {
         // What is prepared of the server's is the server's, and the session's answers are found as before.
         run(&mut conn, &["PREPARE s FROM 'SELECT v FROM t WHERE id = 2'"]);
         assert_eq!(answer(&mut conn, "EXECUTE s"), Ok(vec![vec!["20".to_owned()]]));
+    });
+}
+
+#[test]
+fn a_login_can_begin_in_the_schema() {
+    let schema = "registry_login";
+    with_freshet(schema, |_, freshet, mut other| {
+        let one = |text: &str| Ok(vec![vec![text.to_owned()]]);
+        // The second one is let in by what is remembered of the first.
+        for _ in 0..3 {
+            let mut conn = connect(freshet.target(), "freshet");
+            assert_eq!(answer(&mut conn, "SELECT DATABASE()"), one("freshet"));
+            assert_eq!(answer(&mut conn, "SELECT COUNT(*) > 5 FROM reasons"), one("1"));
+            assert_eq!(answer(&mut conn, "SELECT COUNT(*) FROM registry_login.t"), one("2"));
+            let status = answer(&mut conn, "select DATABASE(), USER() limit 1").expect("it is shown");
+            assert!(status[0][0] == "freshet" && status[0][1].contains('@'), "{status:?}");
+            assert_eq!(answer(&mut conn, "SELECT * FROM t"), Err(1235));
+            run(&mut conn, &["USE registry_login"]);
+            assert_eq!(answer(&mut conn, "SELECT v FROM t WHERE id = 1"), one("10"));
+            // A login without a schema has none.
+            let mut none = freshet.target().connect();
+            assert_eq!(answer(&mut none, "SELECT DATABASE() IS NULL"), one("1"));
+            assert_eq!(answer(&mut none, "SELECT v FROM t"), Err(1046));
+        }
+        let change = mysql::ChangeUserOpts::new().with_db_name(Some("freshet".to_owned()));
+        other.change_user(change).expect("it is let in");
+        assert_eq!(answer(&mut other, "SELECT COUNT(*) > 5 FROM reasons"), one("1"));
+        other.reset().expect("it is reset");
+        assert_eq!(answer(&mut other, "SELECT COUNT(*) > 5 FROM reasons"), one("1"));
+        let target = freshet.target();
+        if tool::is_there("mariadb") {
+            let client = ["--no-defaults", "--batch", "--skip-column-names", "--database=freshet"];
+            let connect = [
+                format!("-h{}", target.host),
+                format!("-P{}", target.port),
+                format!("-u{}", target.user),
+                format!("-p{}", target.password),
+            ];
+            let statement = "-eSELECT COUNT(*) > 5 FROM reasons".to_owned();
+            let arguments: Vec<String> =
+                client.map(str::to_owned).into_iter().chain(connect).chain([statement]).collect();
+            assert_eq!(tool::run("mariadb", &arguments).trim(), "1");
+        }
     });
 }
 

@@ -179,6 +179,10 @@ impl Admin {
                 Ok(Answer::Done { affected, last_insert_id: 0 })
             }
             Command::FlushDigests => self.flush_digests(),
+            Command::FlushLogs => {
+                self.runtime.flush_logs().map_err(Refusal::NotLoaded)?;
+                Ok(Answer::ok())
+            }
             Command::KeepDigests => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let now_s = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
@@ -300,7 +304,9 @@ impl Admin {
         let begins = if module == Module::Variables { "mysql-" } else { "admin-" };
         let ours = || VARIABLES.iter().filter(|it| it.is_set_here() && it.name.starts_with(begins));
         match copy {
+            // One that cannot be had keeps none of the others from counting, as in ProxySQL.
             Copy::MemoryToRuntime => {
+                let mut loaded = Ok(());
                 for variable in ours() {
                     let query = format!(
                         "SELECT variable_value FROM main.global_variables WHERE variable_name = '{}'",
@@ -311,9 +317,10 @@ impl Admin {
                     };
                     let own = self.own.set(variable, &value);
                     let set = own.unwrap_or_else(|| self.runtime.set_variable(variable.name, &value));
-                    set.map_err(|why| Refusal::NotLoaded(format!("{}: {why}", variable.name)))?;
+                    let set = set.map_err(|why| Refusal::NotLoaded(format!("{}: {why}", variable.name)));
+                    loaded = loaded.and(set);
                 }
-                Ok(())
+                loaded
             }
             Copy::RuntimeToMemory => self.put_variables("main.global_variables"),
             Copy::MemoryToDisk | Copy::DiskToMemory => {

@@ -63,6 +63,8 @@ pub enum Command {
     /// Some of it.
     Purge(Purge),
     FlushDigests,
+    /// The query log goes on in another file.
+    FlushLogs,
     /// `SAVE MYSQL DIGEST TO DISK`: into the history.
     KeepDigests,
     /// Whether no client is let in any more, or again.
@@ -90,6 +92,7 @@ impl Command {
                 | Self::FlushCache
                 | Self::Purge(_)
                 | Self::FlushDigests
+                | Self::FlushLogs
                 | Self::KeepDigests
                 | Self::Pause(_)
                 | Self::ShutDown
@@ -321,10 +324,11 @@ fn ask_one(text: &str) -> Option<(String, Asked)> {
 }
 
 fn proxysql(words: &mut Words<'_>) -> Option<Command> {
-    const COMMANDS: [(&[&str], Command); 6] = [
+    const COMMANDS: [(&[&str], Command); 7] = [
         (&["flush", "query", "cache"], Command::FlushCache),
         (&["flush", "mysql", "query", "cache"], Command::FlushCache),
         (&["flush", "query", "digest"], Command::FlushDigests),
+        (&["flush", "logs"], Command::FlushLogs),
         (&["pause"], Command::Pause(true)),
         (&["resume"], Command::Pause(false)),
         (&["shutdown"], Command::ShutDown),

@@ -120,6 +120,11 @@ pub trait Runtime: Send + 'static {
     fn server(&self) -> (String, u16);
     /// Drops all results. Returns how many there were.
     fn flush_cache(&self) -> u64;
+    /// Has the query log go on in another file.
+    ///
+    /// # Errors
+    /// That cannot be made.
+    fn flush_logs(&self) -> Result<(), String>;
     /// Lets no client in any more, or lets clients in again; those that are connected go on. False if that is so already.
     fn pause(&self, is_paused: bool) -> bool;
     /// Everything that is counted, in the text format of Prometheus.

@@ -47,7 +47,7 @@ const INTERVAL_S_MAX: u64 = 300;
 const INTERVAL_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
 /// All of them, by name.
-pub static VARIABLES: [Variable; 32] = [
+pub static VARIABLES: [Variable; 37] = [
     number("admin-stats_mysql_connection_pool", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_connections", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_query_cache", 60, INTERVAL_S_MAX),
@@ -55,6 +55,10 @@ pub static VARIABLES: [Variable; 32] = [
     number("admin-stats_system_cpu", 60, INTERVAL_S_MAX),
     number("admin-stats_system_memory", 60, INTERVAL_S_MAX),
     shown("admin-version"),
+    set("mysql-eventslog_default_log"),
+    set("mysql-eventslog_filename"),
+    set("mysql-eventslog_filesize"),
+    set("mysql-eventslog_format"),
     shown("mysql-interfaces"),
     shown("mysql-max_connections"),
     number("mysql-monitor_connect_interval", 60_000, INTERVAL_MS_MAX),
@@ -76,6 +80,7 @@ pub static VARIABLES: [Variable; 32] = [
     set("mysql-query_digests_max_query_length"),
     set("mysql-query_digests_no_digits"),
     set("mysql-query_digests_replace_null"),
+    set("mysql-query_retries_on_failure"),
     shown("mysql-server_version"),
     shown("mysql-threads"),
     set("mysql-threshold_resultset_size"),

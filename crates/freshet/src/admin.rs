@@ -1,6 +1,7 @@
 //! The admin port: where it listens, and what it shows of the rest.
 
 mod digests;
+mod eventslog;
 mod monitor;
 mod shown;
 
@@ -57,6 +58,7 @@ impl Port {
             connections_before: Mutex::default(),
             rules: Mutex::new((Vec::new(), RuleDefaults::default())),
             ping_us: Arc::clone(&ping_us),
+            log_name: Mutex::default(),
         };
         let admin = Admin::start(&settings.directory, &settings.file, Box::new(behind))?;
         let mut listeners = Vec::new();
@@ -154,6 +156,8 @@ struct Behind {
     rules: Mutex<(Vec<Rule>, RuleDefaults)>,
     /// How long the last ping took, in microseconds.
     ping_us: Arc<AtomicU64>,
+    /// The name of the query log, as it was given.
+    log_name: Mutex<String>,
 }
 
 impl Runtime for Behind {
@@ -197,6 +201,7 @@ impl Runtime for Behind {
             "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
             "mysql-query_cache_soft_ttl_pct" => self.rules().1.soft_ttl_pct.to_string(),
             "mysql-query_cache_stores_empty_result" => self.rules().1.stores_empty.to_string(),
+            "mysql-query_retries_on_failure" => self.rules().1.retries.to_string(),
             "mysql-server_version" => {
                 let server = self.shared.upstream.server();
                 server.map(|it| String::from_utf8_lossy(&it.version_text).into_owned()).unwrap_or_default()
@@ -204,7 +209,7 @@ impl Runtime for Behind {
             "mysql-threads" => self.config.threads.to_string(),
             "mysql-threshold_resultset_size" => cache.limit().to_string(),
             "mysql-wait_timeout" => self.config.idle_timeout.as_millis().to_string(),
-            _ => return digests::read(self.rules().1.digests, name),
+            _ => return self.events_log(name).or_else(|| digests::read(self.rules().1.digests, name)),
         })
     }
 
@@ -233,7 +238,12 @@ impl Runtime for Behind {
                 let stores_empty = truth(value)?;
                 self.load(|rules| rules.1.stores_empty = stores_empty)?;
             }
+            "mysql-query_retries_on_failure" => {
+                let retries = number(1000)? as u64;
+                self.load(|rules| rules.1.retries = retries)?;
+            }
             "mysql-threshold_resultset_size" => self.shared.cache.set_limit(number(u64::from(u32::MAX))?),
+            _ if let Some(set) = self.set_events_log(name, value) => set?,
             _ => {
                 let mut options = self.rules().1.digests;
                 let Some(written) = digests::write(&mut options, name, value) else {
@@ -285,6 +295,10 @@ impl Runtime for Behind {
         let entries = self.shared.cache.entries();
         self.shared.cache.clear();
         entries as u64
+    }
+
+    fn flush_logs(&self) -> Result<(), String> {
+        self.shared.query_log().begin_anew().map_err(|error| error.to_string())
     }
 
     fn pause(&self, is_paused: bool) -> bool {

@@ -130,7 +130,6 @@ fn refuse_unsupported(rule: &Rule) -> Result<(), RuleError> {
         (rule.mirror_flag_out.is_some(), "mirror_flagOUT"),
         (rule.mirror_hostgroup.is_some(), "mirror_hostgroup"),
         (rule.gtid_from_hostgroup.is_some(), "gtid_from_hostgroup"),
-        (rule.log == Some(true), "log = 1"),
     ];
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, what)) => Err(rule.error(format!("Freshet does not carry out {what}"))),

@@ -67,4 +67,8 @@ pub struct Decision {
     pub soft_ttl_ms: Option<u64>,
     /// Whether an answer without rows is stored.
     pub stores_empty: bool,
+    /// How often it may be sent again, where that is safe.
+    pub retries: u64,
+    /// Whether it is written to the query log.
+    pub is_logged: bool,
 }

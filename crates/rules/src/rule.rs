@@ -128,11 +128,7 @@ impl Rule {
     /// What of it is accepted and does nothing, for whoever wrote it: `rule 7: retries`. `None`: all of it does what it says.
     #[must_use]
     pub fn without_effect(&self) -> Option<String> {
-        let asked = [
-            (self.reconnect.is_some(), "reconnect"),
-            (self.retries.is_some_and(|retries| retries > 0), "retries"),
-            (self.sticky_conn.is_some(), "sticky_conn"),
-        ];
+        let asked = [(self.reconnect.is_some(), "reconnect"), (self.sticky_conn.is_some(), "sticky_conn")];
         let idle: Vec<&str> = asked.iter().filter(|(is_asked, _)| *is_asked).map(|(_, name)| *name).collect();
         (!idle.is_empty()).then(|| format!("rule {}: {}", self.rule_id, idle.join(", ")))
     }

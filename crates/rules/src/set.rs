@@ -28,13 +28,24 @@ pub struct Defaults {
     pub stores_empty: bool,
     /// After which part of its time to live an answer is made anew by the first who asks for it, in percent; 0: not before its end.
     pub soft_ttl_pct: u8,
+    /// How often a statement may be sent again, where that is safe.
+    pub retries: u64,
+    /// Statements are written to the query log.
+    pub logs: bool,
     /// How texts are normalised.
     pub digests: Options,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { rules_only: false, stores_empty: true, soft_ttl_pct: 0, digests: Options::default() }
+        Self {
+            rules_only: false,
+            stores_empty: true,
+            soft_ttl_pct: 0,
+            retries: 0,
+            logs: false,
+            digests: Options::default(),
+        }
     }
 }
 
@@ -130,10 +141,11 @@ impl RuleSet {
         &self.source
     }
 
-    /// Whether it decides nothing: no rule, and all that can be cached is.
+    /// Whether it decides nothing: no rule, all that can be cached is, nothing is sent again, and nothing is written to the query log.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.rules.is_empty() && !self.defaults.rules_only && self.defaults.stores_empty
+        let Defaults { rules_only, stores_empty, retries, logs, .. } = self.defaults;
+        self.rules.is_empty() && !rules_only && stores_empty && retries == 0 && !logs
     }
 
     /// The class of a client: those of one meet all conditions on places alike.
@@ -174,7 +186,19 @@ impl RuleSet {
             (Some(ttl), pct @ 1..100) => Some(ttl.saturating_mul(pct) / 100),
             _ => None,
         };
-        Decision { outcome, settings, rewritten, is_cached, is_bargain, soft_ttl_ms, stores_empty }
+        let retries = settings.retries.unwrap_or(self.defaults.retries);
+        let is_logged = settings.log.unwrap_or(self.defaults.logs);
+        Decision {
+            outcome,
+            settings,
+            rewritten,
+            is_cached,
+            is_bargain,
+            soft_ttl_ms,
+            stores_empty,
+            retries,
+            is_logged,
+        }
     }
 
     fn outcome(&self, facts: Facts<'_>) -> (Arc<Outcome>, Option<Vec<u8>>) {

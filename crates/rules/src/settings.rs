@@ -26,6 +26,10 @@ pub struct Settings {
     pub next_query_flag_in: Option<u32>,
     /// 0: its session's reads are carried on no connection of another client's from now on; 1: they may be again.
     pub multiplex: Option<u8>,
+    /// How often it may be sent again, where that is safe.
+    pub retries: Option<u64>,
+    /// Whether it is written to the query log.
+    pub log: Option<bool>,
     /// The error that it is answered with.
     pub error_msg: Option<Arc<str>>,
     /// The message of the OK packet that it is answered with.
@@ -44,6 +48,8 @@ impl Settings {
             delay_ms: rule.delay,
             next_query_flag_in: rule.next_query_flag_in,
             multiplex: rule.multiplex,
+            retries: rule.retries,
+            log: rule.log,
             error_msg: rule.error_msg.as_deref().map(Arc::from),
             ok_msg: rule.ok_msg.as_deref().map(Arc::from),
         }
@@ -61,6 +67,8 @@ impl Settings {
             delay_ms: later.delay_ms.or(self.delay_ms),
             next_query_flag_in: later.next_query_flag_in.or(self.next_query_flag_in),
             multiplex: later.multiplex.or(self.multiplex),
+            retries: later.retries.or(self.retries),
+            log: later.log.or(self.log),
             error_msg: later.error_msg.clone().or(self.error_msg),
             ok_msg: later.ok_msg.clone().or(self.ok_msg),
         }

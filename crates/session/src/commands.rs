@@ -27,6 +27,7 @@ mod transaction;
 mod write;
 
 pub(crate) use filling::returns_what_it_finds;
+pub(crate) use introspect::begin_in;
 pub(crate) use ours::prepared_text;
 
 use std::pin::pin;

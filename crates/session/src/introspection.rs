@@ -14,6 +14,8 @@ use tokio::sync::Semaphore;
 pub(crate) use advice::ServerFigures;
 pub(crate) use tables::{Definition, TABLES, View, Viewer};
 
+/// The schema's name.
+pub(crate) const SCHEMA: &str = "freshet";
 /// How many statements over these tables are computed at once. Others wait: they may take no more of the processors from answers.
 const AT_ONCE_MAX: usize = 1;
 

@@ -54,6 +54,7 @@ mod privileges;
 
 // What all sessions share, and what is told of it.
 mod settling;
+mod query_log;
 mod rules;
 pub mod statistics;
 pub mod purge;
@@ -66,6 +67,7 @@ mod restoring;
 
 pub use created::FileError;
 pub use maintaining::{CopiedTables, TableList, maintain};
+pub use query_log::QueryLog;
 pub use reference::reference;
 pub use refreshing::refresh_created;
 pub use registry::Process;

@@ -235,6 +235,11 @@ impl<'a> Relay<'a> {
         }
     }
 
+    /// Whether any of the answer has come.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.relayed.bytes > 0 || self.checked > 0
+    }
+
     /// What the whole answer said.
     pub(crate) fn finish(mut self) -> Relayed {
         match self.capture.map(Capture::finish) {

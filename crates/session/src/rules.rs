@@ -6,6 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use freshet_digest::Options;
 use freshet_rules::{Defaults, Rule, RuleError, RuleSet};
 
+use crate::query_log::QueryLog;
+
 /// The rules that count now.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
@@ -13,6 +15,8 @@ pub(crate) struct Rules {
     version: AtomicU64,
     set: RwLock<Option<Arc<RuleSet>>>,
     digests: RwLock<Options>,
+    /// Where statements are written that rules name.
+    pub(crate) log: QueryLog,
 }
 
 impl Rules {

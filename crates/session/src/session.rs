@@ -42,6 +42,8 @@ mod destination;
 // What query rules make of it.
 mod decide;
 mod paced;
+mod logged;
+mod repeat;
 
 // What rights that it keeps make of its keys.
 mod keeper;
@@ -79,6 +81,7 @@ pub(crate) use hold::{Hold, Holds};
 pub(crate) use lanes::{Carriage, Ride, SharedView};
 pub(crate) use lease::Lease;
 pub use life::serve;
+pub(crate) use logged::Logged;
 pub(crate) use making::{Made, unknown_statement};
 pub(crate) use prepared::{
     AGAIN_BYTES_MAX, Again, Carriable, Executed, LAST_PREPARED, Prepared, PreparedSelect, SELECT_BYTES_MAX,

@@ -24,6 +24,7 @@ use crate::maintaining::{CopiedTables, Maintaining};
 use crate::persisted::Persisted;
 use crate::powerless::Powerless;
 use crate::preparations::{Preparation, Preparations};
+use crate::query_log::QueryLog;
 use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
 use crate::rules::Rules;
@@ -282,6 +283,11 @@ impl Shared {
             self.cache.clear();
         }
         Ok(())
+    }
+
+    /// Where statements are written that rules name.
+    pub fn query_log(&self) -> &QueryLog {
+        &self.rules.log
     }
 
     /// The query rules that count, by their numbers, with how often each was met.

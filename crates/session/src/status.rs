@@ -79,6 +79,11 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| if shared.freshness().is_live(now_ms()) { "ON" } else { "OFF" }.to_owned(),
     },
     Status {
+        name: "Freshet_log_lines_lost",
+        doc: "Lines of the query log that were left out: too many waited, or the file could not be written.",
+        read: |shared, _| shared.query_log().lost().to_string(),
+    },
+    Status {
         name: "Freshet_maintained",
         doc: "Answers that were made from copies of rows, in place of the server's, and stored.",
         read: |shared, _| shared.counters.sum(Count::Maintained).to_string(),
@@ -154,6 +159,11 @@ pub(crate) static STATUS: &[Status] = &[
         name: "Freshet_refilled",
         doc: "Results that a change had made stale and that were asked for and stored anew.",
         read: |shared, _| shared.cache.statistics().refilled.to_string(),
+    },
+    Status {
+        name: "Freshet_repeated",
+        doc: "SELECTs that were sent again because their connection was lost, as query rules allow.",
+        read: |shared, _| shared.counters.sum(Count::Repeated).to_string(),
     },
     Status {
         name: "Freshet_semisync",

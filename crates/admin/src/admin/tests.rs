@@ -65,6 +65,10 @@ impl Runtime for Fake {
         3
     }
 
+    fn flush_logs(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn pause(&self, is_paused: bool) -> bool {
         is_paused
     }
@@ -242,7 +246,11 @@ fn variables_count_once_they_are_loaded() {
     assert!(fake.set.lock().unwrap().contains(&("mysql-query_cache_size_MB".to_owned(), "64".to_owned())));
     assert_eq!(run(&mut admin, "SHOW VARIABLES LIKE '%cache_size%'"), ["mysql-query_cache_size_MB|64"]);
     run(&mut admin, "SET mysql-query_cache_size_MB = wrong");
+    run(&mut admin, "SET mysql-threshold_resultset_size = 7");
     assert!(run_as(&mut admin, "LOAD MYSQL VARIABLES TO RUNTIME", Role::Admin).is_err());
+    // The others count all the same.
+    let other = ("mysql-threshold_resultset_size".to_owned(), "7".to_owned());
+    assert!(fake.set.lock().unwrap().contains(&other));
     assert!(run_as(&mut admin, "SET mysql-threads = 4", Role::Admin).is_err());
     assert!(run_as(&mut admin, "SET mysql-no_such = 4", Role::Admin).is_err());
 }

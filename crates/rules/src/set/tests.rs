@@ -259,10 +259,36 @@ fn digests_are_those_of_the_options() {
 #[test]
 fn what_does_nothing_is_named() {
     let idle = Rule { retries: Some(3), sticky_conn: Some(true), reconnect: Some(false), ..rule(4) };
-    assert_eq!(idle.without_effect().as_deref(), Some("rule 4: reconnect, retries, sticky_conn"));
+    assert_eq!(idle.without_effect().as_deref(), Some("rule 4: reconnect, sticky_conn"));
     let active = Rule { retries: Some(0), multiplex: Some(0), cache_timeout: Some(1), ..rule(5) };
     assert_eq!(active.without_effect(), None);
     assert_eq!(active.rule_id, set(vec![active.clone()]).rules()[0].rule_id);
     let decision = set(vec![active]).decide(facts("SELECT 1"));
     assert_eq!((decision.settings.multiplex, decision.settings.cache_timeout_ms), (Some(0), Some(1)));
+}
+
+#[test]
+fn what_is_logged_and_sent_again_is_said_by_rules_and_the_default() {
+    let rules = || {
+        vec![
+            Rule { match_digest: text("FROM t"), log: Some(true), retries: Some(3), ..rule(1) },
+            Rule { match_digest: text("t2"), log: Some(false), retries: Some(0), ..rule(2) },
+        ]
+    };
+    let said = |set: &RuleSet, text: &str| {
+        let decision = set.decide(facts(text));
+        (decision.is_logged, decision.retries)
+    };
+    let plain = set(rules());
+    assert_eq!(said(&plain, "SELECT * FROM t"), (true, 3));
+    assert_eq!(said(&plain, "SELECT * FROM t2"), (false, 0));
+    assert_eq!(said(&plain, "SELECT 1"), (false, 0));
+    let defaults = Defaults { logs: true, retries: 1, ..Defaults::default() };
+    let all = RuleSet::compile(rules(), defaults).unwrap();
+    assert_eq!(said(&all, "SELECT * FROM t2"), (false, 0));
+    assert_eq!(said(&all, "SELECT 1"), (true, 1));
+    let idle = |defaults: Defaults| RuleSet::compile(Vec::new(), defaults).unwrap().is_idle();
+    assert!(idle(Defaults::default()));
+    assert!(!idle(Defaults { logs: true, ..Defaults::default() }));
+    assert!(!idle(Defaults { retries: 1, ..Defaults::default() }));
 }

@@ -26,6 +26,8 @@ pub struct Admitted {
     pub login: Login,
     /// The schema it named.
     pub database: Option<Vec<u8>>,
+    /// It named the schema of our own tables, which is in no login at the server.
+    pub chooses_ours: bool,
     /// The server's connection on which the login was made, if it took one.
     pub upstream: Option<Connection>,
     /// When the login on it was made, if its session has been no other's before.

@@ -18,6 +18,7 @@ use super::secrets::LoginKind;
 use super::spare::Leave;
 
 use super::admitted::{Admitted, Client};
+use crate::introspection::SCHEMA;
 use crate::wire::Wire;
 
 /// A plugin that no account has: the server answers with the account's own and a challenge, and does so for users that
@@ -81,6 +82,7 @@ async fn judge(
 ) -> Result<Admitted, AdmitError> {
     // Read before anything is sent: what changes meanwhile makes the outcome one of a former epoch.
     let (epoch, at_ms) = (gate.epoch(), now_ms());
+    let chooses_ours = chooses_ours(&mut client.login);
     let channel = wire.channel();
     let asker = Asker { gate, channel, epoch };
     let is_first = upstream.is_none();
@@ -102,6 +104,7 @@ async fn judge(
         user,
         login,
         database,
+        chooses_ours,
         upstream,
         begun,
         leave,
@@ -111,6 +114,11 @@ async fn judge(
         ok,
         scrambles,
     })
+}
+
+/// Whether a login names the schema of our own tables. It is made without a schema then, and the session chooses that one afterwards.
+fn chooses_ours(login: &mut Login) -> bool {
+    login.database.take_if(|name| name == SCHEMA.as_bytes()).is_some()
 }
 
 /// What is remembered that this login proves.

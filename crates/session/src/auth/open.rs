@@ -16,6 +16,7 @@ impl Admitted {
             user: self.user.clone(),
             login: self.login.clone(),
             database: self.database.clone(),
+            chooses_ours: self.chooses_ours,
             upstream: None,
             begun: None,
             leave: None,

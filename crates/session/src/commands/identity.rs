@@ -20,6 +20,9 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
         Ok(()) => {
             session.state = State::new(session.admitted.ok.status, Locals::of(&session.shared.globals));
             session.state.schema = schema_of(session.admitted.database.as_deref());
+            if session.admitted.chooses_ours {
+                super::begin_in(session).await;
+            }
             Ok(Flow::Continue)
         }
         Err(error) => {

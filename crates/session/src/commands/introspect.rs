@@ -13,19 +13,18 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Reads, TableName, contains_ignoring_case};
 
 use super::text::Query;
-use crate::introspection::{Definition, Rowset, ServerFigures, TABLES, Table, Value, View, Viewer};
+use crate::introspection::{Definition, Rowset, SCHEMA, ServerFigures, TABLES, Table, Value, View, Viewer};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::shared::Shared;
 
 pub(super) use answer::{Form, put};
+pub(crate) use chosen::begin_in;
 pub(super) use chosen::{init_db, inside, names_schemas, refuse};
 pub(super) use prepared::{execute, execute_text, prepare, substitute};
 pub(super) use show::{may_be_shown, show};
 
-/// The schema's name.
-const SCHEMA: &str = "freshet";
 /// ER_NOT_SUPPORTED_YET.
 const NOT_SUPPORTED: u16 = 1235;
 /// ER_UNKNOWN_ERROR.

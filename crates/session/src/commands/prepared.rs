@@ -21,8 +21,8 @@ use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
-    Executed, Flow, Forward, LAST_PREPARED, Made, Missed, Prepared, PreparedSelect, Session, Touches, ZoneAt,
-    unknown_statement,
+    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Missed, Prepared, PreparedSelect, Session, Touches,
+    ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
@@ -60,18 +60,17 @@ pub(super) async fn execute(
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
     let at = zone_at(session);
-    if let Some(prepared) = named.as_ref().filter(|_| session.heeds_rules())
-        && Box::pin(rules::execution(session, prepared, (&packet, command), at)).await?
-    {
+    let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
+        return pin!(carry_out(session, packet, (command, missed), named)).await;
+    };
+    let logged = session.begins_line(Logged::execution);
+    if Box::pin(rules::execution(session, &prepared, (&packet, command), at)).await? {
+        session.ends_line(logged, prepared.asked());
         return Ok(Flow::Continue);
     }
-    session.forget_policy();
-    if let Some(prepared) = named.as_ref().filter(|_| command == Command::StmtExecute)
-        && is_by_policy(session, Execution::by_command(session, prepared, &packet))
-    {
-        return Ok(Flow::Continue);
-    }
-    pin!(carry_out(session, packet, (command, missed), named)).await
+    let flow = pin!(carry_out(session, packet, (command, missed), named)).await;
+    session.ends_line(logged, prepared.asked());
+    flow
 }
 
 /// Carries out one that is decided, of the statement that it names.
@@ -82,6 +81,12 @@ async fn carry_out(
     named: Option<Arc<Prepared>>,
 ) -> Result<Flow, Lost> {
     let named = named.filter(|_| command == Command::StmtExecute);
+    session.forget_policy();
+    if let Some(prepared) = &named
+        && is_by_policy(session, Execution::by_command(session, prepared, &packet))
+    {
+        return Ok(Flow::Continue);
+    }
     if let Some(prepared) = &named
         && let Some(done) = Box::pin(without_the_server(session, &packet, (prepared, missed))).await
     {

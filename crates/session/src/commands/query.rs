@@ -17,7 +17,7 @@ use super::{
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Carriage, Flow, Missed, Session};
+use crate::session::{Carriage, Flow, Logged, Missed, Session};
 use crate::template::{Bound, ByForm, New};
 use crate::warnings;
 
@@ -58,15 +58,14 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
-    let other = match decided::text(session, &query) {
-        Decided::Answered => return Ok(Flow::Continue),
-        Decided::AsItCame => None,
-        Decided::Rewritten(packet) => Some(packet),
+    let logged = session.begins_line(Logged::text);
+    let flow = match decided::text(session, &query) {
+        Decided::Answered => Ok(Flow::Continue),
+        Decided::AsItCame => pin!(carry_out(session, query)).await,
+        Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
     };
-    match other {
-        None => pin!(carry_out(session, query)).await,
-        Some(packet) => Box::pin(rewritten(session, packet, text_at)).await,
-    }
+    session.ends_line(logged, packet.get(text_at..).unwrap_or_default());
+    flow
 }
 
 /// Carries out what query rules have made of a statement.

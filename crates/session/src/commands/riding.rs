@@ -21,7 +21,7 @@ use crate::created::Kept;
 use crate::relay::{Lost, Relayed};
 use crate::session::{Carriage, Missed, Ride, Session, SharedView, Storing};
 use crate::shared::Multiplexing;
-use crate::template::{BoundSelect, Template, Verdict};
+use crate::template::{BoundSelect, Template};
 use crate::why::Why;
 
 pub(super) use execution::ride as ride_execution;
@@ -96,6 +96,7 @@ async fn carried(
         return Ok(None);
     };
     let took = started.elapsed();
+    session.note_sent(&relayed);
     relayed.tag = session.count_sent((command, text), took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
@@ -145,10 +146,7 @@ fn warnings(plan: &Result<FillPlan, Why>) -> u16 {
 
 /// Whether it is one that is known to be quick, and reads nothing but tables.
 fn may_be_carried(session: &Session, template: &Template) -> bool {
-    (template.is_of_its_time || matches!(template.verdict, Verdict::Cache))
-        && template.effects.reads.is_nothing()
-        && template.effects.calls.is_nothing()
-        && !template.effects.reads_last_statement
+    template.reads_tables_alone()
         && !session.ruled.is_bargain()
         && session.state.locals.fill_wait(&session.shared.globals).is_zero()
         && (template.pace.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)

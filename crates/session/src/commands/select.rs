@@ -22,9 +22,28 @@ use crate::why::Why;
 
 pub(super) async fn handle(
     session: &mut Session,
-    mut query: Query<'_>,
+    query: Query<'_>,
     found: SelectForm<'_>,
 ) -> Result<Flow, Lost> {
+    let done = pin!(once(session, query, found)).await;
+    match done {
+        Err(lost) if session.repeats_after(&lost) => Box::pin(repeated(session, query, lost)).await,
+        done => done,
+    }
+}
+
+/// Carries one out again whose connection was lost, as often as its rules say.
+async fn repeated(session: &mut Session, query: Query<'_>, mut lost: Lost) -> Result<Flow, Lost> {
+    while session.repeats_after(&lost) && session.begins_elsewhere().await? {
+        match Box::pin(once(session, query, SelectForm::Unread)).await {
+            Err(again) => lost = again,
+            done => return done,
+        }
+    }
+    Err(lost)
+}
+
+async fn once(session: &mut Session, mut query: Query<'_>, found: SelectForm<'_>) -> Result<Flow, Lost> {
     let text = query.text();
     // Where something may be stored for it, it was looked for with this key.
     let looked_under = session.state.key;
@@ -79,6 +98,7 @@ pub(super) async fn handle(
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
+    session.note_repeatable(template);
     match plan {
         Ok(plan) => {
             let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));

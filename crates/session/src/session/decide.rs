@@ -73,10 +73,12 @@ impl Session {
         }
         // What a hint asks for is told by the text alone, which a rewritten one may have lost.
         let is_told = is_direct || !freshet_rules::has_hint(text);
+        // What is logged has to come by here each time.
+        let is_looked_up_first = is_direct && (!decision.is_logged || came == Came::ToBePrepared);
         let ruling = &mut self.ruled.ruling;
         ruling.schema.clone_from(&self.state.schema);
         ruling.variant = match decision.outcome.id {
-            _ if is_direct => 0,
+            _ if is_looked_up_first => 0,
             0 => MET_NOTHING,
             id => id,
         };
@@ -97,6 +99,7 @@ impl Session {
         if flag.is_some() || self.ruled.next_flag.is_some() {
             self.refresh_key();
         }
+        self.ruled.ruling.repeating.left = decision.retries;
         self.ruled.ruling.decision = Some(decision);
         self.ruled.ruling.decision.as_ref()
     }

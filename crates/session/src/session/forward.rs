@@ -50,6 +50,7 @@ impl Session {
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         self.note_answered_by_server(None);
+        self.ruled.ruling.sent.get_or_insert_default();
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
@@ -58,6 +59,7 @@ impl Session {
         } else {
             Box::pin(self.forward_now(forward)).await?
         };
+        self.note_sent(&relayed);
         if let Some((begun, command, text)) = counted {
             relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
         }
@@ -423,7 +425,11 @@ impl Session {
             relay.put_right(put_right.counting(self.lease.own));
         }
         relay.list(passing.listed);
-        pin!(self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle)).await?;
+        let answered = pin!(self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle)).await;
+        if answered.is_err() {
+            self.ruled.ruling.repeating.is_unanswered = !relay.has_begun() && self.lease.heard().is_empty();
+        }
+        answered?;
         let mut relayed = relay.finish();
         self.shared.counters.add_many(Count::BytesReceived, relayed.bytes);
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {

@@ -52,6 +52,9 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
 impl Session {
     async fn run(mut self) {
         let mut has_left = false;
+        if self.admitted.chooses_ours {
+            Box::pin(commands::begin_in(&mut self)).await;
+        }
         loop {
             let flow = pin!(self.next_commands(&mut has_left)).await;
             match flow {

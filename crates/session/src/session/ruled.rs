@@ -1,9 +1,10 @@
 //! What the query rules are to a session, and to its statement under way.
 //!
 //! On the way of a hit nothing looks at rules: the key of a look-up stands for them (`environment/interner.rs`), and under such a key
-//! only that is stored which the rules let be stored for whoever has the key. Four kinds of statements are never looked up before they were decided:
-//! those that are rewritten, those that follow a rule with `next_query_flagIN`, those that were prepared as another text, and those that are
-//! answered from memory without a key. What is stored for the first three has a *variant* in its key: the rules that they have met.
+//! only that is stored which the rules let be stored for whoever has the key. Five kinds of statements are never looked up before they were decided:
+//! those that are rewritten, those that follow a rule with `next_query_flagIN`, those that were prepared as another text, those that are written
+//! to the query log, and those that are answered from memory without a key. What is stored for the first four has a *variant* in its key: the rules
+//! that they have met.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +67,27 @@ pub(super) struct Ruling {
     pub(super) looked: Option<(u32, Missed)>,
     /// The text as it came, of a statement that was rewritten.
     pub(super) asked: Option<Vec<u8>>,
+    /// What the server did for it, if it was asked.
+    pub(super) sent: Option<Sent>,
+    pub(super) repeating: Repeating,
+}
+
+/// How many rows a statement has changed, and how many it has got.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sent {
+    pub(super) affected: u64,
+    pub(super) rows: u64,
+}
+
+/// What is known of the statement under way, as far as repeating it is concerned.
+#[derive(Debug, Default)]
+pub(super) struct Repeating {
+    /// How often it may be sent again.
+    pub(super) left: u64,
+    /// The environment in which it was sent, if it may be sent again.
+    pub(super) sent_in: Option<u32>,
+    /// The connection was lost before any of its answer came.
+    pub(super) is_unanswered: bool,
 }
 
 /// What the policy of a cache lets the answer to a statement be.
@@ -194,6 +216,16 @@ impl Ruled {
     /// How long it waits for the answer to another client that has asked the same; `None`: as long as that takes.
     pub(super) fn patience(&self) -> Option<Duration> {
         self.ruling.decision.as_ref()?.settings.cache_timeout_ms.map(Duration::from_millis)
+    }
+
+    /// Whether the statement under way is written to the query log.
+    pub(super) fn is_logged(&self) -> bool {
+        self.ruling.decision.as_ref().is_some_and(|decision| decision.is_logged)
+    }
+
+    /// The hostgroup that rules name for it; 0 if they name none.
+    pub(super) fn hostgroup(&self) -> i64 {
+        self.ruling.decision.as_ref().and_then(|decision| decision.settings.hostgroup).unwrap_or(0)
     }
 
     /// The rules that it has met, if it has met any.

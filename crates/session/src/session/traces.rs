@@ -1,7 +1,7 @@
 //! What the statements on a connection have left there.
 
 use freshet_protocol::{Command, StatusFlags};
-use freshet_sql::{Effects, contains_ignoring_case};
+use freshet_sql::{Effects, Writes, contains_ignoring_case};
 
 use super::StatementFacts;
 use crate::environment::sets_only_what_is_read;
@@ -16,11 +16,14 @@ pub(crate) struct Traces {
     pub(super) others: bool,
     pub(super) cursor: bool,
     pub(super) unknown_code: bool,
+    /// It may have written, so that an id may have been given.
+    pub(super) writes: bool,
 }
 
 impl Traces {
     /// Notes a command that is about to be sent.
     pub(crate) fn sent(&mut self, command: Command, effects: &Effects, text: &[u8]) {
+        self.writes |= effects.writes != Writes::Nothing || !effects.calls.is_nothing();
         if !effects.session || effects.moves || command == Command::InitDb || sets_only_what_is_read(text) {
             return;
         }

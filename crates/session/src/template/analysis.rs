@@ -50,6 +50,14 @@ impl Template {
             query: NamedQuery::new(schema, tokens.rewritten()),
         }
     }
+
+    /// Whether it does nothing but read tables.
+    pub(crate) fn reads_tables_alone(&self) -> bool {
+        (self.is_of_its_time || matches!(self.verdict, Verdict::Cache))
+            && self.effects.reads.is_nothing()
+            && self.effects.calls.is_nothing()
+            && !self.effects.reads_last_statement
+    }
 }
 
 /// Whether a template's answers may be cached.

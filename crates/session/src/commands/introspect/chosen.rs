@@ -7,10 +7,11 @@
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 
-use super::{Form, NOT_SUPPORTED, SCHEMA, handle, is_absent, put, show};
+use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
 use crate::commands::plain;
+use crate::commands::refusals::unavailable;
 use crate::commands::text::Query;
-use crate::introspection::{Rowset, Value};
+use crate::introspection::{Rowset, SCHEMA, Value};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -60,6 +61,21 @@ pub(in crate::commands) async fn init_db(session: &mut Session, packet: &[u8]) -
     Ok(flow)
 }
 
+/// The session of a login that names the schema begins in it: in the server's, if that has one of this name which the client may see. Where
+/// the server cannot be asked, the next statement says so.
+pub(crate) async fn begin_in(session: &mut Session) {
+    if session.connect().await.is_err() {
+        return;
+    }
+    // It does not begin as other logins without a schema do.
+    session.lease.untouched = false;
+    if is_absent(session).await {
+        session.state.reads_ours = session.shared.options.engine.is_some();
+    } else if session.lease.ask(&format!("USE `{SCHEMA}`")).await.is_ok() {
+        session.state.schema = Some(SCHEMA.to_owned());
+    }
+}
+
 /// Whether the schema can be had, which the server has none of the name of.
 async fn may_be_chosen(session: &mut Session) -> bool {
     session.shared.options.engine.is_some() && session.connect().await.is_ok() && is_absent(session).await
@@ -83,6 +99,7 @@ pub(in crate::commands) async fn inside(
             let found = Rowset { columns: vec![what.to_uppercase()], rows: vec![vec![Value::from(SCHEMA)]] };
             return Some(put(session, &found, Form::Text));
         }
+        ["select", "database(),", "user()", "limit", "1"] => return Some(put_status(session).await),
         ["use", _] => return Some(leave(session, query).await),
         _ => {}
     }
@@ -103,6 +120,16 @@ pub(in crate::commands) async fn inside(
         }
         Request::Ours(_) | Request::Kill(_) => None,
     }
+}
+
+/// What the command-line clients ask for when they are told to show their status.
+async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
+    let user = match session.lease.ask("SELECT USER()").await {
+        Ok(found) => found.text(0, 0).map_or(Value::Null, Value::from),
+        Err(error) => return unavailable(session, &error),
+    };
+    let columns = vec!["DATABASE()".to_owned(), "USER()".to_owned()];
+    put(session, &Rowset { columns, rows: vec![vec![Value::from(SCHEMA), user]] }, Form::Text)
 }
 
 /// Whether a text that is to be prepared means the same whatever the default schema is.

@@ -4,8 +4,8 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::contains_ignoring_case;
 
-use super::{Form, SCHEMA, is_absent, put};
-use crate::introspection::{Definition, Kind, Rowset, TABLES, Value};
+use super::{Form, is_absent, put};
+use crate::introspection::{Definition, Kind, Rowset, SCHEMA, TABLES, Value};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
