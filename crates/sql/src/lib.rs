@@ -10,6 +10,7 @@
 //! from one reading of the clauses (`rows`), and so is the plan form of a SELECT ([`query_plan`]).
 
 // A text as tokens, and a walk over them.
+mod multi_byte;
 mod modes;
 mod token;
 mod words;
@@ -76,6 +77,7 @@ pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
+pub use multi_byte::MultiByte;
 pub use ours::{
     Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
     Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, empties, mentions, pieces,

@@ -102,6 +102,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
+    if let Err(error) = Box::pin(session.learn_to_read(query.text())).await {
+        return unavailable(session, &error);
+    }
     if let Some(explained) = explained(session, &query) {
         return Box::pin(explain::handle(session, explained)).await;
     }
