@@ -93,7 +93,7 @@ pub use rows::{
     Pin, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View,
     call_arguments, query_plan, row_reads, row_reads_of, row_write, row_writes, shows_rows,
 };
-pub use session_status::{SessionStatus, StatusName, session_status};
+pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};
 pub use shape::{Shape, shape};
 pub use tokens::{TokenBuffer, Tokens};
 pub use transaction::{
