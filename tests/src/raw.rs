@@ -13,6 +13,9 @@ mod tests;
 
 use compressed::Compressed;
 
+/// `utf8mb4_general_ci`.
+const UTF8MB4: u8 = 45;
+
 /// How long any packet may take.
 const PACKET_SECONDS_MAX: u64 = 60;
 /// The longest payload of one frame; a longer packet goes on in the next.
@@ -93,6 +96,8 @@ pub struct Raw {
     pub offered: u32,
     /// MariaDB's own capabilities that the login asks for: the upper 32 of 64.
     pub extended: u32,
+    /// The number of the collation that a login names, and with it the client's character set.
+    pub collation: u8,
     /// The frames below the packets, once both sides compress.
     compressed: Option<Compressed>,
 }
@@ -125,6 +130,7 @@ impl Raw {
             version: String::new(),
             offered: 0,
             extended: 0,
+            collation: UTF8MB4,
             compressed: None,
         };
         let greeting = raw.packet()?;
@@ -152,7 +158,7 @@ impl Raw {
         let mut login = Vec::new();
         login.extend(self.capabilities.to_le_bytes());
         login.extend((1u32 << 30).to_le_bytes());
-        login.push(45);
+        login.push(self.collation);
         login.extend([0; 19]);
         login.extend(self.extended.to_le_bytes());
         login.extend(user.as_bytes());

@@ -625,5 +625,15 @@ fn tables_of_variables_and_status_have_ours() {
             let select = select.replace("S.", &format!("{schema}."));
             assert_eq!(rows(&mut conn, &select).concat(), expected, "{select}");
         }
+        for table in ["global_variables", "session_variables", "global_status", "session_status"] {
+            let listed = rows(&mut conn, &format!("SELECT * FROM {schema}.{table}"));
+            let found = |name: &str| {
+                listed.iter().filter(|row| row[0].eq_ignore_ascii_case(name)).collect::<Vec<_>>()
+            };
+            let ours = if table.ends_with("status") { "Freshet_live" } else { "query_cache_size" };
+            assert_eq!(found(ours).len(), 1, "{table}");
+            let free: Vec<_> = found("Qcache_free_memory").iter().map(|row| row[1] != "0").collect();
+            assert_eq!(free, if table.ends_with("status") { vec![true] } else { vec![] }, "{table}");
+        }
     });
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
 use freshet_protocol::Capabilities;
-use freshet_sql::{Flavor, Modes};
+use freshet_sql::{Flavor, Modes, MultiByte};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 
@@ -95,7 +95,7 @@ pub(crate) struct Transactions {
 }
 
 /// The character sets in which bytes are text that the tokeniser reads as the server does: a byte below `0x80` is the character of
-/// ASCII, wherever it stands. (In GBK or SJIS, `0x5c` may be half of a character; in SWE7, it is a letter.)
+/// ASCII, wherever it stands. It reads those of `MultiByte` too, in which it may be half of a character. (In SWE7, it may be a letter.)
 const CHARSETS_READ: &[&str] = &[
     "", "armscii8", "ascii", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866",
     "dec8", "geostd8", "greek", "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5",
@@ -130,22 +130,23 @@ impl Environment {
         let isolation = text("isolation");
         let readable = ["character_set_client", "character_set_connection", "character_set_results"]
             .iter()
-            .all(|name| CHARSETS_READ.contains(&text(name)));
+            .all(|name| CHARSETS_READ.contains(&text(name)) || MultiByte::of_name(text(name)).is_some());
         let refused = refusal(readable, text);
         let schema = query.position("schema").and_then(|at| row.get(at)).cloned().flatten();
         let sends_utf8 = CHARSETS_OF_UTF8.contains(&text("character_set_results"));
         let schema = schema.map(String::from_utf8);
         let has_unclear_schema = schema
             .as_ref()
-            .is_some_and(|name| name.as_ref().map_or(true, |name| !name.is_ascii() && !sends_utf8));
+            .is_some_and(|name| name.as_ref().map_or(true, |name| !sends_utf8 && !is_told(name)));
         Self {
             id: 0,
             zone: zone(text("time_zone"), text("system_time_zone"), text("shows_utc") == "1"),
-            sole_user: sole_user(text("account"), text("role")),
+            sole_user: sole_user(text("account"), text("role")).filter(|user| sends_utf8 || is_told(user)),
             modes: Modes {
                 utf8_strings: text("character_set_client") == "utf8mb4"
                     && text("character_set_connection") == "utf8mb4",
                 utf8_names: matches!(text("character_set_client"), "utf8mb4" | "utf8mb3" | "utf8"),
+                multi_byte: MultiByte::of_name(text("character_set_client")),
                 ..modes(text("sql_mode"), server, readable)
             },
             refused: if has_unclear_schema { Some("the default schema's name") } else { refused },
@@ -170,6 +171,7 @@ impl Environment {
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
             shows_texts_of_width: match text("character_set_results") {
                 _ if !readable || text("sql_mode").contains("PAD_CHAR_TO_FULL_LENGTH") => 0,
+                name if MultiByte::of_name(name).is_some() => 0,
                 "utf8mb4" | "binary" | "" => 4,
                 "utf8mb3" | "utf8" => 3,
                 // Their ASCII takes more than a byte.
@@ -217,6 +219,12 @@ impl Environment {
             Some(value.map(|(value, _)| value))
         })
     }
+}
+
+/// Whether a name in an answer in some character set but UTF-8 is the name itself. A character that the set does not have comes as a
+/// question mark, and two of ASCII are not the same in every set.
+fn is_told(name: &str) -> bool {
+    name.is_ascii() && !name.contains(['?', '\\', '~'])
 }
 
 /// The time zone that the server calls so. That one is called UTC says little by itself: it may be made of any rules.
@@ -299,6 +307,7 @@ fn modes(sql_mode: &str, server: Modes, readable: bool) -> Modes {
         empty_string_is_null: has("EMPTY_STRING_IS_NULL"),
         utf8_strings: false,
         utf8_names: false,
+        multi_byte: None,
         other_syntax: server.other_syntax
             || !readable
             || ["ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB"].iter().any(|name| has(name)),

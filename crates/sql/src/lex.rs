@@ -147,7 +147,11 @@ impl<'a> Lexer<'a> {
             all |= byte;
         }
         let word = rest.get(..len).unwrap_or_default();
-        if !all.is_ascii() && (word.contains(&LATIN1_BLANK) || std::str::from_utf8(word).is_err()) {
+        let is_clear = || {
+            let is_one_word = !word.contains(&LATIN1_BLANK) && std::str::from_utf8(word).is_ok();
+            is_one_word && self.modes.multi_byte.is_none()
+        };
+        if !all.is_ascii() && !is_clear() {
             return Err(Lost);
         }
         if word.first() == Some(&b'$') && word.iter().filter(|&&b| b == b'$').count() > 1 {

@@ -10,6 +10,7 @@
 //! from one reading of the clauses (`rows`), and so is the plan form of a SELECT ([`query_plan`]).
 
 // A text as tokens, and a walk over them.
+mod multi_byte;
 mod modes;
 mod token;
 mod words;
@@ -76,6 +77,7 @@ pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
+pub use multi_byte::MultiByte;
 pub use ours::{
     Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
     Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, empties, mentions, pieces,
@@ -91,7 +93,7 @@ pub use rows::{
     Pin, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Slotted, Unplanned, View,
     call_arguments, query_plan, row_reads, row_reads_of, row_write, row_writes, shows_rows,
 };
-pub use session_status::{SessionStatus, StatusName, session_status};
+pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};
 pub use shape::{Shape, shape};
 pub use tokens::{TokenBuffer, Tokens};
 pub use transaction::{

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::multi_byte::MultiByte;
+
 /// The two families of servers, where their grammars differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flavor {
@@ -25,8 +27,7 @@ pub const OLDEST_MARIADB: (u8, u8, u8) = (10, 5, 0);
 
 /// The parts of `sql_mode`, and the flavor, that change how a text is cut into tokens or what its tokens mean.
 ///
-/// The text itself has to be in UTF-8, or in a character set of single bytes whose lower half is ASCII: in the other character sets a
-/// quote or a backslash can be the second byte of a character, which is not looked for here.
+/// The text itself has to be in UTF-8, in a character set of single bytes whose lower half is ASCII, or in a [`MultiByte`] one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Modes {
     /// Whose grammar it is.
@@ -45,6 +46,8 @@ pub struct Modes {
     pub utf8_strings: bool,
     /// The text is in UTF-8, and so are the names in it.
     pub utf8_names: bool,
+    /// The text is in a character set in which a backslash can be the second byte of a character. No name beyond ASCII is read then.
+    pub multi_byte: Option<MultiByte>,
     /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
     /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
     pub other_syntax: bool,
@@ -64,6 +67,7 @@ impl Modes {
             empty_string_is_null: false,
             utf8_strings: false,
             utf8_names: false,
+            multi_byte: None,
             other_syntax: false,
             before_8: false,
         }
@@ -101,7 +105,9 @@ impl Modes {
         ];
         [
             flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag)),
-            u8::from(self.before_8) << 1 | u8::from(self.utf8_names),
+            self.multi_byte.map_or(0, MultiByte::tag) << 2
+                | u8::from(self.before_8) << 1
+                | u8::from(self.utf8_names),
         ]
     }
 }

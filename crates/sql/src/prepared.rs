@@ -182,10 +182,11 @@ pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<
     values.next().is_none().then_some(filled)
 }
 
-/// A string by itself.
+/// A string by itself. The servers turn it into UTF-8, and read the outcome in the client's character set again.
 fn literal(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next().filter(|token| token.kind == Kind::Str)?;
-    unquote_bytes(cursor.bytes(token), cursor.modes)
+    let content = unquote_bytes(cursor.bytes(token), cursor.modes)?;
+    (content.is_ascii() || cursor.modes.multi_byte.is_none()).then_some(content)
 }
 
 #[cfg(test)]

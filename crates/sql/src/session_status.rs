@@ -47,6 +47,24 @@ pub fn session_status(text: &[u8], modes: Modes) -> Option<SessionStatus> {
     if cursor.word("SELECT") { select(cursor) } else { None }
 }
 
+/// Whether `text` reads all of the table: `SELECT * FROM performance_schema.session_status`, with nothing behind it.
+#[must_use]
+pub fn lists_session_status(text: &[u8], modes: Modes) -> bool {
+    if text.len() > TEXT_BYTES_MAX || !contains_ignoring_case(text, b"session_status") {
+        return false;
+    }
+    let mut lexer = Lexer::new(text, modes);
+    let statement = Statement::next(&mut lexer, text, modes).filter(|_| lexer.all(|token| token.is(b';')));
+    statement.is_some_and(|statement| {
+        let mut cursor = statement.cursor();
+        cursor.word("SELECT")
+            && cursor.punct(b'*')
+            && cursor.word("FROM")
+            && is_session_status(&mut cursor)
+            && cursor.at_end()
+    })
+}
+
 /// Behind SELECT: columns by their names, or all of them.
 fn select(mut cursor: Cursor<'_>) -> Option<SessionStatus> {
     let mut columns = Vec::new();
@@ -91,7 +109,7 @@ fn only_one(mut cursor: Cursor<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SessionStatus, StatusName, session_status};
+    use super::{SessionStatus, StatusName, lists_session_status, session_status};
     use crate::{Flavor, Modes};
 
     #[test]
@@ -119,6 +137,24 @@ mod tests {
             ("SELECT 1", None),
         ] {
             assert_eq!(session_status(text.as_bytes(), Modes::new(Flavor::MySql)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_of_the_table_is_told_from_a_part() {
+        let lists = |text: &str| lists_session_status(text.as_bytes(), Modes::new(Flavor::MySql));
+        assert!(lists("SELECT * FROM performance_schema.session_status"));
+        assert!(lists("/* a */ select * from `information_schema`.SESSION_STATUS ;"));
+        for other in [
+            "SELECT * FROM performance_schema.session_status WHERE 1 -- session_status",
+            "SELECT * FROM performance_schema.session_status LIMIT 1",
+            "SELECT * FROM performance_schema.session_status a",
+            "SELECT VARIABLE_NAME FROM performance_schema.session_status",
+            "SELECT * FROM performance_schema.global_status",
+            "SELECT * FROM session_status",
+            "SHOW SESSION STATUS",
+        ] {
+            assert!(!lists(other), "{other}");
         }
     }
 }

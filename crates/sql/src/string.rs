@@ -15,7 +15,12 @@ pub(crate) fn unquote_bytes(token: &[u8], modes: Modes) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(inner.len());
     let mut bytes = inner.iter().copied();
     while let Some(byte) = bytes.next() {
-        if byte == b'\\' && !modes.no_backslash_escapes {
+        let more = modes.multi_byte.filter(|_| !byte.is_ascii());
+        if let Some(multi_byte) = more {
+            let rest = inner.get(inner.len() - bytes.len() - 1..)?;
+            content.push(byte);
+            content.extend(bytes.by_ref().take(multi_byte.len(rest) - 1));
+        } else if byte == b'\\' && !modes.no_backslash_escapes {
             unescape(bytes.next()?, &mut content);
         } else {
             if byte == quote {

@@ -2,6 +2,7 @@
 
 mod beside;
 mod cases;
+mod charsets;
 mod dated;
 mod definitions;
 mod directed;

@@ -27,6 +27,7 @@ use crate::session::{Flow, Forward, Session};
 use crate::variables::{self, GlobalValues, Locals};
 use crate::warnings::Warning;
 use computed::computed;
+pub(super) use list::session_status;
 pub(crate) use made::prepared_text;
 pub(super) use mixed::mixed;
 pub(super) use several::{pieces, several};

@@ -5,7 +5,7 @@ use std::pin::pin;
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared};
-use freshet_upstream::now_ms;
+use freshet_upstream::{Error, now_ms};
 
 use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
@@ -98,7 +98,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     {
         return Ok(Flow::Continue);
     }
-    if let Err(error) = session.connect().await {
+    if let Err(error) = begin_to_read(session, query.text()).await {
         return unavailable(session, &error);
     }
     if let Some(explained) = explained(session, &query) {
@@ -112,8 +112,8 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
             return Ok(flow);
         }
     }
-    if let Some(pieces) = ours::pieces(session, &query) {
-        return Box::pin(ours::several(session, query, &pieces)).await;
+    if let Some(done) = with_ours(session, query).await {
+        return done;
     }
     let filled = match Box::pin(put_in(session, &query)).await? {
         Ok(filled) => filled,
@@ -146,6 +146,21 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         None => None,
     };
     Box::pin(handle_new(session, query, new)).await
+}
+
+/// Sees to a connection, and to what a text needs to be read.
+async fn begin_to_read(session: &mut Session, text: &[u8]) -> Result<(), Error> {
+    session.connect().await?;
+    Box::pin(session.learn_to_read(text)).await
+}
+
+/// Answers what is ours in part: statements in one text with others, and a table that is read as it is.
+async fn with_ours(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+    if freshet_sql::lists_session_status(query.text(), session.modes()) {
+        return Some(Box::pin(ours::session_status(session, query)).await);
+    }
+    let pieces = ours::pieces(session, &query)?;
+    Some(Box::pin(ours::several(session, query, &pieces)).await)
 }
 
 /// A statement of a new form, or one whose form was not looked for.

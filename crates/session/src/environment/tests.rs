@@ -68,6 +68,9 @@ fn names_are_told_where_their_character_set_is_known() {
     assert_eq!(read(&[&koi8r[..], &[("schema", "s")]].concat()), (plain("s"), false, false, false));
     assert_eq!(read(&[&koi8r[..], &[("schema", "é")]].concat()), (None, true, true, false));
     assert_eq!(read(&[("character_set_results", "latin1"), ("schema", "é")]), (None, true, true, true));
+    // So is shown what latin1 does not have.
+    assert_eq!(read(&[("character_set_results", "latin1"), ("schema", "?")]), (None, true, true, true));
+    assert_eq!(read(&[("schema", "?")]), (plain("?"), false, false, true));
     let mut none = row(&query, &[]);
     none[query.position("schema").unwrap()] = None;
     let none = Environment::read(&query, b"", &none, MYSQL);
@@ -84,15 +87,15 @@ fn charsets_and_isolation_levels_refuse() {
     };
     assert!(!refused(&[]));
     assert!(!refused(&[("character_set_client", "koi8r"), ("character_set_connection", "cp1251")]));
-    assert!(refused(&[("character_set_client", "gbk")]));
-    assert!(refused(&[("character_set_client", "swe7")]));
-    for of_more_bytes in [
-        "big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ucs2", "ujis", "utf16",
-        "utf16le", "utf32",
-    ] {
-        assert!(refused(&[("character_set_client", of_more_bytes)]), "{of_more_bytes}");
+    for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+        for unread in ["swe7", "ucs2", "utf16", "utf16le", "utf32", "utf7"] {
+            assert!(refused(&[(name, unread)]), "{name} {unread}");
+        }
+        for of_more_bytes in ["big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ujis"]
+        {
+            assert!(!refused(&[(name, of_more_bytes)]), "{name} {of_more_bytes}");
+        }
     }
-    assert!(refused(&[("character_set_results", "sjis")]));
     assert!(refused(&[("sql_mode", "HIGH_NOT_PRECEDENCE")]));
     assert!(refused(&[("isolation", "SERIALIZABLE")]));
     assert!(refused(&[("sql_auto_is_null", "1")]));
@@ -188,7 +191,11 @@ fn what_cannot_be_read_for_certain_is_read_as_the_worst() {
     let modes =
         |values: &[(&str, &str)], server| Environment::read(&query, b"", &row(&query, values), server).modes;
     assert!(!modes(&[], MYSQL).other_syntax);
-    assert!(modes(&[("character_set_client", "gbk")], MYSQL).other_syntax);
+    assert!(modes(&[("character_set_client", "swe7")], MYSQL).other_syntax);
+    assert!(modes(&[("character_set_results", "utf32")], MYSQL).other_syntax);
+    let gbk = modes(&[("character_set_client", "gbk")], MYSQL);
+    assert!(!gbk.other_syntax && gbk.multi_byte.is_some() && !gbk.utf8_strings);
+    assert_eq!(modes(&[("character_set_results", "gbk")], MYSQL).multi_byte, None);
     assert!(modes(&[("sql_mode", "PIPES_AS_CONCAT,ORACLE")], MYSQL).other_syntax);
     assert!(modes(&[], modes_of_server(b"5.6.51-log")).other_syntax);
     let of_5_7 = modes(&[], modes_of_server(b"5.7.44-log"));

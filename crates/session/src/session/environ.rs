@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use freshet_protocol::{Capabilities, Put as _};
+use freshet_protocol::{Capabilities, ErrPacket, Put as _};
 use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes};
 use freshet_upstream::{Error, control, now_ms};
 
@@ -150,6 +150,20 @@ impl Session {
         if is_quiet { self.learn().await } else { Ok(()) }
     }
 
+    /// The same for a text in which a character may end with what looks like a quote: where its character set is not known, such a text is
+    /// taken for anything.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn learn_to_read(&mut self, text: &[u8]) -> Result<(), Error> {
+        if self.environment().is_some() || !has_quote_behind_letter(text) {
+            return Ok(());
+        }
+        self.learn_quietly().await?;
+        self.refresh_key();
+        Ok(())
+    }
+
     /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
     /// before the server is asked for anything. If statements are sent, it is read before anything is stored.
     pub(crate) fn recall(&mut self) {
@@ -166,7 +180,11 @@ impl Session {
     /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
         let Some(server) = self.lease.version().map(modes_of_server) else { return Ok(None) };
-        let query = vector(&self.shared, &mut self.lease).await?;
+        let query = match vector(&self.shared, &mut self.lease).await {
+            Ok(query) => query,
+            Err(Error::Server(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let rows = match self.lease.ask(query.sql()).await {
             Ok(rows) => rows,
             Err(Error::Server(_)) => return Ok(None),
@@ -367,6 +385,11 @@ async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, 
     }
 }
 
+/// Session variables that every server has. Where one is missing, the answer was cut short (`sql_select_limit` concerns SHOW as well), or
+/// it is in a character set that is not read.
+const OF_EVERY_SERVER: [&str; 6] =
+    ["autocommit", "character_set_results", "collation_connection", "sql_mode", "time_zone", "wait_timeout"];
+
 /// The query for a server that is met for the first time.
 async fn vector_for(lease: &mut Lease, version: &[u8]) -> Result<VectorQuery, Error> {
     let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
@@ -375,12 +398,22 @@ async fn vector_for(lease: &mut Lease, version: &[u8]) -> Result<VectorQuery, Er
     let exists = |name: &str| {
         rows.rows.iter().any(|row| row.first().is_some_and(|cell| cell.as_deref() == Some(name.as_bytes())))
     };
+    if !OF_EVERY_SERVER.iter().all(|name| exists(name)) {
+        return Err(Error::Server(ErrPacket::new(1105, "HY000", "Not all session variables are shown")));
+    }
     Ok(VectorQuery::new(exists, !modes_of_server(version).before_8))
 }
 
-/// Whether how a text is read depends on the modes of quotes. In pieces, each of which is looked at as a whole.
+/// Whether how a text is read depends on the modes of quotes, or on whether a backtick is half of a character. In pieces, each of which is
+/// looked at as a whole.
 fn has_quotes(text: &[u8]) -> bool {
     const PIECE_BYTES: usize = 1024;
     let is_quote = |byte: &u8| matches!(byte, b'"' | b'\\');
     text.chunks(PIECE_BYTES).any(|piece| piece.iter().fold(false, |found, byte| found | is_quote(byte)))
+        || has_quote_behind_letter(text)
+}
+
+/// Whether a backslash or a backtick stands right behind a byte beyond ASCII.
+fn has_quote_behind_letter(text: &[u8]) -> bool {
+    !text.is_ascii() && text.windows(2).any(|two| two[0] >= 0x80 && matches!(two[1], b'\\' | b'`'))
 }

@@ -464,7 +464,7 @@ fn soup() -> impl proptest::strategy::Strategy<Value = String> {
 
 fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
     use proptest::prelude::*;
-    (any::<[bool; 8]>()).prop_map(
+    (any::<[bool; 9]>()).prop_map(
         |[
             maria,
             ansi_quotes,
@@ -474,6 +474,7 @@ fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
             other,
             before_8,
             utf8_names,
+            multi_byte,
         ]| Modes {
             flavor: if maria { Flavor::MariaDb } else { Flavor::MySql },
             ansi_quotes,
@@ -483,6 +484,8 @@ fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
             empty_string_is_null: false,
             utf8_strings: ansi_quotes,
             utf8_names,
+            multi_byte: crate::MultiByte::of_name(if pipes_as_concat { "gbk" } else { "gb18030" })
+                .filter(|_| multi_byte),
             other_syntax: other && maria,
             before_8: before_8 && !maria,
         },

@@ -15,8 +15,11 @@ impl Lexer<'_> {
         let start = self.at;
         self.quoted(quote, false)?;
         let name = self.text.get(start..self.at).unwrap_or_default();
-        // Names are text: bytes that are not mean something else in another character set.
-        std::str::from_utf8(name).map(|_| Kind::Name).map_err(|_| Lost)
+        // Names are text: bytes that are not mean something else in another character set. Where a name ends in quotes is told by the
+        // servers in another way than where a string does.
+        let is_clear =
+            name.is_ascii() || self.modes.multi_byte.is_none() && std::str::from_utf8(name).is_ok();
+        if is_clear { Ok(Kind::Name) } else { Err(Lost) }
     }
 
     /// Passes the opening quote, the content and the closing quote.
@@ -36,6 +39,13 @@ impl Lexer<'_> {
     /// Passes what means nothing in quotes, and returns the byte that stands there then.
     fn skip_plain(&mut self, quote: u8, escapes: bool) -> Option<u8> {
         let rest = self.text.get(self.at..)?;
+        if let Some(multi_byte) = self.modes.multi_byte {
+            let is_special = |byte: u8| byte == quote || byte == b'\\' && escapes;
+            while let Some(byte) = self.byte(0).filter(|byte| !is_special(*byte)) {
+                self.at += if byte.is_ascii() { 1 } else { multi_byte.len(self.text.get(self.at..)?) };
+            }
+            return self.byte(0);
+        }
         let special = if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
         self.at += special.unwrap_or(rest.len());
         self.byte(0)

@@ -1,5 +1,6 @@
 use super::*;
 use crate::modes::Flavor;
+use crate::multi_byte::MultiByte;
 
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
@@ -87,4 +88,25 @@ fn words_are_found_wherever_they_stand_and_however_they_are_written() {
             );
         }
     }
+}
+
+/// In GBK, `\x81\x5c` is one character; behind a quote of any other kind than a string's, and as a name, nothing beyond ASCII is read.
+#[test]
+fn a_backslash_may_be_half_of_a_character() {
+    let gbk = Modes { multi_byte: MultiByte::of_name("gbk"), ..MYSQL };
+    let cut = |text: &[u8], modes| -> Vec<(Kind, usize)> {
+        Lexer::new(text, modes).map(|token| (token.kind, token.end - token.start)).collect()
+    };
+    let (string, word) = (Kind::Str, Kind::Word);
+    assert_eq!(cut(b"'\x81\\' a '\\\x81\\'", MYSQL), [(string, 8), (Kind::Unknown, 4)]);
+    assert_eq!(cut(b"'\x81\\' a", gbk), [(string, 4), (word, 1)]);
+    assert_eq!(cut(b"'\\\x81' a", gbk), [(string, 4), (word, 1)], "an escape takes one byte");
+    assert_eq!(cut(b"'\x81\x81\\' a'", gbk), [(string, 8)], "a backslash behind a whole character escapes");
+    assert_eq!(cut(b"'\x81'' a'", gbk), [(string, 7)], "a quote is never half of a character");
+    assert_eq!(cut(b"/* \x81\\ */ a", gbk), [(word, 1)]);
+    for unclear in [&b"\xc3\xa9"[..], b"`\xc3\xa9`", b"`\x81`` a"] {
+        assert_eq!(cut(unclear, gbk), [(Kind::Unknown, unclear.len())], "{unclear:?}");
+    }
+    let ansi = Modes { ansi_quotes: true, ..gbk };
+    assert_eq!(cut(b"\"\xd6\xd0\"", ansi), [(Kind::Unknown, 4)]);
 }

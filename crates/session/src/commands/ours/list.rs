@@ -1,7 +1,7 @@
 //! What SHOW VARIABLES and SHOW STATUS list of ours, alone and among the server's.
 
 use freshet_protocol::Command;
-use freshet_sql::{Lists, Ours, Scope, ShowFilter};
+use freshet_sql::{Flavor, Lists, Ours, Scope, ShowFilter};
 
 use super::values::{quoted, target};
 use crate::commands::text::Query;
@@ -76,9 +76,29 @@ pub(in crate::commands) async fn all(
     query: Query<'_>,
     (lists, scope, filter): (Lists, Scope, &ShowFilter),
 ) -> Result<Flow, Lost> {
+    let ours = filtered(session, (lists, scope), filter).await;
+    among_the_servers(session, query, (lists, ours)).await
+}
+
+/// All rows of the table of the session's status values, which is read as the client sent it: some of them are put right on their way.
+pub(in crate::commands) async fn session_status(
+    session: &mut Session,
+    query: Query<'_>,
+) -> Result<Flow, Lost> {
+    let mut ours = rows(session, (Lists::Status, Scope::Session), |_| true);
+    if session.flavor() == Flavor::MariaDb {
+        ours.iter_mut().for_each(|(name, _)| name.make_ascii_uppercase());
+    }
+    among_the_servers(session, query, (Lists::Status, ours)).await
+}
+
+async fn among_the_servers(
+    session: &mut Session,
+    query: Query<'_>,
+    (lists, ours): (Lists, Vec<(String, String)>),
+) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let ours = filtered(session, (lists, scope), filter).await;
     let listed = (!ours.is_empty()).then(|| Listed::new(&names(lists), &ours));
     let forward = Forward { text, listed, ..Forward::new(query.packet, Command::Query, &effects) };
     session.forward(forward).await?;

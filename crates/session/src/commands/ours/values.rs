@@ -46,9 +46,18 @@ pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Resul
 
 /// A string of the session's.
 pub(in crate::commands) fn quoted(session: &Session, text: &[u8]) -> Vec<u8> {
-    let mut inner = doubled(text, b'\'');
-    if !session.modes().no_backslash_escapes {
-        inner = doubled(&inner, b'\\');
+    let modes = session.modes();
+    let mut inner = Vec::with_capacity(text.len() + 2);
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        if first == b'\'' || first == b'\\' && !modes.no_backslash_escapes {
+            inner.push(first);
+        }
+        // A backslash that is half of a character stays one.
+        let len = modes.multi_byte.filter(|_| !first.is_ascii()).map_or(1, |it| it.len(rest));
+        let (character, others) = rest.split_at(len.min(rest.len()));
+        inner.extend_from_slice(character);
+        rest = others;
     }
     [b"'", &*inner, b"'"].concat()
 }
