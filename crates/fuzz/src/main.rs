@@ -23,6 +23,7 @@ mod watch;
 mod sql {
     pub mod lex;
     pub mod modes;
+    pub mod multi_byte;
     pub mod token;
 }
 #[allow(dead_code, unused_imports, missing_docs, clippy::all)]
@@ -32,7 +33,7 @@ mod program {
     pub mod settings;
 }
 use program::settings;
-use sql::{modes, token};
+use sql::{modes, multi_byte, token};
 
 use std::process::ExitCode;
 use std::time::Duration;
