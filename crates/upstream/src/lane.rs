@@ -8,58 +8,38 @@
 //! matter if it is carried out twice. One whose answer does not come, or is large, is its session's again. Statements behind one that
 //! takes long are theirs too: they are still carried out here, and nobody hears the answers.
 
-mod driver;
+mod queue;
 mod statements;
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
-use freshet_protocol::{Answer, Capabilities, Command, put_packet};
+use freshet_protocol::{Answer, Capabilities, Command, Malformed, put_packet};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant as Deadline, sleep_until};
 
 use crate::Connection;
-use driver::Driver;
+pub use queue::{Carried, CarriedSoFar, NotCarried, Outcome};
+use queue::{Counted, Queue, Waiting, follow};
 use statements::Statements;
 pub use statements::{Statement, StatementKey};
 
-/// What is sent and not answered, at most: statements, and their bytes. No send ever waits for a server that waits for us: so much has room in the buffers
-/// of any socket.
-const DEPTH_MAX: usize = 64;
-const DEPTH_BYTES_MAX: usize = 32 * 1024;
 /// The longest statement that is carried, in bytes.
 pub const STATEMENT_BYTES_MAX: usize = 16 * 1024;
 /// The largest answer that is carried, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// How long a statement may take before those behind it go elsewhere.
 pub const SLOW: Duration = Duration::from_millis(50);
-
-/// Why there is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotCarried {
-    /// The connection is lost, is given back, or one before it takes too long.
-    Elsewhere,
-    /// The answer is too large.
-    TooLarge,
-}
-
-/// An answer, as it came.
-#[derive(Debug)]
-pub struct Carried {
-    /// Its frames.
-    pub frames: BytesMut,
-    /// How long the server took for it, at most.
-    pub took: Duration,
-}
-
-/// What became of a statement.
-pub type Outcome = Result<Carried, NotCarried>;
+/// How long a lane is kept that nobody uses.
+const IDLE_MAX: Duration = Duration::from_millis(500);
+/// What one read asks for, in bytes.
+const READ_BYTES: usize = 32 * 1024;
 
 /// A connection that carries statements. It belongs to one thread.
 #[derive(Debug)]
@@ -97,74 +77,6 @@ impl LaneCounts {
 pub struct Returning {
     lane: Rc<Lane>,
     connection: oneshot::Receiver<Option<Connection>>,
-}
-
-/// How much of what a lane has carried.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct CarriedSoFar {
-    /// Texts.
-    pub texts: u64,
-    /// Executions of prepared statements.
-    pub executions: u64,
-    /// Preparations.
-    pub preparations: u64,
-    /// Transactions that were begun.
-    pub begun: u64,
-    /// Transactions that were ended by a statement.
-    pub ended: u64,
-}
-
-/// What a statement is counted as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
-    Text,
-    Execution,
-    Preparation,
-    Begin,
-    End,
-}
-
-impl CarriedSoFar {
-    /// All commands.
-    #[must_use]
-    pub const fn commands(&self) -> u64 {
-        self.texts + self.executions + self.preparations + self.begun + self.ended
-    }
-
-    const fn count(&mut self, as_what: Counted) {
-        match as_what {
-            Counted::Text => self.texts += 1,
-            Counted::Execution => self.executions += 1,
-            Counted::Preparation => self.preparations += 1,
-            Counted::Begin => self.begun += 1,
-            Counted::End => self.ended += 1,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    /// Statements that are not sent yet, one frame behind the other.
-    unsent: BytesMut,
-    /// All that are not answered, those that are sent in front.
-    waiting: VecDeque<Waiting>,
-    sent: usize,
-    sent_bytes: usize,
-    /// What was sent so far.
-    carried: CarriedSoFar,
-    /// Nothing more is taken.
-    is_closed: bool,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    counted: Counted,
-    frame_bytes: usize,
-    answer: Answer,
-    /// `None` where nobody waits any more.
-    reply: Option<oneshot::Sender<Outcome>>,
-    /// The statement that it prepares, until its answer has said what that is.
-    prepares: Option<StatementKey>,
 }
 
 impl Lane {
@@ -349,43 +261,141 @@ impl Future for Returning {
     }
 }
 
-impl Queue {
-    /// Puts a command behind the others. `before`: how much was unsent before its first packet, if others of its own go before this one.
-    fn put(&mut self, payload: &[u8], before: usize, waiting: Waiting) {
-        put_packet(&mut self.unsent, &mut 0, payload);
-        let frame_bytes = self.unsent.len() - before;
-        self.waiting.push_back(Waiting { frame_bytes, ..waiting });
-    }
-
-    /// What is to be sent now.
-    fn take_unsent(&mut self) -> Option<BytesMut> {
-        let (mut bytes, before) = (0, self.sent);
-        for waiting in self.waiting.iter().skip(before) {
-            let is_full = self.sent >= DEPTH_MAX || self.sent_bytes + waiting.frame_bytes > DEPTH_BYTES_MAX;
-            if is_full && self.sent > 0 {
-                break;
-            }
-            self.sent += 1;
-            self.sent_bytes += waiting.frame_bytes;
-            bytes += waiting.frame_bytes;
-            self.carried.count(waiting.counted);
-        }
-        (bytes > 0).then(|| self.unsent.split_to(bytes))
-    }
-
-    /// The first is answered. Whether anybody hears what it says.
-    fn answered(&mut self, carried: Carried) -> bool {
-        let Some(first) = self.waiting.pop_front() else { return false };
-        self.sent -= 1;
-        self.sent_bytes -= first.frame_bytes;
-        first.reply.is_some_and(|reply| reply.send(Ok(carried)).is_ok())
-    }
+/// Sends and reads.
+struct Driver {
+    lane: Rc<Lane>,
+    connection: Connection,
+    /// Bytes at the front of what was read that belong to the first answer and are looked at.
+    checked: usize,
+    /// Bytes still to come of a frame that needs no look.
+    unseen: usize,
+    /// When the first statement was the first, and sent.
+    since: Instant,
+    used: Instant,
 }
 
-impl Waiting {
-    fn goes(&mut self, why: NotCarried) {
-        if let Some(reply) = self.reply.take() {
-            drop(reply.send(Err(why)));
+impl Driver {
+    fn new(lane: Rc<Lane>, connection: Connection) -> Self {
+        let now = Instant::now();
+        Self { lane, connection, checked: 0, unseen: 0, since: now, used: now }
+    }
+
+    /// Carries statements until the lane is closed and all are answered. The connection, if it can still be used.
+    async fn run(mut self) -> Option<Connection> {
+        loop {
+            let lane = Rc::clone(&self.lane);
+            if self.send().await.is_err() {
+                return self.lose();
+            }
+            if self.is_done() {
+                return Some(self.connection);
+            }
+            let until = self.deadline();
+            let (stream, buffer) = self.connection.parts();
+            buffer.reserve(READ_BYTES);
+            tokio::select! {
+                biased;
+                read = stream.read_buf(buffer) => match read {
+                    Ok(1..) if self.hear().is_ok() => {}
+                    _ => return self.lose(),
+                },
+                () = lane.wake.notified() => {}
+                () = sleep_until(until) => self.note_late(),
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let queue = self.lane.queue.borrow();
+        queue.is_closed && queue.waiting.is_empty()
+    }
+
+    /// When something is to be done though nothing happens.
+    fn deadline(&self) -> Deadline {
+        let queue = self.lane.queue.borrow();
+        Deadline::from_std(if queue.sent == 0 {
+            self.used + IDLE_MAX
+        } else if queue.is_closed && queue.waiting.iter().skip(1).all(|waiting| waiting.reply.is_none()) {
+            // All that can be done is done.
+            Instant::now() + Duration::from_secs(1)
+        } else {
+            self.since + SLOW
+        })
+    }
+
+    /// The first statement takes too long, or nobody has used the lane for a while.
+    fn note_late(&self) {
+        let mut queue = self.lane.queue.borrow_mut();
+        // What is not sent goes elsewhere altogether, but for what ends a transaction.
+        let keeps = |waiting: &Waiting| waiting.counted == Counted::End;
+        if !queue.waiting.iter().skip(queue.sent).any(keeps) {
+            let sent = queue.sent;
+            queue.waiting.truncate(sent);
+            queue.unsent.clear();
+        }
+        self.lane.takes_nothing_more(&mut queue);
+        queue.waiting.iter_mut().skip(1).for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
+    }
+
+    /// Nobody is answered any more.
+    fn lose(self) -> Option<Connection> {
+        let mut queue = self.lane.queue.borrow_mut();
+        self.lane.takes_nothing_more(&mut queue);
+        queue.waiting.iter_mut().for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
+        queue.waiting.clear();
+        None
+    }
+
+    /// Sends what waits, as far as there is room.
+    async fn send(&mut self) -> std::io::Result<()> {
+        let was_idle = self.lane.queue.borrow().sent == 0;
+        let Some(frames) = self.lane.queue.borrow_mut().take_unsent() else { return Ok(()) };
+        self.used = Instant::now();
+        if was_idle {
+            self.since = self.used;
+        }
+        let (stream, _) = self.connection.parts();
+        stream.write_all(&frames).await?;
+        stream.flush().await
+    }
+
+    /// Hands out the answers that are complete.
+    fn hear(&mut self) -> Result<(), Malformed> {
+        let (_, buffer) = self.connection.parts();
+        let lane = Rc::clone(&self.lane);
+        let mut queue = lane.queue.borrow_mut();
+        while let Some(first) = queue.waiting.front_mut().filter(|_| !buffer.is_empty()) {
+            match follow(first, buffer, (&mut self.checked, &mut self.unseen))? {
+                true => {
+                    let frames = buffer.split_to(self.checked);
+                    lane.heed_preparation(first, &frames);
+                    let took = self.since.elapsed();
+                    self.since += took;
+                    self.checked = 0;
+                    let is_end = first.counted == Counted::End;
+                    if !queue.answered(Carried { frames, took }) && !is_end {
+                        lane.has_left_diagnostics();
+                    }
+                }
+                false
+                    if (first.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+                        || self.checked > ANSWER_BYTES_MAX)
+                        && lane.heed_preparation(first, buffer) =>
+                {
+                    first.goes(NotCarried::TooLarge);
+                    lane.has_left_diagnostics();
+                    drop(buffer.split_to(std::mem::take(&mut self.checked)));
+                    break;
+                }
+                false => break,
+            }
+        }
+        lane.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
+        // Nobody has asked for what comes now: the server ends the connection.
+        if queue.sent == 0 && !buffer.is_empty() {
+            Err(Malformed::new("an answer to nothing"))
+        } else {
+            Ok(())
         }
     }
 }

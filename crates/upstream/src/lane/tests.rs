@@ -1,9 +1,9 @@
+use bytes::BytesMut;
 use freshet_protocol::{ErrPacket, Greeting, StatusFlags, take_packet};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
 
-use super::driver::READ_BYTES;
+use super::queue::DEPTH_BYTES_MAX;
 use super::*;
 
 const OK: [u8; 7] = [0, 0, 0, 2, 0, 0, 0];
