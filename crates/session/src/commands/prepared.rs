@@ -63,13 +63,13 @@ pub(super) async fn execute(
     let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
         return pin!(carry_out(session, packet, (command, missed), named)).await;
     };
-    let logged = session.begins_line(Logged::execution);
+    session.begins_line(Logged::execution);
     if Box::pin(rules::execution(session, &prepared, (&packet, command), at)).await? {
-        session.ends_line(logged, prepared.asked());
+        session.ends_line(prepared.asked());
         return Ok(Flow::Continue);
     }
     let flow = pin!(carry_out(session, packet, (command, missed), named)).await;
-    session.ends_line(logged, prepared.asked());
+    session.ends_line(prepared.asked());
     flow
 }
 

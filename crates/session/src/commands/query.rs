@@ -58,13 +58,16 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
-    let logged = session.begins_line(Logged::text);
+    session.begins_line(Logged::text);
     let flow = match decided::text(session, &query) {
         Decided::Answered => Ok(Flow::Continue),
         Decided::AsItCame => pin!(carry_out(session, query)).await,
         Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
     };
-    session.ends_line(logged, packet.get(text_at..).unwrap_or_default());
+    if session.has_line() {
+        let text = text_offset(session, packet).and_then(|at| packet.get(at..));
+        session.ends_line(text.unwrap_or_default());
+    }
     flow
 }
 
@@ -119,16 +122,9 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),
     };
-    let mut missed = query.missed;
-    if let Some(packet) = &filled {
-        if session.ruled.are_there() {
-            // It is decided as it came; what is stored of the other is decided as that.
-            session.ruled.bar();
-        } else {
-            let Err(found) = from_memory(session, packet) else { return Ok(Flow::Continue) };
-            missed = found;
-        }
-    }
+    let Some(missed) = look_again(session, filled.as_deref(), query.missed) else {
+        return Ok(Flow::Continue);
+    };
     let unhinted = match without_hints_elsewhere(session, &query.in_packet(filled.as_deref())) {
         Ok(unhinted) => unhinted,
         Err(error) => return session.refuse(&error),
@@ -137,7 +133,8 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     let query = Query { missed, ..query.in_packet(made.as_deref()) };
     let new = match found(session, &query) {
         Some(ByForm::Known(Bound::Select(known))) => {
-            return pin!(select::handle(session, query, select::SelectForm::Known(known))).await;
+            let done = pin!(select::handle(session, query, select::SelectForm::Known(known))).await;
+            return select::done(session, query, done).await;
         }
         Some(ByForm::Known(Bound::Write(known))) => {
             return Box::pin(write::handle(session, query, known)).await;
@@ -146,6 +143,17 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         None => None,
     };
     Box::pin(handle_new(session, query, new)).await
+}
+
+/// Looks a text up once more into which values of ours were put, if they were. What was found, or `None` if it is answered.
+fn look_again(session: &mut Session, filled: Option<&[u8]>, missed: Missed) -> Option<Missed> {
+    let Some(packet) = filled else { return Some(missed) };
+    if session.ruled.are_there() {
+        // It is decided as it came; what is stored of the other is decided as that.
+        session.ruled.bar();
+        return Some(missed);
+    }
+    from_memory(session, packet).err()
 }
 
 /// Sees to a connection, and to what a text needs to be read.
@@ -175,7 +183,8 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
         }
         Request::Select { .. } => {
             let found = new.map_or(select::SelectForm::Unread, select::SelectForm::New);
-            Box::pin(select::handle(session, query, found)).await
+            let done = Box::pin(select::handle(session, query, found)).await;
+            select::done(session, query, done).await
         }
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
             Box::pin(ours::mixed(session, query, (&assignments, rest.as_bytes()))).await

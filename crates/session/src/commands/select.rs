@@ -20,22 +20,21 @@ use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited};
 use crate::template::{BoundSelect, New, Template, Verdict};
 use crate::why::Why;
 
-pub(super) async fn handle(
+/// What a SELECT has come to. One whose connection was lost is carried out again, as often as its rules say.
+pub(super) async fn done(
     session: &mut Session,
     query: Query<'_>,
-    found: SelectForm<'_>,
+    done: Result<Flow, Lost>,
 ) -> Result<Flow, Lost> {
-    let done = pin!(once(session, query, found)).await;
     match done {
         Err(lost) if session.repeats_after(&lost) => Box::pin(repeated(session, query, lost)).await,
         done => done,
     }
 }
 
-/// Carries one out again whose connection was lost, as often as its rules say.
 async fn repeated(session: &mut Session, query: Query<'_>, mut lost: Lost) -> Result<Flow, Lost> {
     while session.repeats_after(&lost) && session.begins_elsewhere().await? {
-        match Box::pin(once(session, query, SelectForm::Unread)).await {
+        match Box::pin(handle(session, query, SelectForm::Unread)).await {
             Err(again) => lost = again,
             done => return done,
         }
@@ -43,12 +42,16 @@ async fn repeated(session: &mut Session, query: Query<'_>, mut lost: Lost) -> Re
     Err(lost)
 }
 
-async fn once(session: &mut Session, mut query: Query<'_>, found: SelectForm<'_>) -> Result<Flow, Lost> {
+pub(super) async fn handle(
+    session: &mut Session,
+    mut query: Query<'_>,
+    found: SelectForm<'_>,
+) -> Result<Flow, Lost> {
     let text = query.text();
     // Where something may be stored for it, it was looked for with this key.
     let looked_under = session.state.key;
     // Where the environment is known, the template is found without asking the server anything.
-    let known = match found {
+    let mut known = match found {
         SelectForm::Known(known) => Some(known),
         SelectForm::New(new) => Some(compiled(session, new).await),
         SelectForm::Unread if session.environment().is_some() => Some(bound(session, text).await),
@@ -77,16 +80,14 @@ async fn once(session: &mut Session, mut query: Query<'_>, found: SelectForm<'_>
         return unavailable(session, &error);
     }
     session.refresh_key();
-    let known = if session.shared.created.policies() == 0 {
-        known
-    } else {
-        let bound = match known {
-            Some(known) => known,
-            None => bound(session, text).await,
-        };
-        session.heed_policy(bound.template().query.id);
-        Some(bound)
-    };
+    if session.shared.created.policies() != 0 {
+        if known.is_none() {
+            known = Some(Box::pin(bound(session, text)).await);
+        }
+        if let Some(known) = &known {
+            session.heed_policy(known.template().query.id);
+        }
+    }
     if session.ruled.is_bargain() {
         return Box::pin(bargain::handle(session, query, known)).await;
     }

@@ -1,40 +1,20 @@
 //! A statement that is written to the query log, if a rule says so (`query_log.rs`).
 
-use std::time::{Instant, SystemTime};
-
 use super::Session;
-use super::ruled::Sent;
+use super::ruled::{Logged, Sent};
 use crate::query_log::{self, Event};
 use crate::relay::Relayed;
 
-/// One that is under way.
-#[derive(Debug)]
-pub(crate) struct Logged {
-    began: SystemTime,
-    at: Instant,
-    command: &'static str,
-}
-
-impl Logged {
-    /// A text.
-    pub(crate) fn text() -> Self {
-        Self::new("COM_QUERY")
-    }
-
-    /// An execution of a prepared statement.
-    pub(crate) fn execution() -> Self {
-        Self::new("COM_STMT_EXECUTE")
-    }
-
-    fn new(command: &'static str) -> Self {
-        Self { began: SystemTime::now(), at: Instant::now(), command }
-    }
-}
-
 impl Session {
     /// Begins a line for a command that comes, if there may be one for it: it is decided later.
-    pub(crate) fn begins_line(&self, begin: impl FnOnce() -> Logged) -> Option<Logged> {
-        (self.ruled.are_there() && self.shared.rules.log.is_on()).then(begin)
+    pub(crate) fn begins_line(&mut self, begin: impl FnOnce() -> Logged) {
+        let may_be = self.ruled.are_there() && self.shared.rules.log.is_on();
+        self.ruled.logged = may_be.then(begin);
+    }
+
+    /// Whether there may be one for the command under way.
+    pub(crate) fn has_line(&self) -> bool {
+        self.ruled.logged.is_some()
     }
 
     /// Notes what the server did for the statement under way.
@@ -45,8 +25,9 @@ impl Session {
     }
 
     /// Writes the line of a statement that has ended, if it is to have one.
-    pub(crate) fn ends_line(&self, logged: Option<Logged>, query: &[u8]) {
-        let Some(Logged { began, at, command }) = logged.filter(|_| self.ruled.is_logged()) else { return };
+    pub(crate) fn ends_line(&mut self, query: &[u8]) {
+        let logged = self.ruled.logged.take().filter(|_| self.ruled.is_logged());
+        let Some(Logged { began, at, command }) = logged else { return };
         let sent = self.ruled.ruling.sent.map(|Sent { affected, rows }| query_log::Sent {
             hostgroup: self.ruled.hostgroup(),
             server: self.shared.upstream.config().address.to_string(),

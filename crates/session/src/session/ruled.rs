@@ -7,7 +7,7 @@
 //! that they have met.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
@@ -28,6 +28,8 @@ pub(crate) struct Ruled {
     /// The flag with which the chain begins for the next statement, if a rule has said so.
     pub(super) next_flag: Option<u32>,
     pub(super) ruling: Ruling,
+    /// The line that may be written about the command under way.
+    pub(super) logged: Option<Logged>,
     /// A rule has said that no other client's connection carries its reads.
     pub(super) keeps_to_itself: bool,
     /// The identity that was used last.
@@ -70,6 +72,30 @@ pub(super) struct Ruling {
     /// What the server did for it, if it was asked.
     pub(super) sent: Option<Sent>,
     pub(super) repeating: Repeating,
+}
+
+/// A statement under way about which a line may be written to the query log.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    pub(super) began: SystemTime,
+    pub(super) at: Instant,
+    pub(super) command: &'static str,
+}
+
+impl Logged {
+    /// A text.
+    pub(crate) fn text() -> Self {
+        Self::new("COM_QUERY")
+    }
+
+    /// An execution of a prepared statement.
+    pub(crate) fn execution() -> Self {
+        Self::new("COM_STMT_EXECUTE")
+    }
+
+    fn new(command: &'static str) -> Self {
+        Self { began: SystemTime::now(), at: Instant::now(), command }
+    }
 }
 
 /// How many rows a statement has changed, and how many it has got.
