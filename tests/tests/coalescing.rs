@@ -100,6 +100,8 @@ fn with_stages(schema: &str, test: impl Fn(&mut Stage<'_>)) {
         if !freshet.is_there() {
             return;
         }
+        // What is carried with the reads of others waits behind these, and only then for its like.
+        let freshet = &Freshet::with(server, &["--multiplexing", "off"]);
         let mut direct = fresh_schema(server, schema);
         run(
             &mut direct,
