@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Value};
 
-use crate::{Freshet, Server, Target, with_each};
+use crate::{Flavor, Freshet, Server, Target, with_each};
 
 /// How long anything that should happen by itself may take.
 pub const SECONDS_MAX: u64 = 20;
@@ -223,6 +223,24 @@ pub fn user_of(direct: &mut Conn, schema: &str) {
             &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
         ],
     );
+}
+
+/// Makes a user anew who may follow the binlog and nothing else, and gives the server with this one as Freshet's account.
+///
+/// # Panics
+/// If the server does not do so.
+pub fn with_follower(server: &Server, user: &str) -> Server {
+    let monitor = if server.flavor == Flavor::MariaDb { "BINLOG MONITOR" } else { "REPLICATION CLIENT" };
+    run(
+        &mut server.target.connect(),
+        &[
+            &format!("DROP USER IF EXISTS {user}"),
+            &format!("CREATE USER {user} IDENTIFIED BY 'pw'"),
+            &format!("GRANT REPLICATION SLAVE, {monitor}, PROCESS ON *.* TO {user}"),
+        ],
+    );
+    let url = format!("mysql://{user}:pw@{}:{}/", server.target.host, server.target.port);
+    Server { url, ..server.clone() }
 }
 
 /// Makes a schema anew, directly on the server, and gives a connection to it.

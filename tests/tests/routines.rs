@@ -6,8 +6,8 @@
 use std::thread;
 use std::time::Duration;
 
-use freshet_tests::cached::{Counted, answer, await_asleep, connect, fresh_schema, run};
-use freshet_tests::{Flavor, Freshet, Server, with_each};
+use freshet_tests::cached::{Counted, answer, await_asleep, connect, fresh_schema, run, with_follower};
+use freshet_tests::{Freshet, Server, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -458,18 +458,8 @@ fn a_procedure_that_cannot_be_seen() {
     for server in freshet_tests::server::all() {
         let routine = "CREATE PROCEDURE p() BEGIN UPDATE t SET v = v + 1 WHERE id = 1; DO SLEEP(0.25); END";
         let mut direct = set_up(&server, "stored_unseen", routine, "");
-        let monitor = if server.flavor == Flavor::MariaDb { "BINLOG MONITOR" } else { "REPLICATION CLIENT" };
-        run(
-            &mut direct,
-            &[
-                "DROP USER IF EXISTS freshet_blind",
-                "CREATE USER freshet_blind IDENTIFIED BY 'blind'",
-                &format!("GRANT REPLICATION SLAVE, {monitor}, PROCESS ON *.* TO freshet_blind"),
-                "GRANT SELECT, SHOW VIEW, TRIGGER, EXECUTE ON stored_unseen.* TO freshet_blind",
-            ],
-        );
-        let url = format!("mysql://freshet_blind:blind@{}:{}/", server.target.host, server.target.port);
-        let blind = Server { url, ..server.clone() };
+        let blind = with_follower(&server, "freshet_blind");
+        run(&mut direct, &["GRANT SELECT, SHOW VIEW, TRIGGER, EXECUTE ON stored_unseen.* TO freshet_blind"]);
         let freshet = Freshet::before(&blind);
         let mut counted = Counted::of(&freshet);
         let mut reader = connect(freshet.target(), "stored_unseen");

@@ -8,8 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use freshet_tests::cached::{answer, caught_up, connect, eventually, fresh_schema, run, status, try_answer};
-use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use freshet_tests::cached::{
+    answer, caught_up, connect, eventually, fresh_schema, run, status, try_answer, with_follower,
+};
+use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
@@ -272,22 +274,17 @@ fn a_slow_read_holds_nobody_up() {
 fn a_connection_that_cannot_be_freed_is_waited_for() {
     let (schema, few, weak) = ("lanes_held", "lanes_few", "lanes_weak");
     for server in freshet_tests::server::all() {
-        let monitor = if server.flavor == Flavor::MariaDb { "BINLOG MONITOR" } else { "REPLICATION CLIENT" };
+        let before = with_follower(&server, weak);
         run(
             &mut server.target.connect(),
             &[
-                &format!("DROP USER IF EXISTS {few}, {weak}"),
+                &format!("GRANT SELECT, SHOW VIEW, TRIGGER, EXECUTE ON *.* TO {weak}"),
+                &format!("DROP USER IF EXISTS {few}"),
                 &format!("CREATE USER {few} IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 2"),
                 &format!("GRANT ALL ON {schema}.* TO {few}"),
-                &format!("CREATE USER {weak} IDENTIFIED BY 'pw'"),
-                &format!(
-                    "GRANT REPLICATION SLAVE, {monitor}, PROCESS, SELECT, SHOW VIEW, TRIGGER, EXECUTE ON *.* TO {weak}"
-                ),
             ],
         );
-        let url = format!("mysql://{weak}:pw@{}:{}/", server.target.host, server.target.port);
-        let (mut direct, freshet) =
-            stage(&Server { url, ..server.clone() }, schema, &["--multiplexing", "always", "--threads", "1"]);
+        let (mut direct, freshet) = stage(&before, schema, &["--multiplexing", "always", "--threads", "1"]);
         if !freshet.is_there() {
             return;
         }
