@@ -185,8 +185,7 @@ impl Rests {
 
     /// That of one that was asked for then, and is given by a policy whatever changes.
     fn by(policy: Policy, asked_ms: u64) -> Self {
-        let at = |age_ms: Option<u64>| age_ms.map_or(0, |age| asked_ms.saturating_add(age));
-        let (expires_ms, refresh_ms) = (at(Some(policy.ttl_ms())), at(policy.claimed_ms()));
+        let (expires_ms, refresh_ms) = policy.times(asked_ms);
         Self { valid_from: Position::MAX, deps: Vec::new(), is_fenced: true, expires_ms, refresh_ms }
     }
 }

@@ -83,19 +83,17 @@ impl Policy {
     /// How much older an answer gets before a client makes it anew, where that is not done in the background.
     const CLAIMED_AFTER_MS: u64 = 1000;
 
-    /// How old an answer may be, in milliseconds.
-    pub(crate) const fn ttl_ms(self) -> u64 {
-        self.ttl_s.saturating_mul(Self::MS)
-    }
-
     /// From which age on it is asked for again in the background, in milliseconds.
     pub(crate) fn refresh_ms(self) -> Option<u64> {
         self.refresh_s.map(|seconds| seconds.saturating_mul(Self::MS))
     }
 
-    /// From which age on the first client that asks has it made anew, in milliseconds: what can be asked for in the background has been by then.
-    pub(crate) fn claimed_ms(self) -> Option<u64> {
-        self.refresh_ms().map(|age| age.saturating_add(Self::CLAIMED_AFTER_MS))
+    /// Until when an answer is given that was asked for at this time, and from when on the first client that asks has it made anew: what can be asked for
+    /// in the background has been by then. In milliseconds; 0 is never.
+    pub(crate) fn times(self, asked_ms: u64) -> (u64, u64) {
+        let expires_ms = asked_ms.saturating_add(self.ttl_s.saturating_mul(Self::MS));
+        let claimed = |age: u64| asked_ms.saturating_add(age).saturating_add(Self::CLAIMED_AFTER_MS);
+        (expires_ms, self.refresh_ms().map_or(0, claimed))
     }
 }
 

@@ -276,13 +276,12 @@ impl Ruled {
                 empty: decision.stores_empty,
             },
         };
-        match self.policy() {
-            None => ruled,
-            Some(policy) => Storing {
-                expires_ms: sooner(ruled.expires_ms, after(Some(policy.ttl_ms()))),
-                refresh_ms: sooner(ruled.refresh_ms, after(policy.claimed_ms())),
-                ..ruled
-            },
+        let Some(policy) = self.policy() else { return ruled };
+        let (expires_ms, refresh_ms) = policy.times(asked_ms);
+        Storing {
+            expires_ms: sooner(ruled.expires_ms, expires_ms),
+            refresh_ms: sooner(ruled.refresh_ms, refresh_ms),
+            ..ruled
         }
     }
 }
