@@ -272,8 +272,14 @@ fn a_row_that_the_server_numbers_shows_at_once() {
             eventually("another row", || (answer(&mut reader, &inserted) != Ok(vec![])).then_some(()));
             all.iter().all(|read| counted.hits_of(&mut reader, read, 1) == 1).then_some(())
         });
+        // MariaDB makes one row of none for it, and MySQL refuses it.
+        const GROUPED: &str = "SELECT v FROM ai WHERE id = 2 ORDER BY COUNT(*)";
+        if answer(&mut reader, GROUPED).is_ok() {
+            let _ = counted.prime(&mut reader, GROUPED);
+        }
         stall.hold();
         run(&mut writer, &["INSERT INTO ai (v) VALUES (20)"]);
+        assert_eq!(answer(&mut reader, GROUPED), answer(&mut direct, GROUPED), "{flavor:?}");
         assert_eq!(answer(&mut reader, &read(2)), Ok(vec![vec!["20".to_owned()]]), "{flavor:?}");
         assert_eq!(counted.hits_of(&mut reader, &read(1), 1), 1, "{flavor:?}: it is not the row that is new");
         stall.release();

@@ -1,8 +1,13 @@
 //! Whether a result shows the rows that it was made of.
 
+use std::cell::Cell;
+
+use super::output::Grouping;
+use super::parsed::{Parsed, Query};
+use super::query::parse;
 use super::source::Source;
 use crate::modes::Modes;
-use crate::token::Kind;
+use crate::tokens::Tokens;
 
 /// Words by which rows are merged, dropped or made, or that begin a query of their own.
 const RESHAPES: [&str; 12] = [
@@ -21,19 +26,61 @@ const RESHAPES: [&str; 12] = [
 ];
 
 /// Whether each row of the result of a SELECT from one table is one row of the table. False where it is not certain: any call
-/// in the select list may be an aggregate.
+/// in the select list or in ORDER BY may be an aggregate.
 pub fn shows_rows(text: &[u8], modes: Modes) -> bool {
     let Some(source) = Source::cut(text, modes) else { return false };
-    let is_word = |at: usize, word: &str| source.token(at).is_some_and(|token| token.is_word(text, word));
-    let all = 0..source.tokens.len();
-    let mut selects = all.clone().filter(|at| is_word(*at, "SELECT"));
+    let mut selects = (0..source.tokens.len()).filter(|at| source.word(*at, "SELECT"));
     let is_single = selects.next() == Some(0) && selects.next().is_none();
-    let list = all.clone().take_while(|at| !is_word(*at, "FROM"));
-    let calls = list.filter(|at| source.is(*at, b'(')).count();
-    let reshapes = all
-        .filter(|at| source.token(*at).is_some_and(|token| token.kind == Kind::Word))
-        .any(|at| RESHAPES.iter().any(|word| is_word(at, word)));
-    is_single && calls == 0 && !reshapes
+    let list = (0..source.tokens.len()).take_while(|at| !source.word(*at, "FROM"));
+    let calls = list.filter(|at| source.is(*at, b'(')).count() + calls_in_order_by(&source);
+    is_single && calls == 0 && !has_word(&source, &RESHAPES)
+}
+
+/// Words with which a row of a result may be there though none of a table was read: a full-text search may show what its index holds.
+const UNREAD: [&str; 7] = ["DUAL", "HAVING", "JSON_TABLE", "MATCH", "PROCEDURE", "TABLE", "VALUES"];
+
+impl Tokens<'_> {
+    /// Whether a SELECT that names base tables alone has read a row of one of them if its answer has a row.
+    #[must_use]
+    pub fn shows_rows_read(&self) -> bool {
+        let Some(source) = Source::of_tokens(self) else { return false };
+        let may_show_others = has_word(&source, &UNREAD) || calls_in_order_by(&source) > 0;
+        !may_show_others
+            && parse(source, &|_| None)
+                .is_some_and(|parsed| reads_for_each_row(&parsed, &parsed.whole, &Cell::new(QUERIES_MAX)))
+    }
+}
+
+/// How many queries are looked at for one statement: a table expression may name others often.
+const QUERIES_MAX: usize = 64;
+
+/// Whether each row of a query's result is made of rows of a table, at least; `left`: how many queries may be looked at for it.
+fn reads_for_each_row(parsed: &Parsed<'_>, query: &Query, left: &Cell<usize>) -> bool {
+    let Some(others) = left.get().checked_sub(1) else { return false };
+    left.set(others);
+    let is_of_rows = |leaf: &usize| match parsed.query_of(*leaf) {
+        Some(query) => reads_for_each_row(parsed, query, left),
+        None => parsed.leaves.get(*leaf).is_some_and(|leaf| leaf.table.is_some()),
+    };
+    let reads = |branch: &usize| {
+        let block = parsed.blocks.get(*branch);
+        block.is_some_and(|block| {
+            block.grouping != Grouping::Opaque
+                && !block.recursive
+                && block.group.leaves.iter().any(is_of_rows)
+        })
+    };
+    !query.branches.is_empty() && query.branches.iter().all(reads)
+}
+
+fn has_word(source: &Source<'_>, words: &[&str]) -> bool {
+    (0..source.tokens.len()).any(|at| source.any(at, words))
+}
+
+/// How many parentheses stand in ORDER BY or behind it: an aggregate there makes one row of all, or of none.
+fn calls_in_order_by(source: &Source<'_>) -> usize {
+    let order = (0..source.tokens.len()).skip_while(|at| !source.word(*at, "ORDER"));
+    order.filter(|at| source.is(*at, b'(')).count()
 }
 
 #[cfg(test)]
@@ -57,6 +104,36 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_found_without_reading_them_are_no_proof() {
+        let reads = |text: &str| Tokens::cut(text.as_bytes(), Modes::new(Flavor::MySql)).shows_rows_read();
+        for text in [
+            "SELECT c FROM t WHERE id = 1",
+            "SELECT t.c, u.c FROM t LEFT JOIN u ON u.id = t.id ORDER BY t.c LIMIT 3",
+            "SELECT UPPER(c) FROM t WHERE id IN (SELECT COUNT(*) FROM u)",
+            "SELECT a, COUNT(*) FROM t GROUP BY a",
+            "WITH s AS (SELECT c FROM t WHERE c > 1) SELECT DISTINCT c FROM s, (SELECT 1) x",
+            "SELECT c FROM t UNION ALL SELECT c FROM u",
+        ] {
+            assert!(reads(text), "{text}");
+        }
+        for text in [
+            "SELECT 1 FROM t WHERE MATCH (c) AGAINST ('x')",
+            "SELECT s.c FROM t RIGHT JOIN JSON_TABLE('[1]', '$[*]' COLUMNS (c INT PATH '$')) s ON TRUE",
+            "SELECT COUNT(*) FROM t",
+            "SELECT c FROM t UNION ALL SELECT 1",
+            "SELECT c FROM t UNION ALL SELECT 1 FROM dual",
+            "SELECT c FROM t ORDER BY COUNT(*)",
+            "SELECT 1 FROM t HAVING COUNT(*) = 0",
+            "SELECT a, COUNT(*) FROM t GROUP BY a WITH ROLLUP",
+            "SELECT 1 FROM (SELECT COUNT(*) FROM t) s",
+            "SELECT x.a FROM (SELECT 1 AS a) x LEFT JOIN t ON t.id = x.a",
+            "WITH RECURSIVE s AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM s, t WHERE n < 3) SELECT n FROM s",
+        ] {
+            assert!(!reads(text), "{text}");
+        }
+    }
+
+    #[test]
     fn whatever_may_merge_or_make_rows_does_not() {
         for text in [
             "SELECT COUNT(*) FROM t WHERE id = 1",
@@ -64,6 +141,7 @@ mod tests {
             "SELECT DISTINCT c FROM t",
             "SELECT c FROM t GROUP BY c",
             "SELECT c FROM t HAVING c > 1",
+            "SELECT c FROM t WHERE id = 1 ORDER BY COUNT(*)",
             "SELECT c FROM t UNION ALL SELECT 1",
             "SELECT c FROM t UNION VALUES ROW(1)",
             "SELECT c FROM t WHERE id = (SELECT 1)",
