@@ -370,6 +370,34 @@ fn a_transaction_that_writes_has_its_reads_from_memory() {
     });
 }
 
+/// Once a row has shown that the server has opened a read view, so does what a transaction reads that began with a write or with locks.
+#[test]
+fn a_transaction_that_begins_with_a_write_has_its_further_reads_from_memory() {
+    with_tables("fresh_tx_first", |_, freshet, _| {
+        let firsts = [
+            "UPDATE u SET v = v + 1 WHERE id = 2",
+            "SELECT v FROM u WHERE id = 2 FOR UPDATE",
+            "INSERT INTO u SELECT id + 10, v FROM u WHERE id = 99",
+        ];
+        for (once, begin, end) in [("DO 0", "BEGIN", "COMMIT"), ("SET autocommit = 0", "DO 0", "ROLLBACK")] {
+            let mut client = connect(freshet.target(), "fresh_tx_first");
+            let mut counted = Counted::of(freshet);
+            run(&mut client, &[once]);
+            for first in firsts {
+                eventually(&format!("all reads but one from memory after {begin} and {first}"), || {
+                    run(&mut client, &[begin, first]);
+                    let before = counted.hits();
+                    let read = [T1, T2, T1].map(|read| number(&mut client, read).expect("an answer"));
+                    let hits = counted.hits() - before;
+                    run(&mut client, &[end]);
+                    assert_eq!(read, [10, 10, 10]);
+                    (hits == 2 || !freshet.is_there()).then_some(())
+                });
+            }
+        }
+    });
+}
+
 /// The level of isolation says when a result is read, and not what it is. Where uncommitted rows are read, nothing is shared.
 #[test]
 fn levels_of_isolation_share_results() {
@@ -1202,6 +1230,30 @@ const PLAYS: &[Play] = &[
         ("w", "UPDATE t SET v = 9 WHERE id = 1"),
         ("t", "UPDATE t SET v = v + 1 WHERE id = 1; COMMIT"),
         ("r", T1),
+    ],
+    // The server opens the read view of who writes first with his first read.
+    &[
+        ("t", "BEGIN"),
+        ("t", "UPDATE u SET v = 7 WHERE id = 2"),
+        ("w", "UPDATE t SET v = 9 WHERE id IN (1, 2)"),
+        ("t", T1),
+        ("w", "UPDATE t SET v = 11 WHERE id IN (1, 2)"),
+        ("t", T2),
+        ("t", U1),
+        ("t", "COMMIT"),
+        ("t", T2),
+    ],
+    // A row that was made of nothing does not show that it is open.
+    &[
+        ("t", "BEGIN"),
+        ("t", "SELECT v FROM u WHERE id = 2 FOR UPDATE"),
+        ("t", "SELECT COUNT(*) FROM t WHERE 1 = 0"),
+        ("t", "DO SLEEP(0.1)"),
+        ("t", U1),
+        ("w", "UPDATE t, u SET t.v = 9, u.v = 9 WHERE t.id = 1 AND u.id = 1"),
+        ("t", T1),
+        ("t", U1),
+        ("t", "COMMIT"),
     ],
     // Who waits for a lock reads what was committed meanwhile.
     &[

@@ -40,6 +40,8 @@ pub enum Sabotage {
     ForeignAsOwn,
     /// A transaction is served results beside its snapshot before the stream has passed the snapshot.
     EarlySnapshot,
+    /// A transaction's read view is taken for open once it has written, though it has read nothing.
+    SupposedView,
     /// A transaction is served results that may show what is not applied.
     UnsettledHits,
     /// A transaction is served results that it has changed itself.
@@ -63,7 +65,7 @@ mod on {
     use crate::{Dep, Position};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    const NAMES: [(&str, Sabotage); 23] = [
+    const NAMES: [(&str, Sabotage); 24] = [
         ("applied-as-visible", Sabotage::AppliedAsVisible),
         ("no-fences", Sabotage::NoFences),
         ("early-lift", Sabotage::EarlyLift),
@@ -81,6 +83,7 @@ mod on {
         ("unproven-opening", Sabotage::UnprovenOpening),
         ("foreign-as-own", Sabotage::ForeignAsOwn),
         ("early-snapshot", Sabotage::EarlySnapshot),
+        ("supposed-view", Sabotage::SupposedView),
         ("unsettled-hits", Sabotage::UnsettledHits),
         ("own-writes-hit", Sabotage::OwnWritesHit),
         ("old-views", Sabotage::OldViews),

@@ -49,6 +49,8 @@ pub(super) struct FillPlan {
     pub(super) created: Option<Box<Creates>>,
     /// It shows nothing that is not applied.
     pub(super) is_settled: bool,
+    /// A row in it shows that the transaction's read view is open.
+    pub(super) tells_of_view: bool,
 }
 
 /// What is noted for the cache of a query.
@@ -72,6 +74,7 @@ impl FillPlan {
             leader: None,
             created,
             is_settled: false,
+            tells_of_view: false,
         }
     }
 }
@@ -192,6 +195,7 @@ pub(super) fn plan_from(
         leader: None,
         created: created(),
         is_settled: false,
+        tells_of_view: template.shows_rows_read && session.reads_show_view(),
     };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),
@@ -268,6 +272,9 @@ pub(super) async fn fill(
     let capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
     let storing = session.storing();
     let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
+    if plan.tells_of_view && relayed.captured.as_ref().is_some_and(|captured| captured.rows > 0) {
+        session.note_rows_read();
+    }
     let found = found_rows(session, key_text, &relayed);
     let took = started.elapsed();
     let kept = keep(session, (key_text, missed), plan, (&mut relayed, found), (took, storing));

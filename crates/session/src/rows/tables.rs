@@ -84,6 +84,14 @@ impl Tables {
         self.known.iter().all(|named| named.info.kind == TableKind::Base || named.is_absent())
     }
 
+    /// Whether all that the statement names are tables that are read by the read view of a transaction.
+    pub(crate) fn have_read_views(&self) -> bool {
+        let has_one = |named: &Named| {
+            named.info.kind == TableKind::Base && named.info.engine.eq_ignore_ascii_case("InnoDB")
+        };
+        !self.by_names && !self.known.is_empty() && self.known.iter().all(has_one)
+    }
+
     /// Whether which rows are read hangs on the session's time zone.
     pub(crate) fn have_moments(&self) -> bool {
         let is_moment = |key: &KeyType| matches!(key, KeyType::Timestamp { .. });

@@ -10,7 +10,7 @@
 //! | reads tables | as of one moment, nothing served yet | START TRANSACTION WITH CONSISTENT SNAPSHOT |
 //! | any | as of one moment, from which something was served | the same |
 //! | any, behind SAVEPOINT where autocommit is off and no transaction is open | any | nothing, or the savepoint would be gone |
-//! | any other | as of one moment, nothing served yet | BEGIN; what it reads from then on is the server's alone |
+//! | any other | as of one moment, nothing served yet | BEGIN; its first reads are the server's, until one shows when its read view was opened |
 //!
 //! Where something was served and the statement may read, what was served is proven to be true in the server's read view before
 //! the statement is sent. If that cannot be proven, there may be no moment at which both are true: the transaction is rolled back with
@@ -271,6 +271,19 @@ impl Session {
         }
     }
 
+    /// Whether rows that are read now show that the transaction's read view is open. Under LOCK TABLES, the server may lock what it
+    /// reads, and open none.
+    pub(crate) fn reads_show_view(&self) -> bool {
+        self.state.tx.is_open() && !self.state.locked && self.state.view.is_shown_by_rows()
+    }
+
+    /// Such rows were read.
+    pub(crate) fn note_rows_read(&mut self) {
+        if self.reads_show_view() {
+            self.state.view.note_rows_read(&self.shared.upstream, self.shared.freshness());
+        }
+    }
+
     /// Whether the transaction has written any of what names these dependencies, and not committed it.
     pub(crate) fn has_written(&self, deps: &[Dep]) -> bool {
         let pending = &self.state.pending;
@@ -364,7 +377,7 @@ impl Session {
                 self.snapshot(Begun { is_explicit: false, is_read_only, is_at_server: false }, true)
             }
             (Some(Manner::Shared), _) => {
-                self.state.view.note_read_at_server();
+                self.state.view.note_read_at_server(self.shared.freshness());
                 Vec::new()
             }
             _ => Vec::new(),
@@ -386,7 +399,7 @@ impl Session {
             Touch::ReadView if is_shared => self.snapshot(begun, !asks_back),
             _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
-                self.state.view.note_read_at_server();
+                self.state.view.note_read_at_server(self.shared.freshness());
                 // What was answered here since, such as a savepoint, belongs to a transaction: that is to be one there, too.
                 let has_marked = self.state.ended_since || !self.state.view.savepoints.is_empty();
                 let is_explicit = begun.is_explicit || has_marked;

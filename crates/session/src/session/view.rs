@@ -7,7 +7,8 @@
 //! * The server's read view, which START TRANSACTION WITH CONSISTENT SNAPSHOT has opened, once what was served before is proven to
 //!   be true in it.
 //!
-//! Where the server may have opened a read view at a moment that is not known here, nothing is served from memory.
+//! Where the server may have opened a read view at a moment that is not known here, nothing is served from memory. [`perhaps`] says when it
+//! is known after all.
 
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ pub(crate) use caution::{Needs, Opens};
 use crate::environment::Transactions;
 
 mod caution;
+mod perhaps;
 
 /// How many dependencies of what was served are kept: a transaction that reads more from memory asks the server for the rest.
 const SERVED_MAX: usize = 8192;
@@ -58,6 +60,8 @@ enum AtServer {
     None,
     /// It shows every transaction up to `contains`, and none that is not settled by a question after `ends_asked`.
     Open { contains: Position, ends_asked: u64, is_settled: bool, is_proven: bool, proof: Proof },
+    /// There may be one. If there is, it shows every transaction up to here.
+    Perhaps { contains: Position },
     /// There may be one, of a moment that is not known here.
     Unknown,
 }
@@ -227,15 +231,6 @@ impl ReadView {
         self.manner = None;
         self.undecided = None;
         self.at_server = AtServer::Unknown;
-    }
-
-    /// The server reads, or may do so, by a read view of its own making.
-    pub(crate) fn note_read_at_server(&mut self) {
-        // Savepoints are set before that there, too.
-        self.early.clear();
-        if self.at_server == AtServer::None {
-            self.at_server = AtServer::Unknown;
-        }
     }
 
     /// Whether a savepoint of this name stands before its first read.
@@ -480,7 +475,9 @@ impl ReadView {
     /// As of when the next statement reads.
     pub(crate) fn reads(&self, freshness: &Freshness) -> Reads {
         match (self.manner, self.at_server) {
-            (None, _) | (Some(Manner::Shared), AtServer::Unknown) => Reads::Unknown,
+            (None, _) | (Some(Manner::Shared), AtServer::Unknown | AtServer::Perhaps { .. }) => {
+                Reads::Unknown
+            }
             (Some(Manner::Each), _) => Reads::Now,
             (Some(Manner::Shared), AtServer::Open { contains, is_settled, is_proven: true, .. }) => {
                 if !is_settled {
@@ -501,7 +498,9 @@ impl ReadView {
     pub(crate) fn valid_from(&self, valid_from: Position) -> Option<Position> {
         match (self.manner, self.at_server) {
             (None, _) | (Some(Manner::Shared), AtServer::Unknown) => None,
-            (Some(Manner::Shared), AtServer::Open { contains, .. }) => Some(contains.min(valid_from)),
+            (Some(Manner::Shared), AtServer::Open { contains, .. } | AtServer::Perhaps { contains }) => {
+                Some(contains.min(valid_from))
+            }
             _ => Some(valid_from),
         }
     }

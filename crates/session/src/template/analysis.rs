@@ -31,6 +31,8 @@ pub(crate) struct Template {
     pub(crate) tables: Tables,
     /// Its answers may not be cached, for the time in them alone: it matters to nobody on whose connection they are asked for.
     pub(crate) is_of_its_time: bool,
+    /// A row in its answer was read by the transaction's read view.
+    pub(crate) shows_rows_read: bool,
     /// How fast it is.
     pub(crate) pace: Pace,
     /// What it is called.
@@ -46,6 +48,7 @@ impl Template {
             effects: tokens.effects(),
             tables: Tables::default(),
             is_of_its_time: false,
+            shows_rows_read: false,
             pace: Pace::default(),
             query: NamedQuery::new(schema, tokens.rewritten()),
         }
@@ -129,7 +132,8 @@ pub(super) async fn analyse(
     }
     tables.rest(&mut told);
     let query = NamedQuery::new(schema, tokens.rewritten());
-    Template { told, verdict, effects, tables, is_of_its_time, pace: Pace::default(), query }
+    let shows_rows_read = tables.have_read_views() && tokens.shows_rows_read();
+    Template { told, verdict, effects, tables, is_of_its_time, shows_rows_read, pace: Pace::default(), query }
 }
 
 /// The tables of a statement whose answers might be cached, but for the time in them.

@@ -35,6 +35,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         effects: freshet_sql::effects(text, MODES),
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
         is_of_its_time: false,
+        shows_rows_read: false,
         pace: Pace::default(),
     })
 }
