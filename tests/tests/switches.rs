@@ -1,8 +1,10 @@
 //! The native query cache's switches beyond SET and SHOW: SET STATEMENT, QUERY_CACHE_INFO, FLUSH and RESET, SET PERSIST, and all of it in
 //! prepared statements.
 
+use std::time::{Duration, Instant};
+
 use freshet_tests::cached::{
-    Answer, Counted, answer, connect, eventually, hits, run, status, user_of, with_two_rows,
+    Answer, Counted, answer, caught_up, connect, eventually, hits, run, status, user_of, with_two_rows,
 };
 use freshet_tests::raw::{Raw, capability, command};
 use freshet_tests::{Flavor, Freshet, Target, with_each};
@@ -453,5 +455,34 @@ fn refusals_and_counts_are_as_the_servers() {
             assert_eq!(answer(&mut conn, select), Err(code), "{select}");
             assert_eq!(status(&mut conn, "Qcache_not_cached") - before, counted, "{select}");
         }
+    });
+}
+
+/// Rights were given since the last reload, and a FLUSH through Freshet that loads none does not have everything dropped for them.
+#[test]
+fn a_flush_that_loads_no_rights_costs_no_hit() {
+    const LOOKS: Duration = Duration::from_millis(2500);
+    with_two_rows("switches_harmless", |server, freshet, mut conn| {
+        run(&mut conn, &["CREATE TABLE u (id INT PRIMARY KEY)"]);
+        run(
+            &mut server.target.connect(),
+            &[
+                "DROP USER IF EXISTS switches_harmless",
+                "CREATE USER switches_harmless IDENTIFIED BY 'pw'",
+                "GRANT SELECT ON switches_harmless.* TO switches_harmless",
+            ],
+        );
+        caught_up(freshet);
+        // What was not told of by the stream is looked for once a second.
+        std::thread::sleep(LOOKS);
+        let mut counted = Counted::of(freshet);
+        let _ = counted.prime(&mut conn, READ);
+        run(&mut conn, &["FLUSH STATUS", "FLUSH TABLES u"]);
+        let until = Instant::now() + LOOKS;
+        while Instant::now() < until {
+            assert_eq!(counted.hits_of(&mut conn, READ, 1), 1);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        run(&mut server.target.connect(), &["DROP USER switches_harmless"]);
     });
 }

@@ -184,7 +184,9 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
+    let flushing = session.shared.upstream.flushes_harmlessly();
     if session.forward(forward).await?.error.is_none() {
+        flushing.succeeds();
         session.shared.cache.flush_statistics();
     }
     Ok(Flow::Continue)
@@ -195,7 +197,9 @@ async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableNam
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
+    let flushing = session.shared.upstream.flushes_harmlessly();
     if session.forward(forward).await?.error.is_none() {
+        flushing.succeeds();
         drop_of(session, names).await;
     }
     Ok(Flow::Continue)
