@@ -26,6 +26,22 @@ pub struct Server {
     pub target: Target,
 }
 
+impl Server {
+    /// The first two numbers of its version.
+    ///
+    /// # Panics
+    /// If the server does not tell.
+    #[must_use]
+    pub fn version(&self) -> (u16, u16) {
+        use mysql::prelude::Queryable;
+        let told: Option<String> =
+            self.target.connect().query_first("SELECT VERSION()").expect("it is answered");
+        let told = told.expect("there is a row");
+        let mut numbers = told.split('.').map(|number| number.parse().expect("a number"));
+        (numbers.next().expect("the first number"), numbers.next().expect("the second number"))
+    }
+}
+
 /// The servers of one set. Waits until a set is free and keeps it until the calling thread, which is a test's own, ends.
 ///
 /// # Panics

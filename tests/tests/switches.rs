@@ -1,8 +1,10 @@
 //! The native query cache's switches beyond SET and SHOW: SET STATEMENT, QUERY_CACHE_INFO, FLUSH and RESET, SET PERSIST, and all of it in
 //! prepared statements.
 
+use std::time::{Duration, Instant};
+
 use freshet_tests::cached::{
-    Answer, Counted, answer, connect, eventually, hits, run, status, user_of, with_two_rows,
+    Answer, Counted, answer, caught_up, connect, eventually, hits, run, status, user_of, with_two_rows,
 };
 use freshet_tests::raw::{Raw, capability, command};
 use freshet_tests::{Flavor, Freshet, Target, with_each};
@@ -385,5 +387,102 @@ fn executions_in_bulk_are_refused() {
         assert_eq!(answer[0][..3], [&[0xff][..], &1295u16.to_le_bytes()].concat());
         assert_eq!(value(&mut conn, "query_cache_limit"), "1048576");
         run(&mut server.target.connect(), &["DROP USER switches_bulk"]);
+    });
+}
+
+/// The query cache may stand in the list of a FLUSH or a RESET. MySQL is given the list without it.
+#[test]
+fn a_list_may_name_the_cache() {
+    with_two_rows("switches_list", |server, freshet, mut conn| {
+        let mut counted = Counted::of(freshet);
+        let replica = if server.flavor == Flavor::MySql { "REPLICA" } else { "SLAVE" };
+        for (statement, stays) in [
+            ("FLUSH STATUS, QUERY CACHE".to_owned(), 1),
+            ("FLUSH LOCAL QUERY CACHE, STATUS".to_owned(), 1),
+            (format!("RESET {replica}, QUERY CACHE"), 0),
+        ] {
+            // The first FLUSH that is seen may be a reload of rights: what there is then is dropped once.
+            for is_last in [false, true] {
+                let _ = counted.prime(&mut conn, READ);
+                run(&mut conn, &[&statement]);
+                let hits = counted.hits_of(&mut conn, READ, 1);
+                assert!(hits <= stays && (hits == stays || !is_last), "{statement}");
+            }
+        }
+        let _ = counted.prime(&mut conn, READ);
+        run(&mut conn, &["FLUSH STATUS, QUERY CACHE"]);
+        assert_eq!(status(&mut conn, "Qcache_inserts"), 0);
+        assert_eq!(answer(&mut conn, "FLUSH NONSENSE, QUERY CACHE"), Err(1064));
+    });
+}
+
+/// As the server says it of its own variables, and a SELECT of one counts as what it is.
+#[test]
+fn refusals_and_counts_are_as_the_servers() {
+    with_two_rows("switches_words", |server, freshet, mut conn| {
+        let mut direct = server.target.connect();
+        run(
+            &mut direct,
+            &["DROP USER IF EXISTS switches_words", "CREATE USER switches_words IDENTIFIED BY 'pw'"],
+        );
+        let plain =
+            Target { user: "switches_words".into(), password: "pw".into(), ..freshet.target().clone() };
+        let refused = plain.connect().query_drop("SET GLOBAL query_cache_size = 0");
+        let Err(mysql::Error::MySqlError(error)) = refused else { panic!("it is refused") };
+        let needed = match server.flavor {
+            Flavor::MariaDb => "SUPER privilege(s)",
+            Flavor::MySql => "SUPER or SYSTEM_VARIABLES_ADMIN privilege(s)",
+        };
+        let text = format!("Access denied; you need (at least one of) the {needed} for this operation");
+        assert_eq!((error.code, error.message), (1227, text));
+        run(&mut direct, &["DROP USER switches_words"]);
+
+        let before = status(&mut conn, "Qcache_not_cached");
+        for (at, select) in
+            (1..).zip(["SELECT @@query_cache_type", "SELECT @@query_cache_type, 1", "SELECT 1"])
+        {
+            let _ = answer(&mut conn, select);
+            assert_eq!(status(&mut conn, "Qcache_not_cached") - before, at, "{select}");
+        }
+        // A query cache has not come to know of what fails before its tables are open.
+        let before = status(&mut conn, "Qcache_not_cached");
+        for (select, code, counted) in [
+            ("SELECT v FROM nope", 1146, 0),
+            ("SELECT NOW() FROM nope", 1146, 0),
+            ("SELECT nope FROM t", 1054, 1),
+            ("SELECT NOW(), nope FROM t", 1054, 2),
+        ] {
+            assert_eq!(answer(&mut conn, select), Err(code), "{select}");
+            assert_eq!(status(&mut conn, "Qcache_not_cached") - before, counted, "{select}");
+        }
+    });
+}
+
+/// Rights were given since the last reload, and a FLUSH through Freshet that loads none does not have everything dropped for them.
+#[test]
+fn a_flush_that_loads_no_rights_costs_no_hit() {
+    const LOOKS: Duration = Duration::from_millis(2500);
+    with_two_rows("switches_harmless", |server, freshet, mut conn| {
+        run(&mut conn, &["CREATE TABLE u (id INT PRIMARY KEY)"]);
+        run(
+            &mut server.target.connect(),
+            &[
+                "DROP USER IF EXISTS switches_harmless",
+                "CREATE USER switches_harmless IDENTIFIED BY 'pw'",
+                "GRANT SELECT ON switches_harmless.* TO switches_harmless",
+            ],
+        );
+        caught_up(freshet);
+        // What was not told of by the stream is looked for once a second.
+        std::thread::sleep(LOOKS);
+        let mut counted = Counted::of(freshet);
+        let _ = counted.prime(&mut conn, READ);
+        run(&mut conn, &["FLUSH STATUS", "FLUSH TABLES u"]);
+        let until = Instant::now() + LOOKS;
+        while Instant::now() < until {
+            assert_eq!(counted.hits_of(&mut conn, READ, 1), 1);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        run(&mut server.target.connect(), &["DROP USER switches_harmless"]);
     });
 }

@@ -998,13 +998,18 @@ fn a_client_is_told_what_it_is_told_directly() {
                 "CREATE FUNCTION left_behind() RETURNS INT NOT DETERMINISTIC NO SQL RETURN ROW_COUNT()",
             ],
         );
+        // MariaDB 10.5 takes READ ONLY over into a transaction that begins before this one has ended. Freshet begins such a one by itself.
+        let keeps_read_only = server.flavor == Flavor::MariaDb && server.version() < (10, 6);
         let mut wrong = Vec::new();
         for further in [0, DEPRECATE_EOF, DEPRECATE_EOF | SESSION_TRACK] {
             for snapshot in ["auto", "eager"] {
                 let mut warm = connect(freshet.target(), "fresh_tx_told");
                 settle_all(freshet, &mut warm, snapshot);
-                for script in LEFT.iter().filter(|script| further & SESSION_TRACK == 0 || begins_once(script))
-                {
+                let is_played = |script: &&&[&str]| {
+                    (further & SESSION_TRACK == 0 || begins_once(script))
+                        && !(keeps_read_only && begins_behind_read_only(script))
+                };
+                for script in LEFT.iter().filter(is_played) {
                     let mut told = |target, snapshot| {
                         run(direct, &["DELETE FROM t WHERE id > 3"]);
                         caught_up(freshet);
@@ -1022,6 +1027,15 @@ fn a_client_is_told_what_it_is_told_directly() {
         run(direct, &["DROP USER fresh_tx_told"]);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     });
+}
+
+/// Whether a script begins a transaction within one that may not write.
+fn begins_behind_read_only(script: &[&str]) -> bool {
+    const SAYS_SO: [&str; 2] = ["START TRANSACTION READ ONLY", "SET TRANSACTION READ ONLY"];
+    let begins = |word: &str| word == "BEGIN" || word.starts_with("START TRANSACTION");
+    let said = script.iter().position(|word| SAYS_SO.contains(word));
+    let behind = said.map_or(&[][..], |at| &script[at..]);
+    behind.windows(2).any(|words| begins(words[0]) && begins(words[1]))
 }
 
 /// Whether a script has transactions that begin with BEGIN outside of any other. When MySQL tells of others differs.

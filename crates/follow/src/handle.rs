@@ -305,6 +305,13 @@ impl Upstream {
         ChangingRights { shared: Arc::clone(&self.shared), taken }
     }
 
+    /// Notes that a client's FLUSH that loads no rights is sent to the server, until what is returned is dropped.
+    #[must_use]
+    pub fn flushes_harmlessly(&self) -> HarmlessFlush {
+        self.shared.harmless.begins();
+        HarmlessFlush { shared: Arc::clone(&self.shared), is_counted: false }
+    }
+
     /// Changes whenever a global variable that can affect results was seen to have changed.
     #[must_use]
     pub fn globals_epoch(&self) -> u64 {
@@ -382,6 +389,31 @@ impl ChangingRights {
     /// The server has refused the statement: what it has changed all the same is told by the stream.
     pub fn fails(mut self) {
         self.taken = None;
+    }
+}
+
+/// While this lives, the server may be given a FLUSH that loads no rights.
+pub struct HarmlessFlush {
+    shared: Arc<Following>,
+    is_counted: bool,
+}
+
+impl HarmlessFlush {
+    /// The server has carried it out, and so has counted it once.
+    pub fn succeeds(mut self) {
+        self.is_counted = true;
+    }
+}
+
+impl fmt::Debug for HarmlessFlush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HarmlessFlush")
+    }
+}
+
+impl Drop for HarmlessFlush {
+    fn drop(&mut self) {
+        self.shared.harmless.ends(self.is_counted);
     }
 }
 

@@ -51,7 +51,7 @@ mod bounds;
 pub mod check;
 
 pub use feed::{RowNews, RowReader};
-pub use handle::{ChangingRights, Upstream};
+pub use handle::{ChangingRights, HarmlessFlush, Upstream};
 pub use proven::Semisync;
 pub use settle::{Outcome, Shown};
 pub use status::{FollowState, FollowStatus};

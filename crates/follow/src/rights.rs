@@ -20,7 +20,8 @@
 //!
 //! A reload may put into effect what was in the tables before the last look. So it is compared with what was found at the last
 //! reload, and with the number of changes of accounts that the stream had told of by then. The first one that is seen is taken for a
-//! change of everybody's rights: MySQL shows some rights in their tables alone, such as which role holds which.
+//! change of everybody's rights: MySQL shows some rights in their tables alone, such as which role holds which. The server counts other
+//! FLUSHes as it counts a reload. Those that went through us and load no rights are none ([`Harmless`]).
 //!
 //! Where our account may not read the grant tables, every move of a count is taken for a change of rights.
 
@@ -33,12 +34,15 @@ use freshet_upstream::{Connection, Error, ServerInfo};
 use tokio::time::sleep;
 
 use self::accounted::{Accounted, StreamTold};
+pub(crate) use self::harmless::Harmless;
+use self::harmless::Quiet;
 pub(crate) use self::sums::Regranted;
 use self::sums::Sums;
 use crate::generation::Generation;
 use crate::shared::Following;
 
 mod accounted;
+mod harmless;
 mod sums;
 mod under_way;
 
@@ -91,6 +95,8 @@ pub(crate) struct Rights {
     /// `None`: none was seen. The tables may have been edited before the first look, and what they hold need not be in effect.
     at_reload: Option<Reloaded>,
     accounted: Accounted,
+    /// Which FLUSHes of our clients `signs` counts, if that is known.
+    harmless: Option<Quiet>,
     /// Statements on accounts that were counted at the first look, if all of them were over by then.
     over_at_first: Option<u64>,
     written: GrantsWritten,
@@ -167,7 +173,8 @@ impl Rights {
         let written = written(connection, server.is_mariadb(), &tables).await?;
         let now = Sums::read(connection, &tables).await?.map(Arc::new);
         let accounted = Accounted::default();
-        Ok(Self { signs, now, at_reload: None, accounted, over_at_first, written, is_due: true, tables })
+        let (at_reload, harmless, is_due) = (None, None, true);
+        Ok(Self { signs, now, at_reload, accounted, harmless, over_at_first, written, is_due, tables })
     }
 
     /// Whether nothing has changed rights since `before` was looked at for the last time: nobody was given a statement that may.
@@ -199,13 +206,16 @@ impl Rights {
         // Before the count, and that before the rights: what is written after each is noticed the next time. A silent statement was counted
         // before it wrote, so that whichever look sees its write first does not take it for told.
         let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
+        let quiet = followed.shared.harmless.quiet();
         let (signs, counted) = self.count(connection, followed, is_told).await?;
+        let quiet = quiet.filter(|_| followed.shared.harmless.quiet() == quiet);
         let is_all_told = counted == Counted::AllTold;
         // All that was silent has been written by now, and none of it is left for the next look.
         let written = match counted {
             Counted::Over => self::written(connection, self.written.is_mariadbs(), &self.tables).await?,
             Counted::AllTold | Counted::Unclear => written,
         };
+        let is_reload = is_reload((&self.signs, self.harmless), (&signs, quiet));
         let signs_moved = signs != self.signs;
         let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
         let has_moved = signs_moved || was_written;
@@ -213,10 +223,10 @@ impl Rights {
         let surely_concerns_rights = signs_moved || is_told || !written.is_mariadbs();
         self.written = written;
         if !has_moved && !is_told && !self.is_due {
+            self.harmless = quiet;
             return Ok(Regranted::Nobody);
         }
         self.is_due = has_moved;
-        let is_reload = count(&signs, RELOADS) != count(&self.signs, RELOADS);
         let now = Sums::read(connection, &self.tables).await?.map(Arc::new);
         let mut regranted = match (&now, &self.now) {
             _ if was_written && (is_reload || !is_all_told) => Regranted::Anybody,
@@ -239,7 +249,7 @@ impl Rights {
             // The caller begins another epoch for this, of which the stream has told nothing.
             at_reload.accounts += 1;
         }
-        (self.signs, self.now) = (signs, now);
+        (self.signs, self.harmless, self.now) = (signs, quiet, now);
         Ok(regranted)
     }
 
@@ -365,8 +375,11 @@ async fn written(
     Ok(GrantsWritten::Times { last, at })
 }
 
-fn count<'a>(signs: &'a Signs, name: &str) -> Option<&'a [u8]> {
-    signs.iter().find(|row| is_named(row, name))?.get(1)?.as_deref()
+/// Whether a FLUSH that may have loaded rights was counted between two looks.
+fn is_reload((before, then): (&Signs, Option<Quiet>), (now, here): (&Signs, Option<Quiet>)) -> bool {
+    let reloads =
+        |signs: &Signs| signs.iter().find(|row| is_named(row, RELOADS)).and_then(|row| counted_in(row));
+    harmless::is_reload((reloads(before), then), (reloads(now), here))
 }
 
 /// How many statements on accounts were given to the server.

@@ -19,7 +19,7 @@ use crate::applier::{ChangeSink, DefinitionSource, StreamChange, TransactionEnd}
 use crate::feed::Feed;
 use crate::looks::Looks;
 use crate::proven::Proofs;
-use crate::rights::Regranted;
+use crate::rights::{Harmless, Regranted};
 use crate::rights_news::RightsNews;
 use crate::settle::{Outcome, Settling};
 use crate::status::{FollowState, FollowStatus};
@@ -57,6 +57,7 @@ pub(crate) struct Following {
     /// Statements on accounts that the stream has told of, those alone that the server counts too.
     accounts_told: AtomicU64,
     pub(crate) rights: RightsNews,
+    pub(crate) harmless: Harmless,
     globals_epoch: AtomicU64,
     /// A session needs `visible` to be newer than it is.
     probe_asked: AtomicBool,
@@ -126,6 +127,7 @@ impl Following {
             accounts_epoch: AtomicU64::new(0),
             accounts_told: AtomicU64::new(0),
             rights: RightsNews::default(),
+            harmless: Harmless::default(),
             globals_epoch: AtomicU64::new(0),
             probe_asked: AtomicBool::new(false),
             prober: Notify::new(),

@@ -1,6 +1,7 @@
 //! What a client may do to the cache, as the server's grants say.
 
 use freshet_protocol::ErrPacket;
+use freshet_sql::Flavor;
 use freshet_upstream::Rows;
 
 use crate::relay::Lost;
@@ -30,8 +31,10 @@ impl Privilege {
         }
     }
 
-    const fn shown(self) -> &'static str {
+    const fn shown(self, flavor: Flavor) -> &'static str {
         match self {
+            // MariaDB knows no other for its own query cache.
+            Self::SetGlobal if matches!(flavor, Flavor::MariaDb) => "SUPER",
             Self::SetGlobal => "SUPER or SYSTEM_VARIABLES_ADMIN",
             Self::Process => "PROCESS",
             Self::Reload => "RELOAD",
@@ -58,7 +61,7 @@ pub(crate) async fn require(
             "42000",
             format!(
                 "Access denied; you need (at least one of) the {} privilege(s) for this operation",
-                privilege.shown()
+                privilege.shown(session.flavor())
             ),
         ))),
         Err(error) => Ok(Err(error.to_err_packet())),

@@ -2,6 +2,7 @@
 
 mod caches;
 mod described;
+mod flush;
 mod parts;
 mod mention;
 mod select;
@@ -11,7 +12,6 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::{Modes, TableName};
 use crate::statement::{STATEMENTS_MAX, Statement};
@@ -49,19 +49,9 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     } else if cursor.word("SELECT") {
         select::read(cursor)
     } else if cursor.word("FLUSH") {
-        cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
-        if whole(cursor, &["STATUS"]) || whole(cursor, &["GLOBAL", "STATUS"]) {
-            return Some(Ours::FlushStatus);
-        }
-        if cursor.any(&["TABLE", "TABLES"]) {
-            return flushed_tables(cursor).map(Ours::FlushTables);
-        }
-        whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::FlushQueryCache)
+        flush::flushed(cursor)
     } else if cursor.word("RESET") {
-        if cursor.word("PERSIST") {
-            return reset_persist(cursor);
-        }
-        whole(cursor, &["QUERY", "CACHE"]).then_some(Ours::ResetQueryCache)
+        flush::reset(cursor)
     } else {
         None
     }
@@ -80,40 +70,11 @@ pub fn empties(text: &[u8], modes: Modes) -> Option<Vec<TableName>> {
         let Some(statement) = Statement::next(&mut lexer, text, modes) else { return all };
         match read(&statement) {
             Some(Ours::FlushTables(names)) if !names.is_empty() => all.get_or_insert_default().extend(names),
-            Some(Ours::FlushTables(_) | Ours::ResetQueryCache) => return Some(Vec::new()),
+            Some(Ours::FlushTables(_) | Ours::ResetQueryCache | Ours::AmongOthers { is_reset: true, .. }) => {
+                return Some(Vec::new());
+            }
             _ => {}
         }
     }
     Some(Vec::new())
-}
-
-/// Behind FLUSH TABLES: names, or nothing. With a lock it is of backups, and the native query cache keeps what it has.
-fn flushed_tables(mut cursor: Cursor<'_>) -> Option<Vec<TableName>> {
-    let mut names = Vec::new();
-    if cursor.at_end() {
-        return Some(names);
-    }
-    loop {
-        names.push(cursor.table_name()?);
-        if cursor.at_end() {
-            return Some(names);
-        }
-        cursor.punct(b',').then_some(())?;
-    }
-}
-
-/// Behind RESET PERSIST.
-fn reset_persist(mut cursor: Cursor<'_>) -> Option<Ours> {
-    if cursor.at_end() {
-        return Some(Ours::ResetPersist { name: None, if_exists: false });
-    }
-    let if_exists = cursor.words(&["IF", "EXISTS"]);
-    let name = cursor.identifier()?.to_ascii_lowercase();
-    let is_it = cursor.at_end() && parts::is_ours(name.as_bytes());
-    is_it.then_some(Ours::ResetPersist { name: Some(name), if_exists })
-}
-
-/// Whether these words are all that is left.
-fn whole(mut cursor: Cursor<'_>, words: &[&str]) -> bool {
-    cursor.words(words) && cursor.at_end()
 }

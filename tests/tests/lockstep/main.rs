@@ -13,7 +13,7 @@ use freshet_tests::{Flavor, Freshet, Server, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use script::{CONTENT, READS, STATE, Script, TABLES, TABLES_OF_MARIADB, VIEWS, script};
+use script::{CONTENT, READS, STATE, Script, Step, TABLES, TABLES_OF_MARIADB, VIEWS, script};
 use world::{DIRECT, THROUGH, Told, USER, World, flags};
 
 mod script;
@@ -37,6 +37,8 @@ struct Stage<'a> {
     direct: [Conn; 2],
     warm: Conn,
     way: Way,
+    /// The server takes READ ONLY over into the next transaction.
+    keeps_read_only: bool,
 }
 
 /// How sessions read through Freshet.
@@ -66,8 +68,10 @@ fn what_clients_are_told_in_transactions_is_what_they_are_told_directly() {
             return;
         }
         let direct = [DIRECT, THROUGH].map(|schema| staged(server, schema));
-        let mut stage =
-            Stage { server, freshet, direct, warm: connect(freshet.target(), THROUGH), way: WAYS[0] };
+        // MariaDB 10.5 takes READ ONLY over into a transaction that begins before this one has ended. Freshet begins such a one by itself.
+        let keeps_read_only = server.flavor == Flavor::MariaDb && server.version() < (10, 6);
+        let warm = connect(freshet.target(), THROUGH);
+        let mut stage = Stage { server, freshet, direct, warm, way: WAYS[0], keeps_read_only };
         for way in WAYS {
             stage.way = way;
             plays(&mut stage);
@@ -97,7 +101,9 @@ fn plays(stage: &mut Stage<'_>) {
     let failures_max = number("FRESHET_LOCKSTEP_FAILURES", 1);
     while Instant::now() < until {
         let mut script = script(seed, stage.server.flavor);
-        script.retain(|(client, _)| *client == 0 || !stage.way.is_alone);
+        script.retain(|(client, step)| {
+            (*client == 0 || !stage.way.is_alone) && !(stage.keeps_read_only && says_read_only(step))
+        });
         // On a machine that is too busy, a proof may come too late: once is no failure of a short run.
         let tries = if is_short { TRIES } else { 1 };
         let wrong = (0..tries).map_while(|_| stage.played(&script, seed)).collect::<Vec<String>>();
@@ -126,6 +132,12 @@ fn plays(stage: &mut Stage<'_>) {
         stage.server.flavor, stage.way
     );
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Whether it begins a transaction that may not write, or says so of the next one.
+fn says_read_only(step: &Step) -> bool {
+    let text = step.to_string();
+    text.contains("READ ONLY") && !text.contains("SESSION")
 }
 
 /// Leaves out what it can without the failure going away.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use freshet_protocol::ErrPacket;
 use freshet_sql::Flavor;
+use freshet_upstream::server::Version;
 use freshet_upstream::{Address, Channel, Connection, Error, Preference, TlsMode};
 
 use super::gate::Gate;
@@ -27,6 +28,10 @@ const ASKING_PAUSE: Duration = Duration::from_millis(50);
 const ACCESS_DENIED: u16 = 1045;
 /// ER_SECURE_TRANSPORT_REQUIRED.
 const SECURE_TRANSPORT_REQUIRED: u16 = 3159;
+/// Whether clients need a channel that others cannot read.
+const REQUIRES_SECURE: &str = "SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'";
+/// From this MariaDB on, the server looks at the channel before it looks at who comes, and has an error for it.
+const CHANNEL_COMES_FIRST: Version = Version { major: 11, minor: 4, patch: 0 };
 
 /// For whom the server is asked.
 #[derive(Clone, Copy)]
@@ -118,8 +123,32 @@ impl Asker<'_> {
         if requirement.is_met_by(self.channel) {
             return Ok(());
         }
+        let version = connection.greeting().server_version.clone();
+        if requirement.is_for_the_channel_alone(self.channel, &version) {
+            return Err(Error::Server(insecure(&version)));
+        }
         let (who, _) = who(connection).await?;
-        Err(Error::Server(refusal(requirement, connection, &who, has_password)))
+        Err(Error::Server(denied(&who, has_password)))
+    }
+
+    /// What the client is told of a login that the server has refused on our better channel: it may be the client's own channel that
+    /// comes first.
+    pub(super) async fn refused(self, error: Error) -> Error {
+        if self.channel.is_secure() || !matches!(error, Error::Server(_)) {
+            return error;
+        }
+        match self.gate.greeting().await {
+            Ok(greeting) if channel_comes_first(&greeting.server_version) => {
+                let is_required = self.requires_secure().await.unwrap_or(false);
+                if is_required { Error::Server(insecure(&greeting.server_version)) } else { error }
+            }
+            _ => error,
+        }
+    }
+
+    async fn requires_secure(self) -> Result<bool, Error> {
+        let rows = self.gate.ask(REQUIRES_SECURE).await?;
+        Ok(rows.text(0, 1).is_some_and(|value| value.eq_ignore_ascii_case("ON")))
     }
 
     async fn read(self, connection: &mut Connection) -> Result<(Vec<u8>, Requirement), Error> {
@@ -133,9 +162,7 @@ impl Asker<'_> {
             // An account that is not found is taken to demand it.
             rows.text(0, 0) != Some("")
         };
-        let rows = self.gate.ask("SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'").await?;
-        let secure = rows.text(0, 1).is_some_and(|value| value.eq_ignore_ascii_case("ON"));
-        Ok((unhex(&account), Requirement { tls, secure }))
+        Ok((unhex(&account), Requirement { tls, secure: self.requires_secure().await? }))
     }
 }
 
@@ -148,13 +175,30 @@ pub(super) async fn who(connection: &mut Connection) -> Result<(String, String),
     }
 }
 
-/// The server's own words: MariaDB has the same for both.
-fn refusal(requirement: Requirement, connection: &Connection, who: &str, has_password: bool) -> ErrPacket {
-    let flavor = modes_of_server(&connection.greeting().server_version).flavor;
-    if flavor == Flavor::MySql && !requirement.tls {
-        let text = "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
-        return ErrPacket::new(SECURE_TRANSPORT_REQUIRED, "HY000", text);
+impl Requirement {
+    /// Whether a server of this version refuses the channel in words of its own. MySQL looks at the account's demands first.
+    fn is_for_the_channel_alone(self, channel: Channel, version: &[u8]) -> bool {
+        match modes_of_server(version).flavor {
+            Flavor::MySql => !self.tls,
+            Flavor::MariaDb => self.secure && !channel.is_secure() && channel_comes_first(version),
+        }
     }
+}
+
+fn channel_comes_first(version: &[u8]) -> bool {
+    modes_of_server(version).flavor == Flavor::MariaDb
+        && Version::parse(&String::from_utf8_lossy(version)) >= CHANNEL_COMES_FIRST
+}
+
+/// The servers' own words, of which the SQL states differ.
+fn insecure(version: &[u8]) -> ErrPacket {
+    let sqlstate = if channel_comes_first(version) { "08004" } else { "HY000" };
+    let text = "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
+    ErrPacket::new(SECURE_TRANSPORT_REQUIRED, sqlstate, text)
+}
+
+/// Where `who`, in hexadecimal digits, may not come.
+fn denied(who: &str, has_password: bool) -> ErrPacket {
     let who = unhex(who);
     let who = String::from_utf8_lossy(&who);
     let (user, host) = who.rsplit_once('@').unwrap_or((&who, ""));

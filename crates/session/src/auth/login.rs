@@ -161,7 +161,7 @@ async fn by_memory(
             if matches!(error, Error::Server(_)) {
                 secrets.forget(&login.user);
             }
-            return Err(from_server(error));
+            return Err(from_server(asker.refused(error).await));
         }
     };
     mark(wire, proof);
@@ -207,7 +207,10 @@ async fn by_relay(
     if let Err(Error::Server(_)) = &asked {
         gate.secrets.refused(&login.user);
     }
-    let (mut connection, ok) = asked.map_err(from_server)?;
+    let (mut connection, ok) = match asked {
+        Ok(asked) => asked,
+        Err(error) => return Err(from_server(asker.refused(error).await)),
+    };
     asker.hold(&mut connection, &login.user, has_password).await.map_err(from_server)?;
     let judged = peer::check(asker, &mut connection, &login, peer_uid, challenged).await?;
     // An answer that was perhaps not looked at proves nothing to others.

@@ -107,11 +107,11 @@ async fn forward_uncached(
     (payload, text): (&[u8], &[u8]),
     refusal: &Refusal,
 ) -> Result<Flow, Lost> {
-    count_not_cached(session);
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
     let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = session.forward(forward).await?;
+    count_not_cached(session, relayed.error);
     session.count_refused(&relayed, refusal);
     Ok(Flow::Continue)
 }

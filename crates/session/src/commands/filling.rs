@@ -29,7 +29,15 @@ const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 /// How many steps of making room are worth one result.
 const ROOM_STEPS_MAX: usize = 256;
 
-pub(super) fn count_not_cached(session: &Session) {
+/// What a server says before it has opened a statement's tables: it may not read them, or there are none of these names. Its query cache has
+/// not come to know of the statement then.
+const BEFORE_TABLES: [u16; 5] = [1044, 1046, 1049, 1142, 1146];
+
+/// Counts a SELECT that is not stored. `error`: what the server has answered, if it is one.
+pub(super) fn count_not_cached(session: &Session, error: Option<u16>) {
+    if error.is_some_and(|code| BEFORE_TABLES.contains(&code)) {
+        return;
+    }
     if session.state.locals.effective_type(&session.shared.globals) != TYPE_OFF {
         session.shared.cache.count_not_cached();
     }
@@ -332,7 +340,7 @@ pub(super) async fn keep(
     if let Some(rows) = found.filter(|_| stored == Insert::Stored) {
         session.shared.cache.note_found_rows(key, valid_from, rows);
     } else if stored != Insert::Stored && !stored.is_in_memory() {
-        count_not_cached(session);
+        count_not_cached(session, relayed.error);
     }
     stored
 }

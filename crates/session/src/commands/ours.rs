@@ -17,12 +17,13 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Assignment, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, TableName};
 
 use super::caches;
+use super::filling::count_not_cached;
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::local::{self, Cell};
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
-use crate::relay::Lost;
+use crate::relay::{Lost, flushes_status};
 use crate::session::{Flow, Forward, Session};
 use crate::variables::{self, GlobalValues, Locals};
 use crate::warnings::Warning;
@@ -67,6 +68,9 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
         Ours::FlushStatus => return Box::pin(flush_status(session, query)).await,
         Ours::FlushQueryCache => return flush(session, false).await,
         Ours::ResetQueryCache => return flush(session, true).await,
+        Ours::AmongOthers { is_reset, rest } => {
+            return Box::pin(flush_among_others(session, query, (is_reset, rest.as_bytes()))).await;
+        }
         Ours::Caches(statement) => return Box::pin(caches::handle(session, &statement)).await,
     }
     Ok(Flow::Continue)
@@ -171,6 +175,8 @@ fn select_variables(session: &mut Session, columns: &[SelectedVariable]) {
     }
     let titles: Vec<&str> = columns.iter().map(|item| item.title.as_str()).collect();
     local::put_rows(session, &titles, &[row]);
+    // As for any other SELECT without a table.
+    count_not_cached(session, None);
 }
 
 /// The server flushes its own, if the account may, and we ours.
@@ -178,7 +184,9 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
+    let flushing = session.shared.upstream.flushes_harmlessly();
     if session.forward(forward).await?.error.is_none() {
+        flushing.succeeds();
         session.shared.cache.flush_statistics();
     }
     Ok(Flow::Continue)
@@ -189,7 +197,9 @@ async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableNam
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
+    let flushing = session.shared.upstream.flushes_harmlessly();
     if session.forward(forward).await?.error.is_none() {
+        flushing.succeeds();
         drop_of(session, names).await;
     }
     Ok(Flow::Continue)
@@ -265,6 +275,32 @@ async fn empty(session: &Session) {
     let cache = Arc::clone(&session.shared.cache);
     // Giving gigabytes back takes the system a while. It fails only where the program ends.
     let _ = tokio::task::spawn_blocking(move || cache.clear()).await;
+}
+
+/// FLUSH or RESET of the cache and of what is the server's.
+async fn flush_among_others(
+    session: &mut Session,
+    query: Query<'_>,
+    (is_reset, rest): (bool, &[u8]),
+) -> Result<Flow, Lost> {
+    if let Err(error) = session.connect().await {
+        return unavailable(session, &error);
+    }
+    if let Err(error) = privileges::require(session, Privilege::Reload).await? {
+        return session.refuse(&error);
+    }
+    let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
+    let payload = query.with_text(rest);
+    let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
+    if session.forward(forward).await?.error.is_none() {
+        if flushes_status(rest) {
+            session.shared.cache.flush_statistics();
+        }
+        if is_reset {
+            empty(session).await;
+        }
+    }
+    Ok(Flow::Continue)
 }
 
 /// FLUSH QUERY CACHE has nothing to defragment here; RESET QUERY CACHE empties the cache.

@@ -254,8 +254,8 @@ pub(super) async fn select(
     let relayed = match plan {
         Ok(plan) if has_key => fill(session, forward, (&key, missed), plan).await?,
         plan => {
-            count_not_cached(session);
             let relayed = session.forward(forward).await?;
+            count_not_cached(session, relayed.error);
             session.count_refused(&relayed, &plan.err().unwrap_or(Why::Parameters.into()));
             relayed
         }

@@ -132,7 +132,7 @@ async fn stored(
             keep(session, key, plan, (&mut relayed, found), (took, storing)).await;
         }
         Err(why) => {
-            count_not_cached(session);
+            count_not_cached(session, relayed.error);
             let refusal = template.verdict.refusal().cloned();
             session.count_refused(&relayed, &refusal.unwrap_or_else(|| why.into()));
         }

@@ -202,11 +202,11 @@ async fn forward_uncached(
     (payload, text): (&[u8], &[u8]),
     why: Why,
 ) -> Result<Flow, Lost> {
-    count_not_cached(session);
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
     let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
     let relayed = session.forward(forward).await?;
+    count_not_cached(session, relayed.error);
     note_pace(template, &relayed);
     session.note_template(relayed.tag, template);
     match template.verdict.refusal() {
@@ -226,7 +226,6 @@ pub(super) fn note_pace(template: &Template, relayed: &Relayed) {
 /// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
 async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let text = query.text();
-    count_not_cached(session);
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
     let asked = |payload| Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
@@ -236,6 +235,7 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
         let stripped = without_hint(session, query);
         session.forward(asked(stripped.as_deref().unwrap_or(query.packet))).await?
     };
+    count_not_cached(session, relayed.error);
     session.count_refused(&relayed, &Why::AsksBack.into());
     Ok(Flow::Continue)
 }
@@ -260,13 +260,13 @@ pub(super) async fn handle_long(
     if let Some((code, sqlstate, message)) = hint_error {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
-    count_not_cached(session);
     let effects = session.certain(query.text(), effects);
     let stripped = stripped.map(|text| query.with_text(&text));
     let payload = stripped.as_deref().unwrap_or(query.packet);
     let text = query.text();
     let relayed =
         session.forward(Forward { text, ..Forward::new(payload, Command::Query, &effects) }).await?;
+    count_not_cached(session, relayed.error);
     session.count_refused(&relayed, &Why::TooLong.into());
     Ok(Flow::Continue)
 }

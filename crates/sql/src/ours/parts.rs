@@ -71,6 +71,13 @@ pub enum Ours {
     FlushTables(Vec<TableName>),
     /// RESET QUERY CACHE.
     ResetQueryCache,
+    /// FLUSH or RESET of a list that names the query cache and what is the server's.
+    AmongOthers {
+        /// Whether it is RESET, which empties the cache.
+        is_reset: bool,
+        /// The statement without the query cache.
+        rest: String,
+    },
     /// A statement about caches of single queries.
     Caches(Box<CacheStatement>),
 }

@@ -119,7 +119,7 @@ fn for_statement(cursor: Cursor<'_>) -> Option<Ours> {
 }
 
 /// The tokens up to the next comma outside of parentheses.
-fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
+pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
     let all = cursor.rest();
     let mut depth = 0usize;
     let mut count = 0usize;

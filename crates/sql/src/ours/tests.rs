@@ -172,7 +172,16 @@ fn commands_about_the_cache() {
     assert_eq!(ours("FLUSH NO_WRITE_TO_BINLOG STATUS"), Some(Ours::FlushStatus));
     assert_eq!(ours("FLUSH STATUS, HOSTS"), None);
     assert_eq!(ours("RESET QUERY CACHE"), Some(Ours::ResetQueryCache));
-    assert_eq!(ours("RESET QUERY CACHE, MASTER"), None);
+    let among = |is_reset, rest: &str| Some(Ours::AmongOthers { is_reset, rest: rest.to_owned() });
+    assert_eq!(ours("RESET QUERY CACHE, MASTER"), among(true, "RESET MASTER"));
+    assert_eq!(ours("reset slave 'a,b' all, query cache;"), among(true, "RESET slave 'a,b' all"));
+    assert_eq!(ours("FLUSH HOSTS, QUERY CACHE, STATUS"), among(false, "FLUSH HOSTS, STATUS"));
+    assert_eq!(ours("FLUSH NO_WRITE_TO_BINLOG QUERY CACHE, LOGS"), among(false, "FLUSH LOCAL LOGS"));
+    for not in
+        ["RESET QUERY CACHE,", "RESET MASTER, SLAVE", "FLUSH , QUERY CACHE", "FLUSH TABLES a, QUERY CACHE"]
+    {
+        assert_eq!(ours(not), None, "{not}");
+    }
     assert_eq!(ours("FLUSH QUERY CACHE; SELECT 1"), None);
 }
 

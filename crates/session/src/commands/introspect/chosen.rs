@@ -115,9 +115,10 @@ pub(in crate::commands) async fn inside(
         {
             None
         }
-        Request::Ours(Ours::Caches(_) | Ours::FlushTables(_) | Ours::SetMixed { .. }) | Request::Other(_) => {
-            Some(refuse(session))
-        }
+        Request::Ours(
+            Ours::Caches(_) | Ours::FlushTables(_) | Ours::AmongOthers { .. } | Ours::SetMixed { .. },
+        )
+        | Request::Other(_) => Some(refuse(session)),
         Request::Ours(_) | Request::Kill(_) => None,
     }
 }
