@@ -31,6 +31,7 @@ mod statement;
 
 // What a statement is, and what it may do.
 mod ddl;
+mod alteration;
 mod user_variables;
 mod deprecated;
 mod body;
@@ -60,6 +61,7 @@ mod by_names;
 mod dated;
 mod rows;
 
+pub use alteration::{Alteration, AlteredColumn};
 pub use analysis::{Analysis, analyse, is_system_schema, pure_expression, tables_at_a_moment};
 pub use binlog::{BinlogEffect, Boundary, OnRights, Xid, binlog_effect};
 pub use body::{Body, BodyWrite, routine_body, trigger_body};

@@ -361,7 +361,8 @@ async fn adopt(session: &Session, id: QueryId) {
         // After the definitions: nothing that it depends on has changed before them.
         let is_servable = matches!(shared.cache.look(stored, now_ms(), Fences::Ignore), Lookup::Hit(()));
         if let Some(frame) = frame.filter(|_| is_servable) {
-            let noted = NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms() };
+            let noted =
+                NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms(), proven: None };
             cache.note_frame((key, &summary.text), noted);
         }
         cache.note(StoredResult {
