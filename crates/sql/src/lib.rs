@@ -81,8 +81,9 @@ pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use multi_byte::MultiByte;
 pub use ours::{
-    Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
-    Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, empties, mentions, pieces,
+    Assignment, CacheHint, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention,
+    Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, cache_hint, empties,
+    mentions, pieces, skips_cache,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};

@@ -2,6 +2,7 @@
 
 mod definitions;
 mod executions;
+mod hints;
 mod shapes;
 mod types;
 

@@ -2,6 +2,7 @@
 //! for one query each ([`crate::created`]).
 
 mod asked;
+mod hinted;
 mod listed;
 
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use freshet_cache::{Dep, Fences, Key, Lookup, Position};
 use freshet_protocol::ErrPacket;
 use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Request};
 use freshet_upstream::now_ms;
+
+pub(super) use self::hinted::create_if_hinted;
 
 use self::asked::{Asked, error};
 use super::introspect::{Form, put};

@@ -175,6 +175,8 @@ pub(super) fn last(session: &Session) -> Rowset {
         Destination::Server(None) => ("upstream".into(), String::new()),
         Destination::Server(Some(why)) => ("upstream".into(), why.said().sentence.to_owned()),
     };
+    let said = [Some(reason).filter(|reason| !reason.is_empty()), session.destination.hint()];
+    let reason = said.into_iter().flatten().collect::<Vec<_>>().join("; ");
     found(LAST, vec![row([destination, reason.into()])])
 }
 
