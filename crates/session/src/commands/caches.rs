@@ -254,7 +254,7 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
 fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
     let CreateCache { always, method, .. } = *asked;
     let Some((ttl_s, refresh_s)) = asked.policy else {
-        return Ok(CacheOptions { always, method, policy: None });
+        return Ok(CacheOptions { always, method, ..CacheOptions::default() });
     };
     if method == Some(Method::Deep) {
         return Err(error("POLICY TTL is of SHALLOW caches: what is maintained is never stale"));
@@ -264,7 +264,7 @@ fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
         return Err(error(format!("POLICY: TTL is from 1 to {TTL_S_MAX} seconds, REFRESH from 1 to TTL")));
     }
     let policy = Some(Policy { ttl_s, refresh_s });
-    Ok(CacheOptions { always, method: Some(Method::Shallow), policy })
+    Ok(CacheOptions { always, method: Some(Method::Shallow), policy, ..CacheOptions::default() })
 }
 
 /// Why an answer of this query is never stored, also where it may be stale; see [`super::bargain`].

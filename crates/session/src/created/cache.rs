@@ -66,6 +66,8 @@ pub(crate) struct CacheOptions {
     pub(crate) always: bool,
     /// DEEP, SHALLOW, or neither.
     pub(crate) method: Option<Method>,
+    /// Nobody has created it: it pays.
+    pub(crate) is_automatic: bool,
     /// POLICY TTL.
     pub(crate) policy: Option<Policy>,
 }

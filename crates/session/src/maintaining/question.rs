@@ -72,6 +72,22 @@ pub(crate) fn loadable(
     Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 
+/// The same of a query that is listed.
+///
+/// # Errors
+/// Why it is not maintained, or not now.
+pub(crate) async fn of_query(
+    shared: &Shared,
+    (listed, modes): (&str, Modes),
+    (schema, computes): (&str, (u8, Option<i32>)),
+) -> Result<Asked, String> {
+    let text = freshet_sql::with_markers(listed.as_bytes(), modes);
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let default = Some(schema).filter(|schema| !schema.is_empty());
+    let bound = shared.templates.of((&text, modes), default, behind).await;
+    loadable(shared, (&text, modes), bound.template(), (schema, computes))
+}
+
 /// What gives the rows of a stored result, if its query is maintained.
 pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<Asked> {
     let environment = &*result.environment;
