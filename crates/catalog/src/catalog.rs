@@ -249,6 +249,13 @@ impl Catalog {
                     _ => state.reach.tables_changed(names, clock),
                 }
             }
+            Changed::Altered((schema, name), alteration) => {
+                let name = state.name(schema, name);
+                state.versions.changed(Changed::Tables(std::slice::from_ref(&name)));
+                state.tables.remove(&name);
+                let (clock, applied) = (state.versions.clock(), self.freshness.applied());
+                state.reach.altered(name, alteration, (clock, applied));
+            }
             Changed::Routine => state.versions.changed(what),
             Changed::Schema(schema) => {
                 let (schema, _) = state.name(schema, "");

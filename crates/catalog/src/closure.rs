@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use freshet_cache::Position;
+use freshet_sql::Alteration;
 
 use crate::foreign_keys::{ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
 use crate::name::Name;
@@ -92,6 +93,16 @@ impl ForeignKeyReach {
         let is_known = self.unknown_since.is_none() && self.keys.is_complete;
         if !is_known || names.iter().any(|name| self.keys.mention(name) || self.changed.contains_key(name)) {
             self.tables_changed(names, clock);
+        }
+    }
+
+    /// No key has come or ended with the new definition, and none goes by other columns unless it goes by one that changes.
+    pub(crate) fn altered(&mut self, name: Name, alteration: &Alteration, (clock, applied): (u64, Position)) {
+        self.promote(applied);
+        let is_known =
+            self.unknown_since.is_none() && self.keys.is_complete && !self.changed.contains_key(&name);
+        if !is_known || self.keys.go_by(&name, |column| alteration.touches(column)) {
+            self.tables_changed(vec![name], clock);
         }
     }
 

@@ -254,6 +254,18 @@ impl ForeignKeys {
         self.children.contains_key(table) || self.parents.contains_key(table)
     }
 
+    /// Whether a key refers to such a column of this table, or from one of it, or its columns are not known.
+    pub(crate) fn go_by(&self, table: &Name, is_such: impl Fn(&str) -> bool) -> bool {
+        self.keys.values().flatten().any(|key| {
+            let is_child = key.child == *table;
+            let is_parent = key.parent == *table;
+            let goes_by = |(child, parent): &(String, String)| {
+                is_child && is_such(child) || is_parent && is_such(parent)
+            };
+            (is_child || is_parent) && (key.columns.is_empty() || key.columns.iter().any(goes_by))
+        })
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.children.values().map(Vec::len).sum()

@@ -87,6 +87,8 @@ pub struct TableInfo {
     /// Its columns in their order, which is that of the binlog's row images; empty for a view, for what cannot be seen, and
     /// where the row images have another order.
     pub columns: Arc<[ColumnInfo]>,
+    /// Of each of these columns, what the server tells of it to clients: whenever that is another, this text is another.
+    pub described: Arc<[Box<str>]>,
     /// The end of the binlog, asked for after the definition was read: what follows has this layout, until the definition
     /// changes again. The greatest position if that is not known.
     pub settled_by: Position,

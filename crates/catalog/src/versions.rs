@@ -130,6 +130,7 @@ impl Versions {
     pub(crate) fn changed(&mut self, what: Changed<'_>) {
         self.clock += 1;
         match what {
+            Changed::Altered(name, _) => drop(self.names.insert(name.clone(), self.clock)),
             Changed::Tables(names) | Changed::Unlinked(names) => {
                 for name in names {
                     self.names.insert(name.clone(), self.clock);

@@ -86,6 +86,7 @@ fn table() -> TableInfo {
             column("pad", text(60)),
         ]
         .into(),
+        described: Arc::new([]),
         settled_by: Position::ZERO,
     }
 }

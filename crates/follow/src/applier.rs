@@ -155,7 +155,10 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             Body::AnonymousGtid if self.stream.needs_gtids => Err(Broken::Anonymous),
             Body::AnonymousGtid => Ok(self.next_group(EventGroup::opened(None), before)),
             Body::Gtid(gtid) => Ok(self.next_group(EventGroup::with_gtid(gtid, self.stream.flavor), before)),
-            body => Ok(self.within_group(body, event.header.kind)),
+            body => {
+                self.group.note_flags(event.header.flags);
+                Ok(self.within_group(body, event.header.kind))
+            }
         }
     }
 

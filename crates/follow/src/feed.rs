@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use freshet_cache::Position;
 use freshet_catalog::Name;
+use freshet_sql::Alteration;
 
 use crate::applier::{ChangeSink, ChangedRows, StreamChange, TransactionEnd};
 
@@ -12,6 +13,8 @@ use crate::applier::{ChangeSink, ChangedRows, StreamChange, TransactionEnd};
 pub enum RowNews<'a> {
     /// Rows of one table, with their images.
     Rows(ChangedRows<'a>),
+    /// The definition of this table, which keeps all its rows: what it does to their columns. The images that follow are by the new one.
+    Altered(&'a Name, &'a Alteration),
     /// Any rows of this table, or its definition: what was copied counts for nothing.
     Table(&'a Name),
     /// The same of all tables of this schema.
@@ -60,6 +63,7 @@ impl ChangeSink for Feed {
                     reader.told(&RowNews::Table(&children.table));
                 }
             }
+            StreamChange::Altered(table, alteration) => reader.told(&RowNews::Altered(table, alteration)),
             StreamChange::AnyRows(table) => reader.told(&RowNews::Table(table)),
             StreamChange::Tables(tables) | StreamChange::Unlinked(tables) => {
                 tables.iter().for_each(|table| reader.told(&RowNews::Table(table)));

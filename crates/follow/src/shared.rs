@@ -337,7 +337,7 @@ impl ChangeSink for Arc<Following> {
     fn change(&mut self, change: &StreamChange<'_>, at: Position) {
         match *change {
             StreamChange::Rows(rows) => self.written.count(rows.table),
-            StreamChange::AnyRows(table) => self.written.count(table),
+            StreamChange::AnyRows(table) | StreamChange::Altered(table, _) => self.written.count(table),
             _ => {}
         }
         if let Some(what) = change.of_definitions() {

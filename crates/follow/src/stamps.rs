@@ -69,6 +69,11 @@ impl ChangeSink for Stamps {
                 self.watches_on(table).iter().for_each(|watch| watch.stamp_any(at));
             }
             StreamChange::AnyMerged => self.freshness.stamp(of_merged_tables(&self.freshness), at),
+            StreamChange::Altered(table, _) => {
+                self.table(table, at);
+                self.watches_on(table).iter().for_each(|watch| watch.stamp_any(at));
+                self.definition(table, at);
+            }
             StreamChange::Tables(tables) | StreamChange::Unlinked(tables) => {
                 tables.iter().for_each(|table| self.definition(table, at));
             }

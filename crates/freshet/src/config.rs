@@ -55,6 +55,10 @@ pub struct Config {
     pub maintained_cache_size: usize,
     /// How often a maintained result is compared; 0: never.
     pub maintained_check_interval: Duration,
+    /// How many caches are created by themselves, at most.
+    pub automatic_caches: usize,
+    /// How often it is looked which.
+    pub automatic_caches_interval: Duration,
     /// Which tables may be copied.
     pub copied_tables: CopiedTables,
     /// How long a SELECT waits until its answer can be stored.
@@ -186,6 +190,9 @@ impl Config {
             maintained_cache_size: typed.read(&s::MAINTAINED_CACHE_SIZE, |t| bytes(t, 0, 1 << 40))? as usize,
             maintained_check_interval: typed
                 .read(&s::MAINTAINED_CHECK_INTERVAL, |t| time(t, 0, 86_400_000))?,
+            automatic_caches: typed.read(&s::AUTOMATIC_CACHES, |t| number(t, 0, 4096))? as usize,
+            automatic_caches_interval: typed
+                .read(&s::AUTOMATIC_CACHES_INTERVAL, |t| time(t, 50, 3_600_000))?,
             copied_tables: CopiedTables {
                 only: typed.read(&s::REPLICATION_TABLES, TableList::parse)?,
                 ignored: typed.read(&s::REPLICATION_TABLES_IGNORE, TableList::parse)?,

@@ -93,6 +93,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
         () = metrics::serve(asked, sessions.shared(), Arc::clone(&config)) => {}
         () = sessions.keep_to_size() => {}
         () = sessions.refresh_created() => {}
+        () = sessions.create_automatically() => {}
         signal = signals.next() => tracing::info!(signal, "shutting down"),
         () = administrate(admin) => tracing::info!("shutting down, as the admin port was told"),
     }

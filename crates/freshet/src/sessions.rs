@@ -56,6 +56,8 @@ impl Sessions {
             caches_dir: config.caches_dir.clone(),
             maintained_cache_size: config.maintained_cache_size,
             maintained_check_interval: config.maintained_check_interval,
+            automatic_caches: config.automatic_caches,
+            automatic_caches_interval: config.automatic_caches_interval,
             copied_tables: config.copied_tables.clone(),
             counts_digests: config.query_statistics || config.admin.is_some(),
             multiplexing: config.multiplexing,
@@ -95,6 +97,11 @@ impl Sessions {
     /// Asks again for what changes have dropped of queries with caches of their own, for ever.
     pub async fn refresh_created(&self) {
         freshet_session::refresh_created(&self.shared).await;
+    }
+
+    /// Creates caches of queries where that pays, for ever.
+    pub async fn create_automatically(&self) {
+        freshet_session::create_automatically(&self.shared).await;
     }
 
     /// Starts the thread that keeps results of created caches up to date row by row.

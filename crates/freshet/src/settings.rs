@@ -174,6 +174,23 @@ pub static MAINTAINED_CHECK_INTERVAL: Setting = setting(
     "How often one result that is kept up to date row by row is compared with the server's answer of the same moment. Where they differ, the query \
      is refreshed from then on, and the log has the row. 0: never",
 );
+/// How many caches are created by themselves.
+pub static AUTOMATIC_CACHES: Setting = setting(
+    "automatic_caches",
+    "FRESHET_AUTOMATIC_CACHES",
+    "0",
+    "0 to 4096",
+    "How many caches Freshet creates by itself, at most: of queries on which the server spends a hundredth of its time or more because changes drop \
+     their results, and that can be maintained within maintained_cache_size. One that does not pay is dropped again. 0: none",
+);
+/// How often it is looked which would pay.
+pub static AUTOMATIC_CACHES_INTERVAL: Setting = setting(
+    "automatic_caches_interval",
+    "FRESHET_AUTOMATIC_CACHES_INTERVAL",
+    "10s",
+    "50ms to 1h; ms, s, m and h are understood, s is meant when nothing is said",
+    "How often it is looked which queries are to have a cache by automatic_caches, and which caches have not paid",
+);
 /// Which tables are copied.
 pub static REPLICATION_TABLES: Setting = setting(
     "replication_tables",
@@ -421,7 +438,7 @@ pub static LOG_FORMAT: Setting =
     setting("log_format", "FRESHET_LOG_FORMAT", "text", "text or json", "How log lines are written");
 
 /// All of them, in the order of the reference.
-pub static ALL: [&Setting; 46] = [
+pub static ALL: [&Setting; 48] = [
     &UPSTREAM,
     &CDC,
     &LISTEN,
@@ -436,6 +453,8 @@ pub static ALL: [&Setting; 46] = [
     &QUERY_CACHE_WLOCK_INVALIDATE,
     &MAINTAINED_CACHE_SIZE,
     &MAINTAINED_CHECK_INTERVAL,
+    &AUTOMATIC_CACHES,
+    &AUTOMATIC_CACHES_INTERVAL,
     &REPLICATION_TABLES,
     &REPLICATION_TABLES_IGNORE,
     &PERSIST,

@@ -82,6 +82,7 @@ pub(crate) async fn take_back(session: &mut Session, packet: &[u8]) -> Result<()
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
     session.begin_undecided();
+    session.destination.begin();
     match command {
         // Pinned where it is made, as along the whole way of a miss: what is awaited by itself is moved first.
         Command::Query => pin!(query::handle(session, packet, missed)).await,

@@ -31,6 +31,8 @@ pub(crate) enum Count {
     Coalesced,
     /// Answers that were made from copies of rows.
     Maintained,
+    /// Copies of rows that were begun.
+    MaintainedLoads,
     /// Comparisons of such answers with the server's.
     MaintainedChecks,
     /// Those that found them different.

@@ -101,10 +101,12 @@ impl CreatedCaches {
     /// Adds one.
     pub(crate) fn create(&self, cache: CreatedCache) -> Result<(), NotCreated> {
         let mut by_id = self.write();
-        if let Some(other) = by_id.get(&cache.query.id) {
+        let own = by_id.get(&cache.query.id);
+        if let Some(other) = own.filter(|other| !other.options.is_automatic || cache.options.is_automatic) {
             return Err(NotCreated::Exists(other.name.clone()));
         }
-        if by_id.values().any(|other| other.name.eq_ignore_ascii_case(&cache.name)) {
+        let is_other = |other: &CreatedCache| other.query.id != cache.query.id;
+        if by_id.values().any(|other| is_other(other) && other.name.eq_ignore_ascii_case(&cache.name)) {
             return Err(NotCreated::NameTaken);
         }
         if by_id.len() >= CACHES_MAX {

@@ -47,6 +47,7 @@ mod warnings;
 pub mod session;
 mod coalescing;
 mod created;
+mod automatic;
 mod refreshing;
 mod maintaining;
 mod commands;
@@ -65,6 +66,7 @@ pub mod introspection;
 mod reference;
 mod restoring;
 
+pub use automatic::create_automatically;
 pub use created::FileError;
 pub use maintaining::{CopiedTables, TableList, maintain};
 pub use query_log::QueryLog;

@@ -8,6 +8,7 @@
 //! What the keeper cannot do (a table that is not loaded yet, a query that is not maintained) the server answers.
 
 mod given;
+mod layout;
 mod news;
 mod loading;
 mod selection;

@@ -118,7 +118,7 @@ pub(crate) struct Session {
     /// What this client has been shown, also before it was reset.
     seen: seen::Seen,
     /// Where its last statement was answered.
-    destination: destination::LastDestination,
+    pub(crate) destination: destination::LastDestination,
 }
 
 /// Where its client comes from, if it came over TCP.

@@ -50,6 +50,10 @@ pub struct Options {
     pub maintained_cache_size: usize,
     /// How often a maintained result is compared with the server's; 0: never.
     pub maintained_check_interval: Duration,
+    /// How many caches are created by themselves, at most; 0: none.
+    pub automatic_caches: usize,
+    /// How often it is looked which would pay.
+    pub automatic_caches_interval: Duration,
     /// Which tables may be copied.
     pub copied_tables: CopiedTables,
     /// Whether statements are counted by their digests.
@@ -82,6 +86,8 @@ impl Default for Options {
             caches_dir: None,
             maintained_cache_size: 1 << 30,
             maintained_check_interval: Duration::from_secs(60),
+            automatic_caches: 0,
+            automatic_caches_interval: Duration::from_secs(10),
             copied_tables: CopiedTables::default(),
             counts_digests: false,
             multiplexing: Multiplexing::default(),

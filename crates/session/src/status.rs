@@ -99,6 +99,11 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| shared.counters.sum(Count::MaintainedDifferences).to_string(),
     },
     Status {
+        name: "Freshet_maintained_loads",
+        doc: "How often the rows of a table were read to be copied: for its first query, and again when a change was not followed row by row.",
+        read: |shared, _| shared.counters.sum(Count::MaintainedLoads).to_string(),
+    },
+    Status {
         name: "Freshet_moved",
         doc: "Lookups in transactions that found a result which was read after the transaction's moment, or of tables that the transaction has \
               written.",

@@ -5,6 +5,7 @@ mod tests;
 mod xid;
 
 use crate::TableName;
+use crate::alteration::{Alteration, alteration};
 use crate::cursor::Cursor;
 use crate::ddl::{self, DdlTouches};
 use crate::lex::Lexer;
@@ -49,6 +50,8 @@ pub enum BinlogEffect {
         tables: Vec<(String, String)>,
         /// Foreign keys by which one of them refers to another table may have come with it.
         may_refer: bool,
+        /// What it does to their columns, if all their rows stay.
+        alteration: Option<Alteration>,
     },
     /// This procedure or function (schema, name) was defined, redefined or dropped.
     Routine {
@@ -161,16 +164,22 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
     }
     if cursor.at_any(ddl::FIRST_WORDS) {
         let on_rights = if ddl::may_take_rights(cursor) { OnRights::Takes } else { OnRights::Keeps };
-        return definition(ddl::touched(cursor), schema, (may_refer(cursor), on_rights));
+        return definition(ddl::touched(cursor), schema, (cursor, on_rights));
     }
     if cursor.word("XA") {
         return xid::effect(cursor);
     }
-    if cursor.any(&["ANALYZE", "CHECK", "OPTIMIZE", "REPAIR"]) {
+    if cursor.at_any(&["ANALYZE", "CHECK", "OPTIMIZE", "REPAIR"]) {
+        let alteration = alteration(cursor);
+        cursor.next();
         cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
         let named = cursor.any(&["TABLE", "TABLES", "VIEW", "VIEWS"]);
         let names = ddl::names(&mut cursor).filter(|_| named)?;
-        return Some(BinlogEffect::Definition { tables: resolve(names, schema), may_refer: false });
+        return Some(BinlogEffect::Definition {
+            tables: resolve(names, schema),
+            may_refer: false,
+            alteration,
+        });
     }
     if cursor.word("SET") {
         // Either a password or a default role.
@@ -225,10 +234,14 @@ fn may_refer(cursor: Cursor<'_>) -> bool {
 fn definition(
     touched: DdlTouches,
     schema: &str,
-    (may_refer, on_rights): (bool, OnRights),
+    (cursor, on_rights): (Cursor<'_>, OnRights),
 ) -> Option<BinlogEffect> {
     Some(match touched {
-        DdlTouches::Tables(names) => BinlogEffect::Definition { tables: resolve(names, schema), may_refer },
+        DdlTouches::Tables(names) => BinlogEffect::Definition {
+            tables: resolve(names, schema),
+            may_refer: may_refer(cursor),
+            alteration: alteration(cursor),
+        },
         DdlTouches::Emptied(names) => BinlogEffect::Truncate { tables: resolve(names, schema) },
         DdlTouches::TemporaryCreated(_) | DdlTouches::TemporaryDropped(_) | DdlTouches::Nothing => {
             BinlogEffect::Nothing
@@ -236,7 +249,11 @@ fn definition(
         DdlTouches::Schema(name) => BinlogEffect::Schema(name.unwrap_or_else(|| schema.to_owned())),
         DdlTouches::Trigger { on: Some(table), schema: of_trigger } => {
             let home = of_trigger.as_deref().unwrap_or(schema);
-            BinlogEffect::Definition { tables: resolve(vec![table], home), may_refer: false }
+            BinlogEffect::Definition {
+                tables: resolve(vec![table], home),
+                may_refer: false,
+                alteration: None,
+            }
         }
         DdlTouches::Trigger { on: None, schema: of_trigger } => {
             BinlogEffect::Schema(of_trigger.unwrap_or_else(|| schema.to_owned()))

@@ -35,6 +35,11 @@ impl<'a> Cursor<'a> {
         token
     }
 
+    /// The token that was passed last.
+    pub fn previous(&self) -> Option<Token> {
+        self.tokens.get(self.at.checked_sub(1)?).copied()
+    }
+
     pub fn at_end(&self) -> bool {
         self.peek().is_none()
     }

@@ -31,6 +31,7 @@ mod statement;
 
 // What a statement is, and what it may do.
 mod ddl;
+mod alteration;
 mod user_variables;
 mod deprecated;
 mod body;
@@ -60,6 +61,7 @@ mod by_names;
 mod dated;
 mod rows;
 
+pub use alteration::{Alteration, AlteredColumn};
 pub use analysis::{Analysis, analyse, is_system_schema, pure_expression, tables_at_a_moment};
 pub use binlog::{BinlogEffect, Boundary, OnRights, Xid, binlog_effect};
 pub use body::{Body, BodyWrite, routine_body, trigger_body};
@@ -79,8 +81,9 @@ pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use multi_byte::MultiByte;
 pub use ours::{
-    Assignment, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention, Mentioned,
-    Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, empties, mentions, pieces,
+    Assignment, CacheHint, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention,
+    Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, cache_hint, empties,
+    mentions, pieces, skips_cache,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};

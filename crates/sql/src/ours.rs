@@ -16,7 +16,7 @@ use crate::lex::Lexer;
 use crate::modes::{Modes, TableName};
 use crate::statement::{STATEMENTS_MAX, Statement};
 
-pub use caches::{CacheSource, CacheStatement, CreateCache, Method};
+pub use caches::{CacheHint, CacheSource, CacheStatement, CreateCache, Method, cache_hint, skips_cache};
 pub use mention::{Made, Mention, Mentioned, mentions};
 pub use parts::{Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter, Value};
 pub use several::{Piece, pieces};

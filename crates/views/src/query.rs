@@ -69,6 +69,31 @@ impl Query {
         self.tables.iter().map(|(name, columns)| (name, columns.as_slice()))
     }
 
+    /// Whether it shows the same columns of the same tables as another that differs from it in its values alone.
+    #[must_use]
+    pub fn shows_alike(&self, other: &Self) -> bool {
+        self.tables == other.tables && self.mentions == other.mentions && self.output == other.output
+    }
+
+    /// The columns that it shows, or makes what it shows of, with the names of their tables.
+    pub fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
+        let operands: Vec<Operand> = match &self.output {
+            Output::Rows { columns, shown, .. } => columns[..(*shown).min(columns.len())].to_vec(),
+            Output::Groups { by, items, .. } => {
+                let of = items.iter().filter_map(|item| match item {
+                    Item::Key(_) | Item::Count(None) => None,
+                    Item::Count(Some(of)) | Item::Distinct(of) => Some(*of),
+                    Item::Sum { of, .. } | Item::Average { of, .. } | Item::Extreme { of, .. } => Some(*of),
+                });
+                by.iter().copied().chain(of).collect()
+            }
+        };
+        operands.into_iter().filter_map(|operand| match operand {
+            Operand::Column(place) => Some((&self.tables[self.mentions[place.mention]].0, self.spec(place))),
+            Operand::Constant(_) => None,
+        })
+    }
+
     /// How many columns it shows.
     #[must_use]
     pub const fn columns_shown(&self) -> usize {

@@ -1,6 +1,9 @@
 //! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
 
+mod automatic;
+mod definitions;
 mod executions;
+mod hints;
 mod shapes;
 mod types;
 

@@ -208,6 +208,7 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
         may_be_merged: objects.iter().any(|object| rules::may_be_merged(&object.engine)),
         writes_elsewhere: is_cut_off || objects.iter().any(CatalogObject::writes_elsewhere),
         columns: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.columns)),
+        described: first.map_or_else(|| Arc::new([]) as Arc<[_]>, |object| Arc::clone(&object.described)),
         settled_by: UNSETTLED,
         triggers: None,
         reading: None,

@@ -214,3 +214,47 @@ fn ancestors_are_asked_for_only_where_the_list_may_have_gaps() {
     partial.tables_changed(vec![name("x")], 1);
     assert_eq!(partial.unproven_ancestors(&name("c"), Position::ZERO), None);
 }
+
+/// What a text does, which is as the binlog has it.
+fn alteration(text: &str) -> Alteration {
+    let effect = freshet_sql::binlog_effect(text.as_bytes(), "s", freshet_sql::Flavor::MySql, true);
+    let freshet_sql::BinlogEffect::Definition { alteration: Some(alteration), .. } = effect else {
+        panic!("{text}: {effect:?}");
+    };
+    alteration
+}
+
+#[test]
+fn a_table_that_keeps_its_keys_reaches_what_it_reached() {
+    let keyed = || {
+        let key = ForeignKey {
+            parent: name("a"),
+            child: name("b"),
+            acts: Acts::ALWAYS,
+            columns: vec![("parent".to_owned(), "id".to_owned())],
+        };
+        let mut keys = ForeignKeys::from_keys(std::iter::once(key));
+        keys.is_complete = true;
+        let mut reach = ForeignKeyReach::default();
+        reach.stage(all(keys, 0, 0));
+        assert_eq!(of(&mut reach, "a", 0), some("b"));
+        reach
+    };
+    let at = (1, Position::ZERO);
+    for text in
+        ["ALTER TABLE b ADD x INT FIRST, ADD INDEX (x)", "ALTER TABLE b DROP other", "OPTIMIZE TABLE b"]
+    {
+        let mut reach = keyed();
+        reach.altered(name("b"), &alteration(text), at);
+        assert_eq!((of(&mut reach, "a", 0), of(&mut reach, "c", 0)), (some("b"), some("")), "{text}");
+        assert_eq!(wants(&mut reach), None);
+    }
+    for (table, text) in
+        [("b", "ALTER TABLE b RENAME COLUMN parent TO p"), ("a", "ALTER TABLE a MODIFY id BIGINT")]
+    {
+        let mut reach = keyed();
+        reach.altered(name(table), &alteration(text), at);
+        assert_eq!(of(&mut reach, "c", 0), Some(if table == "a" { "a b" } else { "b" }.to_owned()), "{text}");
+        assert!(matches!(wants(&mut reach), Some(WantedKeys::Of(_))));
+    }
+}

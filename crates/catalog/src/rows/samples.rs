@@ -74,6 +74,7 @@ pub fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
         triggers: Some(Code::default()),
         reading: Some(Code::default()),
         columns: columns.into(),
+        described: Arc::new([]),
         settled_by: Position::ZERO,
     }
 }

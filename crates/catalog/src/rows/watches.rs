@@ -229,6 +229,7 @@ impl Watches {
     /// the entries that rest on them, and before it is published as applied.
     pub fn changed(&self, what: Changed<'_>) {
         match what {
+            Changed::Altered(name, _) => self.changed(Changed::Tables(std::slice::from_ref(name))),
             Changed::Tables(names) | Changed::Unlinked(names) => {
                 for (schema, name) in names {
                     let (schema, name) = self.folded(schema, name);

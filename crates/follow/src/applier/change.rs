@@ -3,7 +3,7 @@
 use freshet_cache::Position;
 use freshet_catalog::Name;
 use freshet_protocol::binlog::{self, Body, Event};
-use freshet_sql::{BinlogEffect, Boundary, binlog_effect};
+use freshet_sql::{Alteration, BinlogEffect, Boundary, binlog_effect};
 
 use super::definitions::DefinitionSource;
 use super::group::{XaTouched, XidKey};
@@ -25,8 +25,13 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
 
     fn change_one(&mut self, body: Body, at: Position) -> Option<TransactionEnd> {
         match body {
-            Body::Query { schema, text, sql_mode, .. } => {
-                let effect = self.effect(&schema, &text, sql_mode);
+            Body::Query { schema, text, sql_mode, error_code, .. } => {
+                let mut effect = self.effect(&schema, &text, sql_mode);
+                if let BinlogEffect::Definition { alteration, .. } = &mut effect
+                    && !(error_code == 0 && self.group.defines_here())
+                {
+                    *alteration = None;
+                }
                 return self.statement(effect, at);
             }
             Body::TableMap(table) => self.table_map(table, at),
@@ -102,7 +107,12 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     fn statement_data(&mut self, effect: BinlogEffect, at: Position) {
         match effect {
             BinlogEffect::Nothing => {}
-            BinlogEffect::Definition { tables, may_refer } => self.definition(tables, may_refer, at),
+            BinlogEffect::Definition { tables, alteration: Some(alteration), .. } => {
+                self.altered(&tables, &alteration, at);
+            }
+            BinlogEffect::Definition { tables, may_refer, alteration: None } => {
+                self.definition(tables, may_refer, at);
+            }
             BinlogEffect::Routine { schema, name } => {
                 let routine = (self.folded(&schema), name);
                 self.tell(&StreamChange::Routine(Some(&routine)), at);
@@ -119,6 +129,14 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
                 self.tell(&StreamChange::Accounts { users, is_counted, on_rights }, at);
             }
             _ => self.tell(&StreamChange::Anything, at),
+        }
+    }
+
+    /// All rows of these tables stay, and those of all other tables. What is made of them by their engine may be shown no more.
+    fn altered(&mut self, tables: &[Name], alteration: &Alteration, at: Position) {
+        self.tell(&StreamChange::AnyMerged, at);
+        for name in tables {
+            self.tell(&StreamChange::Altered(&self.folded_name(name), alteration), at);
         }
     }
 

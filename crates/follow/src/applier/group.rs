@@ -12,6 +12,9 @@ use super::sink::{StreamChange, TransactionEnd};
 /// TRANSACTION_PAYLOAD: it carries everything up to the commit, also when it could not be unpacked.
 const TRANSACTION_PAYLOAD: u8 = 40;
 
+/// LOG_EVENT_THREAD_SPECIFIC_F: a statement that uses temporary tables.
+const THREAD_SPECIFIC: u16 = 4;
+
 /// Tables that are remembered of one prepared transaction. A transaction that touches more is taken to touch everything.
 const TOUCHED_MAX: usize = 256;
 
@@ -32,6 +35,10 @@ pub(super) struct EventGroup {
     touched: Option<XaTouched>,
     /// The tables that the present statement was announced to change.
     pub(super) announced: AnnouncedTables,
+    /// Its definition is in the binlog twice: when it begins and when it ends.
+    in_two_phases: bool,
+    /// A statement of it has used a temporary table, which may stand in the place of the one that it names.
+    is_of_one_session: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,11 +65,23 @@ impl EventGroup {
             gtid: Some(event.gtid),
             touched: event.prepared_xa.then(XaTouched::default),
             announced: AnnouncedTables::default(),
+            in_two_phases: event.in_two_phases,
+            is_of_one_session: false,
         }
     }
 
     pub(super) fn is_outside(&self) -> bool {
         self.stage == Stage::Outside
+    }
+
+    /// Notes the flags of an event.
+    pub(super) fn note_flags(&mut self, flags: u16) {
+        self.is_of_one_session |= flags & THREAD_SPECIFIC != 0;
+    }
+
+    /// Whether a definition is one of the table that it names, and takes effect where it stands in the binlog.
+    pub(super) fn defines_here(&self) -> bool {
+        !self.in_two_phases && !self.is_of_one_session
     }
 
     /// Whether a statement that comes now is a transaction by itself.
@@ -88,7 +107,7 @@ impl EventGroup {
     /// Notes what a change touches that needs no row to be known.
     pub(super) fn touch_by(&mut self, change: &StreamChange<'_>) {
         match change {
-            StreamChange::AnyRows(name) => self.touch(name),
+            StreamChange::AnyRows(name) | StreamChange::Altered(name, _) => self.touch(name),
             StreamChange::AnyTable
             | StreamChange::Routine(None)
             | StreamChange::Accounts { users: None, .. }

@@ -5,7 +5,7 @@
 
 use freshet_cache::Position;
 use freshet_catalog::{Changed, Name};
-use freshet_sql::OnRights;
+use freshet_sql::{Alteration, OnRights};
 
 use super::cascades::Referring;
 use super::changed_rows::ChangedRows;
@@ -50,6 +50,9 @@ pub enum StreamChange<'a> {
     Tables(&'a [Name]),
     /// The same, by a definition that makes none of them refer to a table that it did not refer to before.
     Unlinked(&'a [Name]),
+    /// The definition of this table, and what that does to its columns: all its rows stay. It makes it refer to no table that it did not
+    /// refer to before.
+    Altered(&'a Name, &'a Alteration),
     /// The definition of this procedure or function, its name as it was written; `None`: of any, and of what runs it.
     Routine(Option<&'a Name>),
     /// Whatever is in this schema.
@@ -89,6 +92,7 @@ impl StreamChange<'_> {
         match self {
             Self::Tables(names) => Some(Changed::Tables(names)),
             Self::Unlinked(names) => Some(Changed::Unlinked(names)),
+            Self::Altered(name, alteration) => Some(Changed::Altered(name, alteration)),
             Self::Routine(_) => Some(Changed::Routine),
             Self::Schema(schema) => Some(Changed::Schema(schema)),
             Self::Anything => Some(Changed::Everything),

@@ -133,13 +133,22 @@ fn gtid(gno: u64) -> Body {
         xid: None,
         prepared_xa: false,
         completed_xa: false,
+        in_two_phases: false,
         ddl: false,
     })
 }
 
 fn mariadb_gtid(seq: u64, standalone: bool, prepared_xa: bool) -> Body {
     let gtid = Gtid::MariaDb { domain: 0, server: 1, seq };
-    Body::Gtid(GtidEvent { gtid, standalone, xid: None, prepared_xa, completed_xa: false, ddl: false })
+    Body::Gtid(GtidEvent {
+        gtid,
+        standalone,
+        xid: None,
+        prepared_xa,
+        completed_xa: false,
+        ddl: false,
+        in_two_phases: false,
+    })
 }
 
 fn query(text: &str) -> Body {

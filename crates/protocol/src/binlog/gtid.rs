@@ -89,6 +89,8 @@ pub struct GtidEvent {
     pub completed_xa: bool,
     /// MariaDB: the transaction is a definition (DDL).
     pub ddl: bool,
+    /// MariaDB: the definition is written when it begins, and once more when it ends (`binlog_alter_two_phase`); this is one of the two.
+    pub in_two_phases: bool,
 }
 
 impl GtidEvent {
@@ -100,6 +102,7 @@ impl GtidEvent {
             prepared_xa: false,
             completed_xa: false,
             ddl: false,
+            in_two_phases: false,
         }
     }
 
@@ -118,6 +121,8 @@ impl GtidEvent {
         const DDL: u8 = 32;
         const PREPARED_XA: u8 = 64;
         const COMPLETED_XA: u8 = 128;
+        /// START ALTER, COMMIT ALTER, ROLLBACK ALTER.
+        const TWO_PHASES: u8 = 2 | 4 | 8;
 
         let mut reader = Reader::new(body);
         let seq = reader.u64()?;
@@ -131,6 +136,8 @@ impl GtidEvent {
         } else {
             None
         };
+        // Where there are none of these flags, zeros follow, or nothing does.
+        let more_flags = reader.u8().unwrap_or(0);
         Ok(GtidEvent {
             gtid: Gtid::MariaDb { domain, server, seq },
             standalone: flags & STANDALONE != 0,
@@ -138,6 +145,7 @@ impl GtidEvent {
             prepared_xa: flags & PREPARED_XA != 0,
             completed_xa: flags & COMPLETED_XA != 0,
             ddl: flags & DDL != 0,
+            in_two_phases: more_flags & TWO_PHASES != 0,
         })
     }
 }

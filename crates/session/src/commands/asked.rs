@@ -1,7 +1,7 @@
 //! What a SELECT asks for, by its text, its hints and what is known of its tables.
 
 use freshet_cache::Key;
-use freshet_sql::{Effects, Hint};
+use freshet_sql::{Effects, Hint, skips_cache};
 
 use super::text::Query;
 use crate::reading::{self, CACHED_BYTES_MAX};
@@ -11,10 +11,12 @@ use crate::template::{self, BoundSelect, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 use crate::why::Why;
 
-/// Whether comments are left out of the key. Not one that asks query rules for something.
+/// Whether comments are left out of the key. Not one that asks query rules for something, or says something of its cache.
 pub(super) fn strips(session: &Session, text: &[u8]) -> bool {
     let asks = || session.ruled.are_there() && freshet_rules::has_hint(text);
-    session.state.locals.strips_comments(&session.shared.globals) && !asks()
+    session.state.locals.strips_comments(&session.shared.globals)
+        && !asks()
+        && freshet_sql::cache_hint(text, session.modes()).is_none()
 }
 
 /// Answers `text` from memory if something is stored for it.
@@ -53,6 +55,11 @@ pub(super) fn wants_cache(
         _ if hint == Some(Hint::NoCache) => Err(Why::NoCacheHint),
         _ => Ok(()),
     }
+}
+
+/// The hint of a text whose form has this one. What it says in a comment is no part of its form.
+pub(super) fn hint_of(session: &Session, text: &[u8], of_form: Option<Hint>) -> Option<Hint> {
+    if skips_cache(text, session.modes()) { Some(Hint::NoCache) } else { of_form }
 }
 
 /// Whether a statement asks for its answer to be cached. A view may ask for it in the statement's place.

@@ -14,7 +14,7 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Hint, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
-use super::asked::{bound, hint_error, strips, touches, wants_cache, without_hint};
+use super::asked::{bound, hint_error, hint_of, strips, touches, wants_cache, without_hint};
 use super::filling::{FillPlan, count_not_cached, creates_by_policy, fill};
 use super::refusals::unavailable;
 use super::text::Query;
@@ -170,6 +170,7 @@ pub(super) async fn key_for(
     text: &[u8],
     (template, hint): (Option<&Template>, Option<Hint>),
 ) -> Result<Result<(u32, Vec<Name>), Refusal>, Error> {
+    let hint = hint_of(session, text, hint);
     let names = match named(session, text, (template, hint)) {
         Err(refusal) => return Ok(Err(refusal)),
         Ok(names) => names,

@@ -2,6 +2,7 @@
 //! for one query each ([`crate::created`]).
 
 mod asked;
+mod hinted;
 mod listed;
 
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use freshet_cache::{Dep, Fences, Key, Lookup, Position};
 use freshet_protocol::ErrPacket;
 use freshet_sql::{CacheSource, CacheStatement, CreateCache, Method, Modes, Request};
 use freshet_upstream::now_ms;
+
+pub(super) use self::hinted::create_if_hinted;
 
 use self::asked::{Asked, error};
 use super::introspect::{Form, put};
@@ -251,7 +254,7 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
 fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
     let CreateCache { always, method, .. } = *asked;
     let Some((ttl_s, refresh_s)) = asked.policy else {
-        return Ok(CacheOptions { always, method, policy: None });
+        return Ok(CacheOptions { always, method, ..CacheOptions::default() });
     };
     if method == Some(Method::Deep) {
         return Err(error("POLICY TTL is of SHALLOW caches: what is maintained is never stale"));
@@ -261,7 +264,7 @@ fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
         return Err(error(format!("POLICY: TTL is from 1 to {TTL_S_MAX} seconds, REFRESH from 1 to TTL")));
     }
     let policy = Some(Policy { ttl_s, refresh_s });
-    Ok(CacheOptions { always, method: Some(Method::Shallow), policy })
+    Ok(CacheOptions { always, method: Some(Method::Shallow), policy, ..CacheOptions::default() })
 }
 
 /// Why an answer of this query is never stored, also where it may be stale; see [`super::bargain`].
@@ -361,7 +364,8 @@ async fn adopt(session: &Session, id: QueryId) {
         // After the definitions: nothing that it depends on has changed before them.
         let is_servable = matches!(shared.cache.look(stored, now_ms(), Fences::Ignore), Lookup::Hit(()));
         if let Some(frame) = frame.filter(|_| is_servable) {
-            let noted = NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms() };
+            let noted =
+                NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms(), proven: None };
             cache.note_frame((key, &summary.text), noted);
         }
         cache.note(StoredResult {

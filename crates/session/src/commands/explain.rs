@@ -10,7 +10,7 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::Request;
 use freshet_upstream::{Error, now_ms};
 
-use super::asked::{bound, key_for, statement, strips};
+use super::asked::{bound, hint_of, key_for, statement, strips};
 use super::bargain;
 use super::filling::{Fillable, plan};
 use super::introspect::{Form, put};
@@ -111,7 +111,8 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     if let Err(error) = session.find_hidden(&template.tables.known, true).await {
         return Now::Refused(Refusal::about(Why::TemporaryTable, error.to_string()));
     }
-    let environment = match key_for(session, template, bound.compiled.hint) {
+    let hint = hint_of(session, text, bound.compiled.hint);
+    let environment = match key_for(session, template, hint) {
         Ok(environment) => environment,
         Err(Why::Settings) => return Now::Refused(settings(session)),
         Err(why) => return Now::Refused(why.into()),

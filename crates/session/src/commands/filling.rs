@@ -26,6 +26,11 @@ use crate::why::Why;
 /// How often it is looked whether an answer can be stored by now.
 const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 
+/// How long a definition that is under way is waited for by what is kept up to date row by row. After that was in vain, as where the server needs
+/// long for an ALTER TABLE, nobody waits for a while.
+const DEFINED_WITHIN: Duration = Duration::from_millis(500);
+const IN_VAIN_MS: u64 = 2000;
+
 /// How many steps of making room are worth one result.
 const ROOM_STEPS_MAX: usize = 256;
 
@@ -100,18 +105,22 @@ pub(super) fn creates_by_policy(session: &Session, template: &Template) -> Optio
 /// reads what was committed before.
 pub(super) struct Patience {
     until: Option<Instant>,
+    /// It waits for a definition of what is kept up to date row by row, and for nothing else: the server needs longer for such a query.
+    for_kept: bool,
 }
 
 impl Patience {
     pub(super) fn of(session: &Session) -> Self {
         let wait = session.state.locals.fill_wait(&session.shared.globals);
+        let for_kept = wait.is_zero() && session.shared.created.are_there();
+        let wait = if for_kept { DEFINED_WITHIN } else { wait };
         let waits = !wait.is_zero() && session.state.tx.surely_autocommits();
-        Self { until: waits.then(|| Instant::now() + wait) }
+        Self { until: waits.then(|| Instant::now() + wait), for_kept }
     }
 
     /// Whether the statement waits at all.
     pub(super) fn is_some(&self) -> bool {
-        self.until.is_some()
+        self.until.is_some() && !self.for_kept
     }
 
     /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
@@ -129,11 +138,25 @@ impl Patience {
             template::Verdict::Never(_) => session.shared.upstream.is_changing(&template.told),
             template::Verdict::NotNow(_) => true,
         };
-        is_open && self.waits(session).await
+        if !is_open || !self.for_kept {
+            return is_open && self.waits(session).await;
+        }
+        let cache = session.shared.created.of(template.query.id);
+        let cache = cache.filter(|cache| cache.may_be_maintained() && !cache.waits_in_vain());
+        let Some(cache) = cache.filter(|_| self.until.is_some()) else { return false };
+        let goes_on = self.waits_until(session).await;
+        if !goes_on {
+            cache.note_in_vain(IN_VAIN_MS);
+        }
+        goes_on
     }
 
     /// Waits a moment; false if it has waited long enough.
     pub(super) async fn waits(&self, session: &Session) -> bool {
+        !self.for_kept && self.waits_until(session).await
+    }
+
+    async fn waits_until(&self, session: &Session) -> bool {
         let goes_on = self.until.is_some_and(|until| Instant::now() < until);
         if goes_on {
             session.shared.upstream.ask_probe();
@@ -385,7 +408,7 @@ fn note_frame(session: &Session, key: Key<'_>, (plan, relayed, cost_us): (&FillP
     let text = if is_of_executions(key.environment) { framed(key.text) } else { Some(key.text.to_vec()) };
     let (Some(frame), Some(text)) = (frame, text) else { return };
     let (frame, rights, tables) = (Arc::new(frame), creates.rights, creates.tables.clone());
-    let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms() };
+    let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms(), proven: None };
     creates.cache.note_frame((key.environment, &text), noted);
 }
 

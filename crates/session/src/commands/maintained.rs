@@ -7,14 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Fill, Insert, Key};
-use freshet_sql::{Method, contains_ignoring_case};
-use freshet_upstream::now_ms;
+use freshet_catalog::TableInfo;
 use freshet_views::Query;
 
 use super::filling::{FillPlan, Fillable, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
-use crate::maintaining::question::{asked, infos, planned};
+use crate::maintaining::question::{asked, asks_for_more, loadable, planned};
 use crate::maintaining::{Answer, Asked};
 use crate::relay::Lost;
 use crate::session::Session;
@@ -43,6 +42,8 @@ struct Maintained {
     frame: Arc<Frame>,
     /// When the server has given it.
     noted_ms: u64,
+    /// It is known to be of the definitions by which it is asked.
+    is_proven: bool,
     /// The epoch of rights.
     rights: u64,
     asked: Asked,
@@ -54,15 +55,14 @@ struct Maintained {
 /// The session is ended, or its client has left.
 pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<bool, Lost> {
     let Some(maintained) = maintained(session, (way, key)) else { return Ok(false) };
-    let vain_until_ms = &maintained.cache.vain_until_ms;
-    let is_in_vain = now_ms() < vain_until_ms.load(Ordering::Relaxed);
-    let wait_min = if is_in_vain { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
+    let wait_min = if maintained.cache.waits_in_vain() { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
     let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(wait_min, WAIT_MAX);
     let until = Instant::now() + wait;
     let mut is_stored = false;
     loop {
         // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
-        let is_proven = session.shared.upstream.current_to_ms() >= maintained.noted_ms;
+        let is_proven =
+            maintained.is_proven || session.shared.upstream.current_to_ms() >= maintained.noted_ms;
         let plan = match way.plan(session, key) {
             _ if !is_proven => {
                 session.shared.upstream.ask_current();
@@ -76,6 +76,12 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {
+                // It is by other definitions than those by which it was asked.
+                Some(_) if !are_current(session, way) => return Ok(false),
+                Some(answer) if !maintained.is_proven => {
+                    prove(session, (way, key), &maintained);
+                    store(session, (way, key), (plan, &maintained), answer).await
+                }
                 Some(answer) => store(session, (way, key), (plan, &maintained), answer).await,
                 None => return Ok(false),
             };
@@ -95,7 +101,7 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
             return Ok(false);
         }
         if Instant::now() >= until {
-            vain_until_ms.store(now_ms() + IN_VAIN_MS, Ordering::Relaxed);
+            maintained.cache.note_in_vain(IN_VAIN_MS);
             return Ok(false);
         }
         session.shared.upstream.ask_probe();
@@ -107,21 +113,57 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
 fn maintained(session: &Session, (way, key): (Way<'_>, u32)) -> Option<Maintained> {
     let (shared, template) = (&session.shared, way.template());
     let cache = shared.created.of(template.query.id)?;
-    if cache.options.method == Some(Method::Shallow) || cache.is_distrusted() {
+    if !cache.may_be_maintained() {
         return None;
     }
     let rights = shared.upstream.rights_epoch()?;
     let key_text = way.key_text(session)?;
-    let infos = template.tables.known.iter().map(|named| &named.info);
-    let frame = cache.frame((way.first_key(key), &way.frame_text(&key_text)));
-    let noted = frame.filter(|noted| noted.is_of(rights, infos))?;
-    let (frame, noted_ms) = (noted.frame, noted.noted_ms);
-    match compiled(session, way, frame.columns) {
-        Ok(asked) => Some(Maintained { cache, frame, noted_ms, rights, asked }),
-        Err(why) => {
+    let infos: Vec<Arc<TableInfo>> = infos_of(way);
+    let frame_text = way.frame_text(&key_text);
+    let frame_key = (way.first_key(key), &*frame_text);
+    let mut noted = cache.frame(frame_key)?;
+    let is_of = noted.is_of(rights, infos.iter());
+    if !is_of && noted.proven.is_none() {
+        return None;
+    }
+    let asked = match compiled(session, way, noted.frame.columns) {
+        Ok(asked) => asked,
+        Err(why) if is_of => {
             cache.is_kept(Kept::Refreshed(why));
-            None
+            return None;
         }
+        // What the server answers now may have other columns.
+        Err(_) => return None,
+    };
+    if !is_of {
+        noted.is_alike(rights, &infos, &asked.query).then_some(())?;
+        noted.tables = infos;
+        cache.note_frame(frame_key, noted.clone());
+    }
+    let is_proven = noted.proven.is_some();
+    Some(Maintained { frame: noted.frame, noted_ms: noted.noted_ms, is_proven, cache, rights, asked })
+}
+
+/// What is known of the tables that it reads.
+fn infos_of(way: Way<'_>) -> Vec<Arc<TableInfo>> {
+    way.template().tables.known.iter().map(|named| Arc::clone(&named.info)).collect()
+}
+
+/// Whether its tables are still defined so, by all that the stream has told.
+fn are_current(session: &Session, way: Way<'_>) -> bool {
+    let upstream = &session.shared.upstream;
+    way.template().tables.known.iter().all(|named| {
+        let (schema, name) = &named.info.name;
+        upstream.known_table(schema, name).is_some_and(|known| Arc::ptr_eq(&known, &named.info))
+    })
+}
+
+/// Its columns are those of these definitions, which were so when all was applied that the server could know of then, and are so now.
+fn prove(session: &Session, (way, key): (Way<'_>, u32), maintained: &Maintained) {
+    if let Some(key_text) = way.key_text(session) {
+        let frame_text = way.frame_text(&key_text);
+        let at = (way.first_key(key), &*frame_text);
+        maintained.cache.prove_frame(at, &infos_of(way), &maintained.asked.query);
     }
 }
 
@@ -145,12 +187,6 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<Asked, St
         return Err("it has other columns".to_owned());
     }
     Ok(asked(compiled, tables))
-}
-
-/// Whether it may say what the plan form does not know of.
-fn asks_for_more(text: &[u8]) -> bool {
-    const WORDS: [&[u8]; 3] = [b"sql_calc_found_rows", b"fetch", b"procedure"];
-    WORDS.iter().any(|word| contains_ignoring_case(text, word))
 }
 
 /// What is compiled of a text's form. While a definition of one of its tables is under way, that is waited for, up to a bound.
@@ -181,23 +217,9 @@ pub(super) async fn bound_for_certain<'t>(
 pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -> Result<Asked, String> {
     let modes = session.modes();
     let bound = bound_for_certain(session, text, schema).await;
-    let schema = Some(schema).filter(|schema| !schema.is_empty());
-    let template = bound.template();
-    if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
-        return Err("it is not known what it reads".to_owned());
-    }
-    if asks_for_more(text) {
-        return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
-    }
     let computes =
         session.environment().map_or((DIVISION_DIGITS, None), |environment| environment.computes());
-    let query = planned((text, modes, &[]), (&template.tables, schema, computes), Query::check)?;
-    for (name, _) in query.tables() {
-        if let Some(setting) = session.shared.options.copied_tables.leaves_out(name) {
-            return Err(format!("{}, which {setting} leaves out", name.1));
-        }
-    }
-    Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
+    loadable(&session.shared, (text, modes), bound.template(), (schema, computes))
 }
 
 /// The rows, and the position that they are as of.

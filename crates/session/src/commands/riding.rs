@@ -13,7 +13,7 @@ use freshet_sql::{Hint, Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
-use super::asked::{hint_error, key_for, strips, without_hint};
+use super::asked::{hint_error, hint_of, key_for, strips, without_hint};
 use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text_from, rights};
 use super::text::Query;
 use crate::counters::Count;
@@ -177,7 +177,12 @@ fn planned(
     (text, missed): (&[u8], Missed),
     (known, ride): (&BoundSelect<'_>, &Ride),
 ) -> Option<Result<FillPlan, Why>> {
-    let at = match keyed(session, (known.template(), known.compiled.hint), missed, ride)? {
+    let hint = hint_of(session, text, known.compiled.hint);
+    if hint.is_none() && freshet_sql::cache_hint(text, session.modes()).is_some() {
+        // It may have a cache created.
+        return None;
+    }
+    let at = match keyed(session, (known.template(), hint), missed, ride)? {
         Ok(key) => (key, missed),
         Err(why) => return Some(Err(why)),
     };

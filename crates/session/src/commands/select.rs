@@ -7,9 +7,10 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
 use super::asked::{
-    bound, compiled, from_memory, hint_error, key_for, reads_nothing, strips, touches, without_hint,
+    bound, compiled, from_memory, hint_error, hint_of, key_for, reads_nothing, strips, touches, without_hint,
 };
 use super::bargain;
+use super::caches::create_if_hinted;
 use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
 use super::maintained::{self, Way};
 use super::refusals::unavailable;
@@ -151,7 +152,9 @@ async fn fate<'a>(
             _ if patience.waits_for_verdict(session, template).await => continue,
             _ => {}
         }
-        let key = key_for(session, template, bound.compiled.hint);
+        Box::pin(create_if_hinted(session, text, template)).await?;
+        let hint = hint_of(session, text, bound.compiled.hint);
+        let key = key_for(session, template, hint);
         // The first look was before the environment was known, or with a temporary table in the way.
         if let Some(key) = key.ok().filter(|key| looked_under != Some(*key) && !missed.refreshes) {
             match from_memory(session, text, key) {

@@ -11,6 +11,7 @@ use freshet_catalog::TableInfo;
 use freshet_digest::Digest;
 use freshet_sql::Method;
 use freshet_upstream::now_ms;
+use freshet_views::Query;
 
 use super::frame::Frame;
 use crate::environment::Environment;
@@ -65,6 +66,8 @@ pub(crate) struct CacheOptions {
     pub(crate) always: bool,
     /// DEEP, SHALLOW, or neither.
     pub(crate) method: Option<Method>,
+    /// Nobody has created it: it pays.
+    pub(crate) is_automatic: bool,
     /// POLICY TTL.
     pub(crate) policy: Option<Policy>,
 }
@@ -112,7 +115,7 @@ pub(crate) struct CreatedCache {
     frames: Mutex<HashMap<FrameKey, NotedFrame>>,
     kept: Mutex<Kept>,
     /// Writes under way were waited for in vain, so that it is waited less until then, in monotonic milliseconds.
-    pub(crate) vain_until_ms: AtomicU64,
+    vain_until_ms: AtomicU64,
     /// When a result was found equal to the server's, in monotonic milliseconds; 0: not yet.
     checked_ms: AtomicU64,
     is_distrusted: AtomicBool,
@@ -192,6 +195,8 @@ pub(crate) struct NotedFrame {
     pub(crate) tables: Vec<Arc<TableInfo>>,
     /// When it was complete, in monotonic milliseconds.
     pub(crate) noted_ms: u64,
+    /// The query that it was around the rows of, once it is known to be of the definitions of `tables`.
+    pub(crate) proven: Option<Arc<Query>>,
 }
 
 impl NotedFrame {
@@ -205,6 +210,30 @@ impl NotedFrame {
             && self.tables.iter().zip(tables).all(|(own, other)| Arc::ptr_eq(own, other));
         self.rights == rights && are_same
     }
+
+    /// Whether it would be the same by these definitions, in which all that is told of the columns that are shown is what it was.
+    pub(crate) fn is_alike(&self, rights: u64, tables: &[Arc<TableInfo>], query: &Query) -> bool {
+        let Some(proven) = &self.proven else { return false };
+        let are_same = self.tables.len() == tables.len()
+            && self.tables.iter().zip(tables).all(|(own, other)| own.name == other.name);
+        let mut shown = query.shown();
+        self.rights == rights
+            && are_same
+            && proven.shows_alike(query)
+            && shown.all(|(name, column)| {
+                let pair = self.tables.iter().zip(tables).find(|(own, _)| own.name == *name);
+                pair.is_some_and(|(own, other)| {
+                    let told = told_of(own, &column.name);
+                    told.is_some() && told == told_of(other, &column.name)
+                })
+            })
+    }
+}
+
+/// What is told of a column to clients.
+fn told_of<'t>(table: &'t TableInfo, name: &str) -> Option<&'t str> {
+    let at = table.columns.iter().position(|column| column.name == name)?;
+    table.described.get(at).map(|told| &**told)
 }
 
 /// The first part of a key, and the text up to its last FROM: the server calls a column that is computed as it is written, `COUNT( * )` or `count(*)`.
@@ -238,6 +267,21 @@ impl CreatedCache {
         }
     }
 
+    /// Whether its results may be made from copies of rows.
+    pub(crate) fn may_be_maintained(&self) -> bool {
+        self.options.method != Some(Method::Shallow) && !self.is_distrusted()
+    }
+
+    /// Whether writes and definitions under way were waited for in vain of late.
+    pub(crate) fn waits_in_vain(&self) -> bool {
+        now_ms() < self.vain_until_ms.load(Ordering::Relaxed)
+    }
+
+    /// They were, so that it is waited less for so long.
+    pub(crate) fn note_in_vain(&self, for_ms: u64) {
+        self.vain_until_ms.store(now_ms() + for_ms, Ordering::Relaxed);
+    }
+
     /// Notes what is stored of it.
     pub(crate) fn note(&self, result: StoredResult) {
         let mut results = self.results();
@@ -253,6 +297,15 @@ impl CreatedCache {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if frames.len() < FRAMES_MAX || frames.contains_key(&key) {
             frames.insert(key, noted);
+        }
+    }
+
+    /// What is around the rows of an answer to such a text is that of these definitions, and of this query.
+    pub(crate) fn prove_frame(&self, (key, text): (u32, &[u8]), tables: &[Arc<TableInfo>], query: &Query) {
+        let Some(key) = frame_key(key, text) else { return };
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(noted) = frames.get_mut(&key).filter(|noted| noted.is_of(noted.rights, tables.iter())) {
+            noted.proven = Some(Arc::new(query.clone()));
         }
     }
 

@@ -91,7 +91,7 @@ fn policy_with(policy: Option<Policy>, word: &str) -> Option<Policy> {
     }
 }
 
-fn words_of(CacheOptions { always, method, policy }: CacheOptions) -> Vec<String> {
+fn words_of(CacheOptions { always, method, policy, .. }: CacheOptions) -> Vec<String> {
     let method = method.map(|method| match method {
         Method::Deep => DEEP,
         Method::Shallow => SHALLOW,
@@ -108,7 +108,8 @@ pub(super) fn write<'a>(
     caches: impl Iterator<Item = &'a Arc<CreatedCache>>,
 ) -> Result<(), FileError> {
     let mut text = HEAD.to_owned();
-    for cache in caches {
+    // Those that nobody has created come again if they pay.
+    for cache in caches.filter(|cache| !cache.options.is_automatic) {
         let options = words_of(cache.options).join(" ");
         let parts = [&*cache.name, &*cache.schema, &*options, &*cache.query.text].map(escaped);
         text.push_str(&parts.join("\t"));
@@ -179,16 +180,22 @@ mod tests {
         caches.load().unwrap();
         let query = NamedQuery::new(Some("s"), "SELECT `a\tb\\` FROM `t` WHERE `c` = $1".to_owned());
         let policy = Some(Policy { ttl_s: 10, refresh_s: Some(2) });
-        let options = CacheOptions { always: true, method: Some(Method::Shallow), policy };
+        let options =
+            CacheOptions { always: true, method: Some(Method::Shallow), policy, ..CacheOptions::default() };
         caches.create(CreatedCache::new(query.clone(), "mine".to_owned(), "s", options)).unwrap();
         let other = NamedQuery::new(None, "SELECT `x` FROM `s`.`t`".to_owned());
         caches
             .create(CreatedCache::new(other.clone(), "other".to_owned(), "", CacheOptions::default()))
             .unwrap();
+        // What nobody has created comes again where it pays.
+        let paying = NamedQuery::new(None, "SELECT `y` FROM `s`.`t`".to_owned());
+        let automatic = CacheOptions { is_automatic: true, ..CacheOptions::default() };
+        caches.create(CreatedCache::new(paying.clone(), "paying".to_owned(), "", automatic)).unwrap();
         // Half of a new file, as a kill leaves it.
         fs::write(directory.join(NEW_FILE), "half").unwrap();
         let again = CreatedCaches::new(Some(directory.clone()));
         again.load().unwrap();
+        assert!(again.of(paying.id).is_none());
         let found = again.of(query.id).unwrap();
         assert_eq!(
             (&found.query, &*found.name, &*found.schema, found.options),

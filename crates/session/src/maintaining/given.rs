@@ -33,6 +33,12 @@ impl Copied {
         Ok(Self { spec: spec.clone(), ordinal, unsigned_bits: is_unsigned.then_some(bits) })
     }
 
+    /// The column where it stands after a definition that has put columns to their places `from` others; `None` if it has gone or changed.
+    pub(super) fn moved(&self, from: &[Option<usize>]) -> Option<Self> {
+        let ordinal = from.iter().position(|from| *from == Some(self.ordinal))?;
+        Some(Self { ordinal, ..self.clone() })
+    }
+
     /// The column's value in a row image; `None` if it cannot be told.
     fn of_image(&self, image: &[Field<'_>]) -> Option<Given> {
         let value = match image.get(self.ordinal)? {

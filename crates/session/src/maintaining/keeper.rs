@@ -11,9 +11,11 @@ use freshet_views::{ColumnSpec, Engine, Given, Query, QueryNumber};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
-use super::loading::{Loaded, Loading};
+use super::layout::Layout;
+use super::loading::{Loaded, Loading, is_current};
 use super::news::{Ended, Told};
 use super::{Answer, Asked, CopyState, Question};
+use crate::counters::Count;
 use crate::shared::Shared;
 
 /// How often news are applied that nobody asks for.
@@ -37,7 +39,10 @@ const MAY_WARN: &str = "MIN() or MAX() of a DATE or TIMESTAMP is NULL in a group
 /// A copy of a table.
 struct Copy {
     number: u64,
+    /// The table as it was defined when that was compared last.
     info: Arc<TableInfo>,
+    /// Its columns by all definitions that are applied.
+    layout: Layout,
     state: State,
     /// How many changes there were at its beginning that no binlog tells of.
     unlogged: u64,
@@ -177,8 +182,9 @@ impl<'s> Keeper<'s> {
             if let Some(setting) = self.shared.options.copied_tables.leaves_out(name) {
                 return Some(Answer::Never(format!("{}, which {setting} leaves out", name.1)));
             }
+            let is_of = self.copies.get_mut(name).is_some_and(|copy| copy.becomes(info));
             let told = match self.copies.get(name) {
-                Some(copy) if copy.is_of(info) && has_all(&copy.columns, columns) => match &copy.state {
+                Some(copy) if is_of && has_all(&copy.columns, columns) => match &copy.state {
                     State::Complete(may_contain) if *may_contain <= self.at => continue,
                     State::Complete(_) | State::Loading { .. } => {
                         self.shared.upstream.ask_probe();
@@ -189,6 +195,13 @@ impl<'s> Keeper<'s> {
                     }
                     State::Refused { .. } => self.begin(name, (info, columns)),
                 },
+                Some(_) if !is_of && !is_current(self.shared, name, info) => {
+                    Answer::NotYet("its definition has changed")
+                }
+                Some(copy) if !is_of && copy.may_become(info, self.at) => {
+                    self.shared.upstream.ask_probe();
+                    Answer::NotYet("a definition is not applied yet")
+                }
                 _ => self.begin(name, (info, columns)),
             };
             answer = Some(told);
@@ -199,10 +212,16 @@ impl<'s> Keeper<'s> {
     /// Begins to load a table, with the columns that it had before.
     fn begin(&mut self, name: &Name, (info, columns): (&Arc<TableInfo>, &[ColumnSpec])) -> Answer {
         let mut all = columns.to_vec();
-        if let Some(before) = self.copies.get(name).filter(|copy| copy.is_of(info)) {
-            all.extend(before.columns.iter().filter(|column| !columns.contains(column)).cloned());
+        let is_there = |spec: &&ColumnSpec| {
+            let column = info.columns.iter().find(|column| column.name == spec.name);
+            column.is_some_and(|column| ColumnSpec::of(&spec.name, &column.data_type).as_ref() == Ok(spec))
+        };
+        if let Some(before) = self.copies.get(name) {
+            let others = before.columns.iter().filter(|column| !columns.contains(column));
+            all.extend(others.filter(is_there).cloned());
         }
         self.engine.drop_table(name);
+        self.shared.counters.add(Count::MaintainedLoads);
         self.given += 1;
         let number = self.given;
         let loading = Loading {
@@ -219,6 +238,7 @@ impl<'s> Keeper<'s> {
         let copy = Copy {
             number,
             info: Arc::clone(info),
+            layout: Layout::of(&info.columns),
             state: State::Loading { rows: 0, waiting: Vec::new() },
             unlogged,
             columns: all,
@@ -319,6 +339,13 @@ impl<'s> Keeper<'s> {
                             changed = Some(copy);
                         }
                     }
+                    Told::Altered(altered) => {
+                        if let Some(copy) = self.copies.get_mut(&altered.name)
+                            && copy.number == altered.copy
+                        {
+                            copy.layout = altered.layout.clone();
+                        }
+                    }
                     Told::Gone(copy) => {
                         let is_it = self.copies.get(&copy.name).is_some_and(|own| own.number == copy.copy);
                         if is_it {
@@ -384,9 +411,21 @@ impl<'s> Keeper<'s> {
 }
 
 impl Copy {
-    /// Whether it is of the table as it is defined now.
-    fn is_of(&self, info: &Arc<TableInfo>) -> bool {
-        Arc::ptr_eq(&self.info, info) || self.info.columns == info.columns && self.info.name == info.name
+    /// Whether it is of the table as this says that it is defined. If it is, that is what is known of the table from here on.
+    fn becomes(&mut self, info: &Arc<TableInfo>) -> bool {
+        let is_same_table = self.info.name == info.name && self.info.engine == info.engine;
+        let is_of = is_same_table && self.layout.is_of(&info.columns);
+        if is_of && !Arc::ptr_eq(&self.info, info) {
+            self.info = Arc::clone(info);
+            self.layout = Layout::of(&info.columns);
+        }
+        is_of
+    }
+
+    /// Whether it may still become so: the stream has not come to where the table was seen to be defined so.
+    fn may_become(&self, info: &TableInfo, at: Position) -> bool {
+        let is_known = info.settled_by < Position::MAX;
+        is_known && at < info.settled_by && !matches!(self.state, State::Refused { .. })
     }
 }
 

@@ -13,6 +13,7 @@ use freshet_views::{ColumnSpec, Given, Kind};
 use tokio::sync::mpsc;
 
 use super::given::{Copied, of_texts};
+use super::layout::Layout;
 use super::news::{Begun, News, Wanted};
 use crate::shared::Shared;
 
@@ -110,10 +111,13 @@ impl Loading {
             }
             tokio::time::sleep(LOOKED_AT_EVERY).await;
         }
-        let image_columns = info.columns.len();
-        let wanted =
-            Wanted { name: self.name.clone(), columns: columns.clone(), image_columns, copy: self.copy };
+        let layout = Layout::of(&info.columns);
+        let wanted = Wanted { name: self.name.clone(), columns: columns.clone(), layout, copy: self.copy };
         let begun = news.want(wanted);
+        // A definition of which it was not told is one that the catalog has been told of before.
+        if !is_current(shared, &self.name, info) {
+            return Err(Stopped::Server(Error::Unsettled));
+        }
         let rows_about = rows_about(&mut connection, info).await?;
         self.tell(Loaded::Begun { columns: specs, primary: primary.clone(), rows_about }).await?;
         sees_what_was_missed(shared, news, begun).await;
@@ -138,6 +142,11 @@ impl Loading {
         let may_contain = applied_now(shared, news).await;
         self.tell(Loaded::Complete { may_contain }).await
     }
+}
+
+/// Whether a table is still defined so, by all that the stream has told.
+pub(super) fn is_current(shared: &Shared, name: &freshet_catalog::Name, info: &Arc<TableInfo>) -> bool {
+    shared.upstream.known_table(&name.0, &name.1).is_some_and(|known| Arc::ptr_eq(&known, info))
 }
 
 /// Waits until whatever is read from now on contains all that was not told.

@@ -12,9 +12,11 @@ use freshet_cache::sabotage::{self, Sabotage};
 use freshet_catalog::Name;
 use freshet_follow::applier::{ChangedRows, TransactionEnd};
 use freshet_follow::{RowNews, RowReader};
+use freshet_sql::Alteration;
 use freshet_views::Given;
 
 use super::given::{Copied, of_image};
+use super::layout::Layout;
 
 /// How many bytes of rows may wait, about. Beyond this all copies are given up.
 const WAITING_BYTES_MAX: usize = 256 << 20;
@@ -26,10 +28,19 @@ const ROW_BYTES: usize = 64;
 pub(super) struct Wanted {
     pub(super) name: Name,
     pub(super) columns: Vec<Copied>,
-    /// How many columns the row images have.
-    pub(super) image_columns: usize,
+    /// The columns of the row images.
+    pub(super) layout: Layout,
     /// Which copy of the table it is for.
     pub(super) copy: u64,
+}
+
+impl Wanted {
+    /// The same rows behind a definition; `None` if that may have changed what is copied of them.
+    fn altered(&self, alteration: &Alteration) -> Option<Self> {
+        let (layout, from) = self.layout.altered(alteration)?;
+        let columns = self.columns.iter().map(|column| column.moved(&from)).collect::<Option<_>>()?;
+        Some(Self { name: self.name.clone(), columns, layout, copy: self.copy })
+    }
 }
 
 /// What is told of a copy.
@@ -37,6 +48,8 @@ pub(super) struct Wanted {
 pub(super) enum Told {
     /// A row is another.
     Row { copy: Arc<Wanted>, before: Option<Box<[Given]>>, after: Option<Box<[Given]>> },
+    /// Its table has another definition, which keeps what is copied.
+    Altered(Arc<Wanted>),
     /// The copy counts for nothing.
     Gone(Arc<Wanted>),
     /// No copy counts for anything.
@@ -143,7 +156,7 @@ impl News {
     fn rows(&self, copy: &Arc<Wanted>, rows: ChangedRows<'_>) {
         let mut told = Vec::new();
         let mut read = || {
-            if rows.columns() != copy.image_columns {
+            if rows.columns() != copy.layout.len() {
                 return None;
             }
             rows.each(|images| {
@@ -165,6 +178,21 @@ impl News {
         self.put(told);
     }
 
+    /// The definition of a table is another: its rows are told by that from here on.
+    fn altered(&self, name: &Name, alteration: &Alteration) {
+        let mut wanted = self.wanted_now();
+        let Some(copy) = wanted.get_mut(name) else { return };
+        let told = match copy.altered(alteration) {
+            Some(altered) => {
+                *copy = Arc::new(altered);
+                Told::Altered(Arc::clone(copy))
+            }
+            None => Told::Gone(Arc::clone(copy)),
+        };
+        drop(wanted);
+        self.put(vec![told]);
+    }
+
     fn put(&self, told: Vec<Told>) {
         let mut waiting = self.waiting();
         waiting.bytes += told.iter().map(bytes_of).sum::<usize>();
@@ -184,7 +212,7 @@ fn bytes_of(told: &Told) -> usize {
         Told::Row { before, after, .. } => {
             ROW_BYTES + before.iter().chain(after).flatten().map(of_one).sum::<usize>()
         }
-        Told::Gone(_) | Told::AllGone => ROW_BYTES,
+        Told::Altered(_) | Told::Gone(_) | Told::AllGone => ROW_BYTES,
     }
 }
 
@@ -198,6 +226,7 @@ impl RowReader for News {
                     self.rows(&copy, rows);
                 }
             }
+            RowNews::Altered(name, alteration) => self.altered(name, alteration),
             RowNews::Table(name) => self.put(self.of_table(name).map(Told::Gone).into_iter().collect()),
             RowNews::Schema(schema) => {
                 let wanted = self.wanted.read().unwrap_or_else(PoisonError::into_inner);
@@ -222,7 +251,7 @@ impl RowReader for News {
             TransactionEnd::Prepared => told.retain(|told| !matches!(told, Told::Row { .. })),
             TransactionEnd::Unclear => {
                 for told in &mut told {
-                    if let Told::Row { copy, .. } = told {
+                    if let Told::Row { copy, .. } | Told::Altered(copy) = told {
                         *told = Told::Gone(Arc::clone(copy));
                     }
                 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
-use freshet_sql::{Datum, Input, Modes, QueryPlan, TableName, query_plan};
+use freshet_sql::{Datum, Input, Modes, QueryPlan, TableName, contains_ignoring_case, query_plan};
 use freshet_views::{Asker, Compiled, Query, Unmaintained};
 
 use super::Asked;
 use crate::created::StoredResult;
 use crate::rows::{Named, Tables};
 use crate::shared::Shared;
+use crate::template::{Template, Verdict};
 
 /// What is made of the plan of a text, whose markers have these values, and which reads these tables.
 pub(crate) fn planned<T>(
@@ -37,6 +38,54 @@ pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
 /// What gives the rows of a statement that reads these tables.
 pub(crate) fn asked(Compiled { query, key, limit }: Compiled, tables: &Tables) -> Asked {
     Asked { query, key: Some(key), limit, tables: infos(tables) }
+}
+
+/// Whether a text may say what the plan form does not know of.
+pub(crate) fn asks_for_more(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 3] = [b"sql_calc_found_rows", b"fetch", b"procedure"];
+    WORDS.iter().any(|word| contains_ignoring_case(text, word))
+}
+
+/// What has to be loaded so that a query is maintained, by its text with markers and what is known of it.
+///
+/// # Errors
+/// Why it is not maintained.
+pub(crate) fn loadable(
+    shared: &Shared,
+    (text, modes): (&[u8], Modes),
+    template: &Template,
+    (schema, computes): (&str, (u8, Option<i32>)),
+) -> Result<Asked, String> {
+    if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
+        return Err("it is not known what it reads".to_owned());
+    }
+    if asks_for_more(text) {
+        return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
+    }
+    let schema = Some(schema).filter(|schema| !schema.is_empty());
+    let query = planned((text, modes, &[]), (&template.tables, schema, computes), Query::check)?;
+    for (name, _) in query.tables() {
+        if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
+            return Err(format!("{}, which {setting} leaves out", name.1));
+        }
+    }
+    Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
+}
+
+/// The same of a query that is listed.
+///
+/// # Errors
+/// Why it is not maintained, or not now.
+pub(crate) async fn of_query(
+    shared: &Shared,
+    (listed, modes): (&str, Modes),
+    (schema, computes): (&str, (u8, Option<i32>)),
+) -> Result<Asked, String> {
+    let text = freshet_sql::with_markers(listed.as_bytes(), modes);
+    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let default = Some(schema).filter(|schema| !schema.is_empty());
+    let bound = shared.templates.of((&text, modes), default, behind).await;
+    loadable(shared, (&text, modes), bound.template(), (schema, computes))
 }
 
 /// What gives the rows of a stored result, if its query is maintained.

@@ -1,7 +1,9 @@
 //! Where the client's last statement was answered, for EXPLAIN LAST STATEMENT.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use crate::created::QueryId;
 use crate::why::Why;
 
 const NOWHERE: u8 = 0;
@@ -23,11 +25,22 @@ pub(crate) enum Destination {
 
 /// The same in a byte that is written without a lock.
 #[derive(Debug, Default)]
-pub(crate) struct LastDestination(AtomicU8);
+pub(crate) struct LastDestination {
+    at: AtomicU8,
+    /// Of which statement the hint is that is noted.
+    hint_of: AtomicU8,
+    /// What is said of the hint of a query.
+    hint: Mutex<Option<(QueryId, String)>>,
+}
+
+/// No statement, the one that is being answered, and the one that was answered last.
+const NONE: u8 = 0;
+const PRESENT: u8 = 1;
+const LAST: u8 = 2;
 
 impl LastDestination {
     pub(super) fn get(&self) -> Destination {
-        match self.0.load(Ordering::Relaxed) {
+        match self.at.load(Ordering::Relaxed) {
             NOWHERE => Destination::Nowhere,
             MEMORY => Destination::Memory,
             SERVER => Destination::Server(None),
@@ -42,6 +55,37 @@ impl LastDestination {
             Destination::Memory => MEMORY,
             Destination::Server(why_not_stored) => why_not_stored.map_or(SERVER, because),
         };
-        self.0.store(byte, Ordering::Relaxed);
+        self.at.store(byte, Ordering::Relaxed);
+    }
+
+    /// Another statement begins that is not answered at once.
+    pub(crate) fn begin(&self) {
+        let hint_of = self.hint_of.load(Ordering::Relaxed);
+        if hint_of != NONE {
+            self.hint_of.store(if hint_of == PRESENT { LAST } else { NONE }, Ordering::Relaxed);
+        }
+    }
+
+    /// What is said of the hint of the statement that is being answered.
+    pub(crate) fn note_hint(&self, id: QueryId, said: String) {
+        *self.hint.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, said));
+        self.hint_of.store(PRESENT, Ordering::Relaxed);
+    }
+
+    /// The same, if it was of the same query the last time.
+    pub(crate) fn note_hint_again(&self, id: QueryId) -> bool {
+        let is_same =
+            matches!(&*self.hint.lock().unwrap_or_else(PoisonError::into_inner), Some((of, _)) if *of == id);
+        if is_same {
+            self.hint_of.store(PRESENT, Ordering::Relaxed);
+        }
+        is_same
+    }
+
+    /// What is said of the last statement's hint, if it had no effect.
+    pub(crate) fn hint(&self) -> Option<String> {
+        let is_last = self.hint_of.load(Ordering::Relaxed) == LAST && self.get() != Destination::Memory;
+        let hint = self.hint.lock().unwrap_or_else(PoisonError::into_inner);
+        hint.as_ref().filter(|_| is_last).map(|(_, said)| said.clone())
     }
 }

@@ -137,7 +137,7 @@ impl PreparedSelect {
         let has_abs = text.windows(ABS.len()).any(|word| word.eq_ignore_ascii_case(ABS));
         Self {
             text: text.into(),
-            hint,
+            hint: freshet_sql::skips_cache(text, Modes::new(flavor)).then_some(Hint::NoCache).or(hint),
             environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
             version: AtomicU64::new(version),
             undecided: AtomicU64::new(NONE),

@@ -1,8 +1,10 @@
 //! Statements about caches that are made for one query each: CREATE CACHE and its kin, in Readyset's words.
 
 use crate::cursor::Cursor;
+use crate::lex::Lexer;
+use crate::modes::Modes;
 use crate::string::unquote_string;
-use crate::token::Kind;
+use crate::token::{Kind, Token};
 
 /// A statement about caches.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +97,55 @@ impl Default for CacheSource {
     }
 }
 
+/// What a SELECT says of a cache of its own, in a comment behind its first word: `SELECT /*rs+ SKIP CACHE */ …`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CacheHint {
+    /// CREATE CACHE with what may stand between that and the query.
+    Create(CreateCache),
+    /// SKIP CACHE.
+    Skip,
+    /// Something else.
+    Unknown,
+}
+
+/// The most tokens that such a comment may have.
+const HINT_TOKENS_MAX: usize = 64;
+
+/// Reads what a statement says so; `None` if it says nothing.
+#[must_use]
+pub fn cache_hint(text: &[u8], modes: Modes) -> Option<CacheHint> {
+    let said = hint_text(text)?;
+    let tokens: Vec<Token> = Lexer::new(said, modes).take(HINT_TOKENS_MAX + 1).collect();
+    let mut cursor = Cursor::new(said, modes, &tokens);
+    if cursor.words(&["SKIP", "CACHE"]) && cursor.at_end() {
+        return Some(CacheHint::Skip);
+    }
+    let mut cursor = Cursor::new(said, modes, &tokens);
+    let created = if cursor.word("CREATE") { create_options(&mut cursor) } else { None };
+    let is_whole = cursor.at_end() && tokens.len() <= HINT_TOKENS_MAX;
+    Some(created.filter(|_| is_whole).map_or(CacheHint::Unknown, CacheHint::Create))
+}
+
+/// Whether a statement says `SKIP CACHE`.
+#[must_use]
+pub fn skips_cache(text: &[u8], modes: Modes) -> bool {
+    cache_hint(text, modes) == Some(CacheHint::Skip)
+}
+
+/// What stands in the comment. Of most statements it takes a glance to see that there is none.
+fn hint_text(text: &[u8]) -> Option<&[u8]> {
+    const SELECT: &[u8] = b"select";
+    const OPENS: &[u8] = b"/*rs+";
+    let text = text.trim_ascii_start();
+    let (word, rest) = text.split_at_checked(SELECT.len())?;
+    let (opens, said) = rest.trim_ascii_start().split_at_checked(OPENS.len())?;
+    if !word.eq_ignore_ascii_case(SELECT) || !opens.eq_ignore_ascii_case(OPENS) {
+        return None;
+    }
+    let end = said.windows(2).position(|two| two == b"*/")?;
+    Some(&said[..end])
+}
+
 /// Reads one; `None` if it is anything else, or is not understood: the server says what is wrong with it.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<CacheStatement> {
     if cursor.word("SHOW") {
@@ -180,36 +231,41 @@ fn number(cursor: &mut Cursor<'_>) -> Option<u64> {
 
 /// Behind CREATE.
 fn create(mut cursor: Cursor<'_>) -> Option<CreateCache> {
-    let mut made = CreateCache { method: method(&mut cursor), ..CreateCache::default() };
-    cursor.word("CACHE").then_some(())?;
-    made.if_not_exists = cursor.words(&["IF", "NOT", "EXISTS"]);
-    loop {
-        if cursor.words(&["POLICY", "TTL"]) {
-            let ttl = seconds(&mut cursor)?;
-            let refresh = if cursor.word("REFRESH") {
-                let _ = cursor.word("EVERY");
-                Some(seconds(&mut cursor)?)
-            } else {
-                None
-            };
-            made.policy = Some((ttl, refresh));
-        } else if cursor.word("COALESCE") {
-            number(&mut cursor)?;
-            let _ = cursor.word("MS");
-        } else if cursor.word("ALWAYS") {
-            made.always = true;
-        } else if cursor.word("CONCURRENTLY") {
-            made.concurrently = true;
-        } else {
-            break;
-        }
-    }
+    let mut made = create_options(&mut cursor)?;
     if !cursor.at_word("FROM") {
         made.name = Some(cursor.identifier()?);
     }
     cursor.word("FROM").then_some(())?;
     made.from = source(cursor)?;
     Some(made)
+}
+
+/// Behind CREATE, up to the name.
+fn create_options(cursor: &mut Cursor<'_>) -> Option<CreateCache> {
+    let mut made = CreateCache { method: method(cursor), ..CreateCache::default() };
+    cursor.word("CACHE").then_some(())?;
+    made.if_not_exists = cursor.words(&["IF", "NOT", "EXISTS"]);
+    loop {
+        if cursor.words(&["POLICY", "TTL"]) {
+            let ttl = seconds(cursor)?;
+            let refresh = if cursor.word("REFRESH") {
+                let _ = cursor.word("EVERY");
+                Some(seconds(cursor)?)
+            } else {
+                None
+            };
+            made.policy = Some((ttl, refresh));
+        } else if cursor.word("COALESCE") {
+            number(cursor)?;
+            let _ = cursor.any(&["MS", "SECONDS", "SECOND"]);
+        } else if cursor.word("ALWAYS") {
+            made.always = true;
+        } else if cursor.word("CONCURRENTLY") {
+            made.concurrently = true;
+        } else {
+            return Some(made);
+        }
+    }
 }
 
 fn seconds(cursor: &mut Cursor<'_>) -> Option<u64> {

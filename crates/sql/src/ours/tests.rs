@@ -328,3 +328,47 @@ fn tables_are_flushed_by_name_and_not_with_a_lock() {
         assert_eq!(ours(text), None, "{text}");
     }
 }
+
+#[test]
+fn hints_for_caches_stand_behind_the_first_word_of_a_select() {
+    use crate::{CacheHint, CreateCache, Method, cache_hint, skips_cache};
+    let modes = Modes::new(Flavor::MySql);
+    let hint = |text: &str| cache_hint(text.as_bytes(), modes);
+    for text in [
+        "SELECT /*rs+ SKIP CACHE */ a FROM t",
+        "  select/*RS+skip cache*/a FROM t",
+        "SELECT\n/*Rs+ SKIP /* inner CACHE */ 1",
+    ] {
+        let is_skipped = !text.contains("inner");
+        assert_eq!(hint(text) == Some(CacheHint::Skip), is_skipped, "{text}");
+        assert_eq!(skips_cache(text.as_bytes(), modes), is_skipped, "{text}");
+    }
+    let created = |made: CreateCache| Some(CacheHint::Create(made));
+    assert_eq!(hint("SELECT /*rs+ CREATE CACHE */ 1"), created(CreateCache::default()));
+    let shallow = CreateCache {
+        method: Some(Method::Shallow),
+        policy: Some((300, Some(60))),
+        always: true,
+        ..CreateCache::default()
+    };
+    let text = "SELECT /*rs+ CREATE SHALLOW CACHE POLICY TTL 300 SECONDS REFRESH 60 SECONDS COALESCE 5 SECONDS ALWAYS */ a FROM t";
+    assert_eq!(hint(text), created(shallow));
+    for unknown in
+        ["", "SKIP", "SKIP CACHE NOW", "CREATE CACHE FROM SELECT 1", "CREATE CACHE name", "DROP CACHE a", "'"]
+    {
+        assert_eq!(hint(&format!("SELECT /*rs+ {unknown} */ 1")), Some(CacheHint::Unknown), "{unknown}");
+    }
+    for none in [
+        "SELECT a FROM t",
+        "SELECT a /*rs+ SKIP CACHE */ FROM t",
+        "/*rs+ SKIP CACHE */ SELECT a FROM t",
+        "SELECT /*+ SKIP CACHE */ a FROM t",
+        "SELECT /* rs+ SKIP CACHE */ a FROM t",
+        "SELECT /*rs+ SKIP CACHE",
+        "SELECTED /*rs+ SKIP CACHE */",
+        "sel",
+        "",
+    ] {
+        assert_eq!(hint(none), None, "{none}");
+    }
+}

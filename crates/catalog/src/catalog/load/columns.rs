@@ -17,13 +17,16 @@ use crate::table_info::ColumnInfo;
 /// What is asked for, in this order.
 const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLLATION_NAME, \
      CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, GENERATION_EXPRESSION, \
-     IS_NULLABLE, COLUMN_KEY";
+     IS_NULLABLE, COLUMN_KEY, COLUMN_DEFAULT IS NULL";
 
 /// How many those are, with the names of the unique keys.
-const ASKED_COUNT: usize = 15;
+const ASKED_COUNT: usize = 16;
+
+/// Columns, and what is told of each to clients.
+type Read = (Arc<[ColumnInfo]>, Arc<[Box<str>]>);
 
 /// Reads the columns of the table with exactly this name.
-pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc<[ColumnInfo]>, Error> {
+pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Read, Error> {
     let (schema, table) = name;
     // An expression may be unique too, which no column shows; and of a column its beginning alone.
     let keys = format!(
@@ -41,13 +44,44 @@ pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Arc
     let rows = query_definitions(connection, &question).await?;
     let of_table = rows.texts().filter_map(|row| <[&str; ASKED_COUNT]>::try_from(row).ok());
     // The server compares names more loosely than it tells them apart.
-    let mut columns: Vec<ColumnInfo> =
-        of_table.filter(|row| row[0] == schema && row[1] == table).map(|row| column(&row)).collect();
+    let of_table: Vec<_> = of_table.filter(|row| row[0] == schema && row[1] == table).collect();
+    let mut columns: Vec<ColumnInfo> = of_table.iter().map(column).collect();
+    let uses = uses(connection, name).await?;
+    let described = of_table.iter().map(|row| described(row, &uses)).collect();
     // The columns of a primary key of several are shown alike.
     if columns.iter().filter(|column| column.unique).count() > 1 {
         columns.iter_mut().for_each(|column| (column.unique, column.only_unique) = (false, false));
     }
-    Ok(columns.into())
+    Ok((columns.into(), described))
+}
+
+/// The places of columns in indexes, each with the column's name in front.
+async fn uses(connection: &mut Connection, (schema, table): &Name) -> Result<Vec<[String; 2]>, Error> {
+    let question = format!(
+        "SELECT LOWER(COLUMN_NAME), CONCAT_WS(' ', NON_UNIQUE, SEQ_IN_INDEX, SUB_PART, INDEX_TYPE) FROM information_schema.STATISTICS \
+         WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} AND COLUMN_NAME IS NOT NULL",
+        quote(schema),
+        quote(table)
+    );
+    let rows = query_definitions(connection, &question).await?;
+    let mut uses: Vec<[String; 2]> = rows
+        .texts()
+        .filter_map(|row| <[&str; 2]>::try_from(row).ok())
+        .map(|row| row.map(str::to_owned))
+        .collect();
+    uses.sort();
+    uses.dedup();
+    Ok(uses)
+}
+
+/// What is told of a column to clients, in the server's words.
+fn described(row: &[&str; ASKED_COUNT], uses: &[[String; 2]]) -> Box<str> {
+    let [_, _, name, _, column_type, collation, .., extra, expression, nullable, index, has_no_default, _] =
+        *row;
+    let lower = name.to_lowercase();
+    let uses = uses.iter().filter(|[column, _]| *column == lower).map(|[_, place]| place.as_str());
+    let uses = uses.collect::<Vec<_>>().join(", ");
+    [name, column_type, collation, extra, expression, nullable, index, has_no_default, &uses].join("|").into()
 }
 
 fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
@@ -66,6 +100,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         expression,
         nullable,
         index,
+        _,
         unique_keys,
     ] = *row;
     let extra = extra.to_ascii_lowercase();

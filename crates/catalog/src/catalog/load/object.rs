@@ -39,6 +39,8 @@ pub(super) struct CatalogObject {
     pub(super) bodies: Vec<Body>,
     /// Empty for a view, and where nothing may be cached anyway.
     pub(super) columns: Arc<[ColumnInfo]>,
+    /// See [`crate::TableInfo::described`].
+    pub(super) described: Arc<[Box<str>]>,
 }
 
 impl CatalogObject {
@@ -71,6 +73,7 @@ pub(super) async fn read(
         has_triggers: false,
         bodies: Vec::new(),
         columns: Arc::new([]),
+        described: Arc::new([]),
         name,
     };
     if server.folds_names() && !(object.name.0.is_ascii() && object.name.1.is_ascii()) {
@@ -92,7 +95,7 @@ pub(super) async fn read(
     object.refusal = object.refusal.or(of_columns);
     // Rows of a MERGE table are told apart by nobody: which of its parts they are in is not said.
     if object.refusal.is_none() && object.parts.is_empty() {
-        object.columns = columns::read(connection, &object.name).await?;
+        (object.columns, object.described) = columns::read(connection, &object.name).await?;
     }
     match bodies::triggers(connection, server, &object.name).await? {
         Some(bodies) => object.bodies = bodies,
@@ -166,6 +169,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
         has_triggers: !is_nothing || !privileges.has_in("TRIGGER", &asked.0),
         bodies: Vec::new(),
         columns: Arc::new([]),
+        described: Arc::new([]),
     }
 }
 

@@ -52,6 +52,11 @@ impl ChangeSink for Recorder {
 
 /// What is told of these events, one transaction after another.
 fn told(flavor: Flavor, bodies: Vec<Body>) -> Vec<String> {
+    told_with(0, flavor, bodies)
+}
+
+/// The same of events with these flags.
+fn told_with(flags: u16, flavor: Flavor, bodies: Vec<Body>) -> Vec<String> {
     let known = known();
     let freshness = Arc::new(Freshness::with_hash_seed(7));
     let mut timeline = Timeline::after(Position::ZERO);
@@ -61,7 +66,7 @@ fn told(flavor: Flavor, bodies: Vec<Body>) -> Vec<String> {
     let mut applier = Applier::new(freshness, &known, recorder, stream, timeline);
     for (body, number) in bodies.into_iter().zip(1..) {
         let header =
-            EventHeader { timestamp: 1, kind: 0, server_id: 1, size: 100, end_pos: 100 * number, flags: 0 };
+            EventHeader { timestamp: 1, kind: 0, server_id: 1, size: 100, end_pos: 100 * number, flags };
         applier.apply(Event { header, body }).unwrap();
     }
     applier.sink.told
@@ -110,9 +115,29 @@ fn an_xa_transaction_is_told_when_it_is_prepared_and_as_a_whole_when_it_is_commi
 
 #[test]
 fn a_definition_is_told_after_the_rows_that_it_may_change() {
-    let bodies = vec![gtid(1), query("ALTER TABLE s.t ADD COLUMN b INT")];
+    let bodies = vec![gtid(1), query("ALTER TABLE s.t DROP PRIMARY KEY")];
     let expected = [any_rows("t"), "Unlinked([(\"s\", \"t\")])".to_owned(), "Committed".to_owned()];
     assert_eq!(told(Flavor::MySql, bodies), expected);
+}
+
+#[test]
+fn a_definition_that_keeps_rows_is_told_with_what_it_does_to_columns() {
+    let alters = || query("ALTER TABLE s.t ADD INDEX (b)");
+    let altered = ["AnyMerged", "Altered((\"s\", \"t\"), Alteration { steps: [] })", "Committed"];
+    assert_eq!(told(Flavor::MySql, vec![gtid(1), alters()]), altered);
+    assert_eq!(told(Flavor::MariaDb, vec![mariadb_gtid(1, true, false), alters()]), altered);
+    // One that is written when it begins, and once more when it ends, takes effect in between; so may one that ended with an error.
+    let Body::Gtid(begins) = mariadb_gtid(1, true, false) else { panic!("a GTID") };
+    let begins = Body::Gtid(GtidEvent { in_two_phases: true, ..begins });
+    let whole = [any_rows("t"), "Unlinked([(\"s\", \"t\")])".to_owned(), "Committed".to_owned()];
+    assert_eq!(told(Flavor::MariaDb, vec![begins, alters()]), whole);
+    let mut failed = alters();
+    if let Body::Query { error_code, .. } = &mut failed {
+        *error_code = 1317;
+    }
+    assert_eq!(told(Flavor::MySql, vec![gtid(1), failed]), whole);
+    // Nor is it known which table is meant where temporary ones are used.
+    assert_eq!(told_with(4, Flavor::MySql, vec![gtid(1), alters()]), whole);
 }
 
 #[test]

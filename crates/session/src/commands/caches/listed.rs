@@ -147,7 +147,8 @@ fn properties(cache: &CreatedCache) -> String {
         None if is_deep(cache) => "deep, maintained".to_owned(),
         None => "shallow, refreshed".to_owned(),
     };
-    format!("{kept}{always}")
+    let automatic = if cache.options.is_automatic { ", automatic" } else { "" };
+    format!("{kept}{always}{automatic}")
 }
 
 /// What is not as it could be.
@@ -175,6 +176,8 @@ pub(super) fn last(session: &Session) -> Rowset {
         Destination::Server(None) => ("upstream".into(), String::new()),
         Destination::Server(Some(why)) => ("upstream".into(), why.said().sentence.to_owned()),
     };
+    let said = [Some(reason).filter(|reason| !reason.is_empty()), session.destination.hint()];
+    let reason = said.into_iter().flatten().collect::<Vec<_>>().join("; ");
     found(LAST, vec![row([destination, reason.into()])])
 }
 
@@ -196,7 +199,9 @@ pub(super) fn exported(session: &Session) -> Rowset {
         let name = format!("`{}`", cache.name.replace('`', "``"));
         format!("CREATE {method}CACHE {policy}{always}{name} FROM {}", cache.query.text)
     };
-    let rows = session.shared.created.all().iter().map(|cache| row([statement(cache).into()])).collect();
+    let all = session.shared.created.all();
+    let created = all.iter().filter(|cache| !cache.options.is_automatic);
+    let rows = created.map(|cache| row([statement(cache).into()])).collect();
     found(EXPORTED, rows)
 }
 

@@ -11,6 +11,7 @@ use freshet_upstream::Error;
 use super::execution::{Execution, note_answered, take_bargain, take_stored};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, Agreed};
+use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Way};
 use crate::environment::key_of_executions;
@@ -122,6 +123,7 @@ async fn planned(
         if patience.waits_for_verdict(session, template).await {
             continue;
         }
+        Box::pin(create_if_hinted(session, &select.text, template)).await?;
         // A TIME that is compared with a moment is completed by the current date.
         let is_moment = |value: &Datum| matches!(value, Datum::Moment(_));
         let is_dated = template.tables.have_times && values.iter().any(is_moment);

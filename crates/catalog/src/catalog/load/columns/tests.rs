@@ -42,7 +42,7 @@ fn types_and_collations_that_have_none() {
 #[test]
 fn what_the_server_fills_in() {
     let of = |extra, expression| {
-        column(&["s", "t", "C", "int", "int", "", "", "10", "0", "", extra, expression, "YES", "", ""])
+        column(&["s", "t", "C", "int", "int", "", "", "10", "0", "", extra, expression, "YES", "", "", ""])
     };
     let plain = of("", "");
     assert_eq!((plain.name.as_str(), plain.generated, plain.nullable), ("c", false, true));
@@ -68,6 +68,7 @@ fn what_the_server_fills_in() {
             "NO",
             "",
             "",
+            "",
         ])
     };
     assert_eq!(moment("", "").key, KeyType::Timestamp { decimals: 6 });
@@ -79,8 +80,24 @@ fn what_the_server_fills_in() {
 #[test]
 fn what_a_new_row_can_collide_with() {
     let of = |index, unique_keys| {
-        let id =
-            column(&["s", "t", "id", "int", "int", "", "", "10", "0", "", "", "", "NO", index, unique_keys]);
+        let id = column(&[
+            "s",
+            "t",
+            "id",
+            "int",
+            "int",
+            "",
+            "",
+            "10",
+            "0",
+            "",
+            "",
+            "",
+            "NO",
+            index,
+            "0",
+            unique_keys,
+        ]);
         (id.unique, id.only_unique)
     };
     assert_eq!(of("PRI", "PRIMARY"), (true, true));

@@ -1,0 +1,228 @@
+//! Caches that Freshet creates by itself, of queries whose saved time pays: `automatic_caches`.
+//!
+//! What is measured is the time that the server spends on a query because changes have dropped its results. Now and then it is looked which queries
+//! took most of it. One that takes a share of the time that has passed, and that can be maintained, gets a cache. What the server would have taken for
+//! the results that are made from copies since is what the cache saves; one that saves too little for too long is dropped again. A query that did
+//! not pay, or cannot be maintained, is left alone for a while, which grows with each time.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use ahash::HashMap;
+use freshet_sql::{Flavor, Modes};
+use tracing::{info, warn};
+
+use crate::created::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId};
+use crate::maintaining::{Answer, question};
+use crate::shared::Shared;
+use crate::why::Lasts;
+
+/// A query pays if the server has spent at least this many thousandths of the time on it.
+const PAYS_PER_MILLE: u64 = 10;
+/// A cache has to save at least this many.
+const SAVES_PER_MILLE: u64 = 5;
+/// And one execution takes the server at least this long: below that, asking is as good as making the result.
+const COST_US_MIN: u64 = 1000;
+/// How often it was asked for since the last look, at least.
+const SENT_MIN: u64 = 3;
+/// How many looks in a row a cache may save too little.
+const IDLE_LOOKS_MAX: u32 = 10;
+/// How many looks a query is left alone at first, and up to how many doublings of that.
+const PAUSE_LOOKS: u32 = 20;
+const DOUBLINGS_MAX: u32 = 10;
+/// `div_precision_increment` and no time zone: those of a session decide again when it asks.
+const COMPUTES: (u8, Option<i32>) = (4, None);
+
+/// What is known of a query from one look to the next.
+#[derive(Debug, Default)]
+struct Seen {
+    sent: u64,
+    server_us: u64,
+    /// It has a cache that was created here.
+    own: Option<Own>,
+    /// It is left alone for so many looks more.
+    pause: u32,
+    pauses: u32,
+}
+
+/// A cache that was created here.
+#[derive(Debug)]
+struct Own {
+    /// What the server took for one result, in microseconds.
+    cost_us: u64,
+    /// How often a result was made from copies up to the last look.
+    made: u64,
+    idle_looks: u32,
+    is_loaded: bool,
+}
+
+/// What a query has cost since the last look.
+struct Measured {
+    query: NamedQuery,
+    schema: String,
+    sent: u64,
+    server_us: u64,
+    is_stored: bool,
+}
+
+#[derive(Default)]
+struct Automatic {
+    seen: HashMap<QueryId, Seen>,
+}
+
+/// Creates and drops such caches, for ever.
+pub async fn create_automatically(shared: &Shared) {
+    let every = shared.options.automatic_caches_interval;
+    if shared.options.automatic_caches == 0 || every.is_zero() {
+        return std::future::pending().await;
+    }
+    let mut automatic = Automatic::default();
+    let mut last = Instant::now();
+    loop {
+        tokio::time::sleep(every).await;
+        let passed = last.elapsed();
+        last = Instant::now();
+        automatic.look(shared, passed).await;
+    }
+}
+
+impl Automatic {
+    async fn look(&mut self, shared: &Shared, passed: Duration) {
+        let passed_us = u64::try_from(passed.as_micros()).unwrap_or(u64::MAX);
+        let measured = self.measured(shared);
+        let owned: Vec<QueryId> =
+            self.seen.iter().filter(|(_, seen)| seen.own.is_some()).map(|(id, _)| *id).collect();
+        for id in owned {
+            self.judge(shared, id, passed_us * SAVES_PER_MILLE / 1000).await;
+        }
+        self.seen.values_mut().for_each(|seen| seen.pause = seen.pause.saturating_sub(1));
+        let pays = |one: &Measured| {
+            one.is_stored
+                && one.sent >= SENT_MIN
+                && one.server_us / one.sent >= COST_US_MIN
+                && one.server_us >= passed_us * PAYS_PER_MILLE / 1000
+        };
+        let mut paying: Vec<Measured> = measured.into_iter().filter(pays).collect();
+        paying.sort_by_key(|one| std::cmp::Reverse(one.server_us));
+        for one in paying {
+            let count = self.seen.values().filter(|seen| seen.own.is_some()).count();
+            let is_left_alone = self.seen.get(&one.query.id).is_some_and(|seen| seen.pause > 0);
+            if count < shared.options.automatic_caches
+                && !is_left_alone
+                && shared.created.of(one.query.id).is_none()
+            {
+                self.create(shared, one).await;
+            }
+        }
+    }
+
+    /// What queries have cost since the last look.
+    fn measured(&mut self, shared: &Shared) -> Vec<Measured> {
+        let rows = shared.statistics.as_ref().map(|statistics| statistics.queries(|_| true));
+        let mut all: HashMap<QueryId, Measured> = HashMap::default();
+        for row in rows.unwrap_or_default() {
+            let Some(query) = row.query else { continue };
+            let is_never = row.last.as_ref().is_some_and(|why| why.why.said().lasts == Lasts::Always);
+            let measured = all.entry(query.id).or_insert_with(|| Measured {
+                query,
+                schema: row.schema,
+                sent: 0,
+                server_us: 0,
+                is_stored: true,
+            });
+            measured.sent += row.sent;
+            measured.server_us += row.server_us;
+            measured.is_stored &= !is_never;
+        }
+        // What is counted no more is not remembered, but for what has a cache.
+        self.seen.retain(|id, seen| seen.own.is_some() || all.contains_key(id));
+        let since = |mut measured: Measured| {
+            let is_new = !self.seen.contains_key(&measured.query.id);
+            let seen = self.seen.entry(measured.query.id).or_default();
+            let (sent, server_us) = (measured.sent, measured.server_us);
+            // What was counted before the first look took an unknown time.
+            measured.sent = if is_new { 0 } else { sent.saturating_sub(seen.sent) };
+            measured.server_us = if is_new { 0 } else { server_us.saturating_sub(seen.server_us) };
+            (seen.sent, seen.server_us) = (sent, server_us);
+            measured
+        };
+        all.into_values().map(since).collect()
+    }
+
+    async fn create(&mut self, shared: &Shared, of: Measured) {
+        let id = of.query.id;
+        if question::of_query(shared, (&of.query.text, modes(shared)), (&of.schema, COMPUTES)).await.is_err()
+        {
+            return self.leave_alone(id);
+        }
+        let options = CacheOptions { is_automatic: true, ..CacheOptions::default() };
+        let cache = CreatedCache::new(of.query.clone(), id.to_string(), &of.schema, options);
+        cache.is_kept(Kept::NotYet("a table is being loaded"));
+        if let Err(why) = shared.created.create(cache) {
+            warn!(query = &*of.query.text, ?why, "no cache is created");
+            return self.leave_alone(id);
+        }
+        shared.refreshes.notify_one();
+        let cost_us = of.server_us / of.sent;
+        info!(query = &*of.query.text, cost_us, executions = of.sent, "a cache is created, since it pays");
+        self.seen.entry(id).or_default().own =
+            Some(Own { cost_us, made: 0, idle_looks: 0, is_loaded: false });
+        self.load(shared, id).await;
+    }
+
+    /// Has the tables of a cache loaded, if they are not; false if it cannot be maintained.
+    async fn load(&mut self, shared: &Shared, id: QueryId) -> bool {
+        let Some(cache) = shared.created.of(id) else { return false };
+        let Some(own) = self.seen.get_mut(&id).and_then(|seen| seen.own.as_mut()) else { return false };
+        if own.is_loaded {
+            return !matches!(cache.kept(), Kept::Refreshed(_));
+        }
+        let asked = question::of_query(shared, (&cache.query.text, modes(shared)), (&cache.schema, COMPUTES));
+        let Ok(asked) = asked.await else { return false };
+        match shared.maintaining.ask(asked).await {
+            Answer::Rows(..) | Answer::Loaded => {
+                own.is_loaded = true;
+                cache.is_kept(Kept::Maintained);
+                true
+            }
+            Answer::NotYet(_) => true,
+            Answer::Never(_) => false,
+        }
+    }
+
+    /// Looks what a cache has saved, and drops it if that is too little for too long.
+    async fn judge(&mut self, shared: &Shared, id: QueryId, saves_us: u64) {
+        let cache = shared.created.of(id).filter(|cache| cache.options.is_automatic);
+        let Some(cache) = cache else {
+            // Somebody has dropped it, or has created one of the same query: that is not undone.
+            if let Some(seen) = self.seen.get_mut(&id) {
+                (seen.own, seen.pause) = (None, u32::MAX);
+            }
+            return;
+        };
+        let can_be = self.load(shared, id).await;
+        let Some(own) = self.seen.get_mut(&id).and_then(|seen| seen.own.as_mut()) else { return };
+        let made = cache.maintained.load(Ordering::Relaxed);
+        let saved_us = made.saturating_sub(own.made).saturating_mul(own.cost_us);
+        own.made = made;
+        own.idle_looks = if saved_us >= saves_us { 0 } else { own.idle_looks + 1 };
+        if can_be && own.idle_looks <= IDLE_LOOKS_MAX {
+            return;
+        }
+        let dropped = shared.created.drop_where(|other| other.query.id == id && other.options.is_automatic);
+        info!(query = &*cache.query.text, can_be, ?dropped, "a cache is dropped that does not pay");
+        self.leave_alone(id);
+    }
+
+    fn leave_alone(&mut self, id: QueryId) {
+        let seen = self.seen.entry(id).or_default();
+        seen.own = None;
+        seen.pause = PAUSE_LOOKS << seen.pauses.min(DOUBLINGS_MAX);
+        seen.pauses += 1;
+    }
+}
+
+/// Texts are rewritten so that they mean the same in all modes but for their strings, which stand for no value here.
+fn modes(shared: &Shared) -> Modes {
+    shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes())
+}

@@ -1,0 +1,93 @@
+//! Where the columns of a table stand in its row images, across definitions that keep its rows.
+//!
+//! The stream tells what a definition does to the columns, and the images behind it are read by what that leaves. What the server says of the
+//! table has to come to the same before any answer is made of the copy; if it does not, the copy is made anew.
+
+use freshet_catalog::ColumnInfo;
+use freshet_sql::Alteration;
+
+/// The columns of a table, in the order of its row images.
+#[derive(Debug, Clone)]
+pub(super) struct Layout(Vec<Column>);
+
+/// One of them: its name, and what is known of it. `None`: it has come, or has changed, since the table was looked at.
+#[derive(Debug, Clone)]
+struct Column(String, Option<ColumnInfo>);
+
+impl Layout {
+    pub(super) fn of(columns: &[ColumnInfo]) -> Self {
+        Self(columns.iter().map(|column| Column(column.name.clone(), Some(column.clone()))).collect())
+    }
+
+    /// How many columns the images have.
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a definition makes of it, and of each of its columns where that stood before; `None` if that is not known.
+    pub(super) fn altered(&self, alteration: &Alteration) -> Option<(Self, Vec<Option<usize>>)> {
+        let names: Vec<&str> = self.0.iter().map(|Column(name, _)| &**name).collect();
+        let columns = alteration.apply(&names)?;
+        let from = columns.iter().map(|column| column.from).collect();
+        let known = |from: Option<usize>| self.0.get(from?)?.1.clone();
+        let columns = columns.into_iter().map(|column| Column(column.name, known(column.from)));
+        Some((Self(columns.collect()), from))
+    }
+
+    /// Whether it is that of these columns, and values of those that have not changed are read by them as before.
+    pub(super) fn is_of(&self, columns: &[ColumnInfo]) -> bool {
+        let is_same = |(Column(name, known), column): (&Column, &ColumnInfo)| {
+            let is_read_alike = |known: &ColumnInfo| {
+                known.data_type == column.data_type
+                    && known.key == column.key
+                    && known.generated == column.generated
+                    && known.nullable == column.nullable
+            };
+            *name == column.name && known.as_ref().is_none_or(is_read_alike)
+        };
+        self.0.len() == columns.len() && self.0.iter().zip(columns).all(is_same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use freshet_catalog::rows::samples;
+    use freshet_sql::{BinlogEffect, Flavor, binlog_effect};
+
+    use super::*;
+
+    fn altered(layout: &Layout, text: &str) -> Option<(Layout, Vec<Option<usize>>)> {
+        let effect = binlog_effect(text.as_bytes(), "s", Flavor::MySql, true);
+        let BinlogEffect::Definition { alteration: Some(alteration), .. } = effect else { panic!("{text}") };
+        layout.altered(&alteration)
+    }
+
+    #[test]
+    fn columns_are_known_until_they_change() {
+        let table = samples::table();
+        let columns = &*table.columns;
+        let layout = Layout::of(columns);
+        assert!(layout.is_of(columns) && !layout.is_of(&columns[1..]));
+        let name = &columns[1].name;
+        // What has come or changed is as the server says; what was there has to be what it was.
+        let (wider, from) = altered(&layout, "ALTER TABLE t ADD COLUMN new INT FIRST").unwrap();
+        assert_eq!((from[0], from[1], wider.len()), (None, Some(0), columns.len() + 1));
+        let new = ColumnInfo { name: "new".to_owned(), ..columns[1].clone() };
+        let with = |second: &ColumnInfo| {
+            let mut all = columns.to_vec();
+            all[1] = second.clone();
+            all.insert(0, new.clone());
+            all
+        };
+        assert!(wider.is_of(&with(&columns[1])));
+        let other = ColumnInfo { generated: !columns[1].generated, ..columns[1].clone() };
+        assert!(!wider.is_of(&with(&other)));
+        let (changed, from) = altered(&wider, &format!("ALTER TABLE t MODIFY {name} BIGINT")).unwrap();
+        assert_eq!(from[2], None);
+        assert!(changed.is_of(&with(&other)));
+        // And back.
+        let (back, _) = altered(&wider, "ALTER TABLE t DROP COLUMN new").unwrap();
+        assert!(back.is_of(columns));
+        assert!(altered(&layout, "ALTER TABLE t DROP COLUMN nowhere").is_none());
+    }
+}
