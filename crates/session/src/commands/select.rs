@@ -152,7 +152,9 @@ async fn fate<'a>(
             _ if patience.waits_for_verdict(session, template).await => continue,
             _ => {}
         }
-        Box::pin(create_if_hinted(session, text, template)).await?;
+        if let Some(hint) = freshet_sql::cache_hint(text, session.modes()) {
+            Box::pin(create_if_hinted(session, (text, hint), template)).await?;
+        }
         let hint = hint_of(session, text, bound.compiled.hint);
         let key = key_for(session, template, hint);
         // The first look was before the environment was known, or with a temporary table in the way.

@@ -14,10 +14,9 @@ use crate::template::Template;
 /// The session is ended, or its client has left.
 pub(in crate::commands) async fn create_if_hinted(
     session: &mut Session,
-    text: &[u8],
+    (text, hint): (&[u8], CacheHint),
     template: &Template,
 ) -> Result<(), Lost> {
-    let Some(hint) = freshet_sql::cache_hint(text, session.modes()) else { return Ok(()) };
     let id = template.query.id;
     let asked = match hint {
         CacheHint::Skip => return Ok(()),

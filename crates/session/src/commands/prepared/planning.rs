@@ -123,7 +123,9 @@ async fn planned(
         if patience.waits_for_verdict(session, template).await {
             continue;
         }
-        Box::pin(create_if_hinted(session, &select.text, template)).await?;
+        if let Some(hint) = freshet_sql::cache_hint(&select.text, session.modes()) {
+            Box::pin(create_if_hinted(session, (&select.text, hint), template)).await?;
+        }
         // A TIME that is compared with a moment is completed by the current date.
         let is_moment = |value: &Datum| matches!(value, Datum::Moment(_));
         let is_dated = template.tables.have_times && values.iter().any(is_moment);
