@@ -27,6 +27,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::news::News;
 
 pub use keeper::maintain;
+pub(crate) use loading::is_current;
 pub use selection::{CopiedTables, TableList};
 
 /// A question for a result.

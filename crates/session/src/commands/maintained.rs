@@ -14,7 +14,7 @@ use super::filling::{FillPlan, Fillable, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
 use crate::maintaining::question::{asked, asks_for_more, loadable, planned};
-use crate::maintaining::{Answer, Asked};
+use crate::maintaining::{Answer, Asked, is_current};
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
@@ -78,11 +78,12 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
             let stored = match ask(session, &maintained).await? {
                 // It is by other definitions than those by which it was asked.
                 Some(_) if !are_current(session, way) => return Ok(false),
-                Some(answer) if !maintained.is_proven => {
-                    prove(session, (way, key), &maintained);
+                Some(answer) => {
+                    if !maintained.is_proven {
+                        prove(session, (way, key), &maintained);
+                    }
                     store(session, (way, key), (plan, &maintained), answer).await
                 }
-                Some(answer) => store(session, (way, key), (plan, &maintained), answer).await,
                 None => return Ok(false),
             };
             match stored {
@@ -151,11 +152,8 @@ fn infos_of(way: Way<'_>) -> Vec<Arc<TableInfo>> {
 
 /// Whether its tables are still defined so, by all that the stream has told.
 fn are_current(session: &Session, way: Way<'_>) -> bool {
-    let upstream = &session.shared.upstream;
-    way.template().tables.known.iter().all(|named| {
-        let (schema, name) = &named.info.name;
-        upstream.known_table(schema, name).is_some_and(|known| Arc::ptr_eq(&known, &named.info))
-    })
+    let mut known = way.template().tables.known.iter();
+    known.all(|named| is_current(&session.shared, &named.info.name, &named.info))
 }
 
 /// Its columns are those of these definitions, which were so when all was applied that the server could know of then, and are so now.

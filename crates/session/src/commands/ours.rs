@@ -181,12 +181,7 @@ fn select_variables(session: &mut Session, columns: &[SelectedVariable]) {
 
 /// The server flushes its own, if the account may, and we ours.
 async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
-    let text = query.text();
-    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
-    let flushing = session.shared.upstream.flushes_harmlessly();
-    if session.forward(forward).await?.error.is_none() {
-        flushing.succeeds();
+    if flushes_at_server(session, query).await? {
         session.shared.cache.flush_statistics();
     }
     Ok(Flow::Continue)
@@ -194,15 +189,23 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
 
 /// The server's. As from a native cache, what rests on the tables that it names is dropped; without names, everything is.
 async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableName]) -> Result<Flow, Lost> {
+    if flushes_at_server(session, query).await? {
+        drop_of(session, names).await;
+    }
+    Ok(Flow::Continue)
+}
+
+/// Has the server carry out a FLUSH that loads no rights. Whether it has.
+async fn flushes_at_server(session: &mut Session, query: Query<'_>) -> Result<bool, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
     let flushing = session.shared.upstream.flushes_harmlessly();
-    if session.forward(forward).await?.error.is_none() {
+    let is_done = session.forward(forward).await?.error.is_none();
+    if is_done {
         flushing.succeeds();
-        drop_of(session, names).await;
     }
-    Ok(Flow::Continue)
+    Ok(is_done)
 }
 
 /// What rests on these tables depends on these; `None` where there are no names, or it is not certain which tables they mean.
@@ -277,17 +280,25 @@ async fn empty(session: &Session) {
     let _ = tokio::task::spawn_blocking(move || cache.clear()).await;
 }
 
+/// What has become of a session that may not flush, which is told so.
+async fn refuses_reload(session: &mut Session) -> Result<Option<Flow>, Lost> {
+    if let Err(error) = session.connect().await {
+        return unavailable(session, &error).map(Some);
+    }
+    match privileges::require(session, Privilege::Reload).await? {
+        Ok(()) => Ok(None),
+        Err(error) => session.refuse(&error).map(Some),
+    }
+}
+
 /// FLUSH or RESET of the cache and of what is the server's.
 async fn flush_among_others(
     session: &mut Session,
     query: Query<'_>,
     (is_reset, rest): (bool, &[u8]),
 ) -> Result<Flow, Lost> {
-    if let Err(error) = session.connect().await {
-        return unavailable(session, &error);
-    }
-    if let Err(error) = privileges::require(session, Privilege::Reload).await? {
-        return session.refuse(&error);
+    if let Some(refused) = refuses_reload(session).await? {
+        return Ok(refused);
     }
     let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
     let payload = query.with_text(rest);
@@ -305,11 +316,8 @@ async fn flush_among_others(
 
 /// FLUSH QUERY CACHE has nothing to defragment here; RESET QUERY CACHE empties the cache.
 async fn flush(session: &mut Session, empties: bool) -> Result<Flow, Lost> {
-    if let Err(error) = session.connect().await {
-        return unavailable(session, &error);
-    }
-    if let Err(error) = privileges::require(session, Privilege::Reload).await? {
-        return session.refuse(&error);
+    if let Some(refused) = refuses_reload(session).await? {
+        return Ok(refused);
     }
     if empties {
         empty(session).await;

@@ -145,7 +145,7 @@ impl Loading {
 }
 
 /// Whether a table is still defined so, by all that the stream has told.
-pub(super) fn is_current(shared: &Shared, name: &freshet_catalog::Name, info: &Arc<TableInfo>) -> bool {
+pub(crate) fn is_current(shared: &Shared, name: &freshet_catalog::Name, info: &Arc<TableInfo>) -> bool {
     shared.upstream.known_table(&name.0, &name.1).is_some_and(|known| Arc::ptr_eq(&known, info))
 }
 
