@@ -112,6 +112,12 @@ impl Recorder {
         known
     }
 
+    /// To be called in place of [`Self::done`] when the outcome cannot be found out: the server may carry it out at any time to
+    /// come. It stays under way, so that nothing that ended after it was sent is judged any more.
+    pub fn given_up(&self, sent: Sent) {
+        drop(sent);
+    }
+
     /// To be called before the first byte of a definition of these is sent; to be dropped when it is acknowledged or refused.
     #[must_use]
     pub fn defining(&self, tables: u8) -> Defining {

@@ -293,12 +293,18 @@ impl Client<'_> {
                 })
             }
         };
+        let (is_committed, loss) = match done {
+            Ok(found) => found,
+            Err(failure) => {
+                self.recorder.given_up(sent);
+                return Err(failure);
+            }
+        };
         let used = sent.at();
-        if let Ok((true, _)) = done {
+        if is_committed {
             held.committed(sent.changes());
         }
-        let known = self.recorder.done(sent, matches!(done, Ok((true, _))));
-        let (is_committed, loss) = done?;
+        let known = self.recorder.done(sent, is_committed);
         match loss {
             // What was never acknowledged is not promised to the session that sent it.
             Some(loss) => self.recover(used, &loss)?,
