@@ -61,7 +61,6 @@ mod change;
 pub mod samples;
 
 pub use change::{ColumnKey, Images, may_have_changed};
-pub(crate) use key::is_plain_collation;
 
 pub use child::{Acted, acted};
 pub use era::Ticket;

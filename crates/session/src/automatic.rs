@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ahash::HashMap;
 use freshet_sql::{Flavor, Modes};
+use freshet_views::Computing;
 use tracing::{info, warn};
 
 use crate::created::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId};
@@ -30,8 +31,6 @@ const IDLE_LOOKS_MAX: u32 = 10;
 /// How many looks a query is left alone at first, and up to how many doublings of that.
 const PAUSE_LOOKS: u32 = 20;
 const DOUBLINGS_MAX: u32 = 10;
-/// `div_precision_increment` and no time zone: those of a session decide again when it asks.
-const COMPUTES: (u8, Option<i32>) = (4, None);
 
 /// What is known of a query from one look to the next.
 #[derive(Debug, Default)]
@@ -151,7 +150,9 @@ impl Automatic {
 
     async fn create(&mut self, shared: &Shared, of: Measured) {
         let id = of.query.id;
-        if question::of_query(shared, (&of.query.text, modes(shared)), (&of.schema, COMPUTES)).await.is_err()
+        if question::of_query(shared, (&of.query.text, modes(shared)), (&of.schema, Computing::default()))
+            .await
+            .is_err()
         {
             return self.leave_alone(id);
         }
@@ -177,7 +178,11 @@ impl Automatic {
         if own.is_loaded {
             return !matches!(cache.kept(), Kept::Refreshed(_));
         }
-        let asked = question::of_query(shared, (&cache.query.text, modes(shared)), (&cache.schema, COMPUTES));
+        let asked = question::of_query(
+            shared,
+            (&cache.query.text, modes(shared)),
+            (&cache.schema, Computing::default()),
+        );
         let Ok(asked) = asked.await else { return false };
         match shared.maintaining.ask(asked).await {
             Answer::Rows(..) | Answer::Loaded => {

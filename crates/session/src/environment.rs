@@ -17,6 +17,7 @@ use freshet_protocol::Capabilities;
 use freshet_sql::{Flavor, Modes, MultiByte};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
+use freshet_views::Computing;
 
 use crate::session::Reports;
 
@@ -24,6 +25,9 @@ pub(crate) use interner::{Environments, Ruled, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
 pub(crate) use path::{are_alike_but_for_account, path_but_for_account};
 pub(crate) use table::{VectorQuery, variable_names};
+
+/// The servers sort texts by so many bytes unless they are told otherwise.
+const SORTED_BYTES: u64 = 1024;
 
 /// A session's environment as the server reported it. Two sessions with equal environments get equal answers to
 /// equal statements; that is what [`Environment::id`] stands for.
@@ -63,6 +67,8 @@ pub(crate) struct Environment {
     pub(crate) shows_texts_of_width: u8,
     /// How many digits more a quotient has than what is divided (`div_precision_increment`).
     pub(crate) division_digits: u8,
+    /// Texts of a column that is kept are sorted by all that they have.
+    sorts_texts: bool,
     /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
     /// it logs in with.
     pub(crate) account: Vec<u8>,
@@ -179,6 +185,7 @@ impl Environment {
                 _ => 1,
             },
             division_digits: text("div_precision_increment").parse().unwrap_or(4),
+            sorts_texts: text("max_sort_length").parse().is_ok_and(|bytes: u64| bytes >= SORTED_BYTES),
             account: text("account").as_bytes().to_vec(),
             keyed,
             whole,
@@ -192,14 +199,13 @@ impl Environment {
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
-    /// What of it counts for what is computed: how many digits more a quotient has than what is divided, and how many seconds its clock is ahead of
-    /// UTC, if that never changes.
-    pub(crate) const fn computes(&self) -> (u8, Option<i32>) {
+    /// What of it counts for what is computed.
+    pub(crate) const fn computing(&self) -> Computing {
         let offset_s = match self.zone {
             Zone::Fixed(seconds) => Some(seconds),
             Zone::Other => None,
         };
-        (self.division_digits, offset_s)
+        Computing { division_digits: self.division_digits, offset_s, sorts_texts: self.sorts_texts }
     }
 
     /// What was read under this name by a query.

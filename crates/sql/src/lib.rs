@@ -19,6 +19,7 @@ mod lex;
 mod tokens;
 mod cursor;
 mod functions;
+mod collation;
 
 // What a word, a hint or a name in it means.
 mod hint;
@@ -67,6 +68,7 @@ pub use binlog::{BinlogEffect, Boundary, OnRights, Xid, binlog_effect};
 pub use body::{Body, BodyWrite, routine_body, trigger_body};
 pub use by_names::ByNames;
 pub use calls::{Call, Calls, RoutineKind};
+pub use collation::Collation;
 pub use ddl::user_name;
 pub use deprecated::{Deprecated, Deprecations};
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};

@@ -3,12 +3,14 @@
 mod conditions;
 mod having;
 mod output;
+mod texts;
 
 use std::fmt;
 
 use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
-use crate::condition::{Comparison, Condition, Operand, Place};
+use self::texts::Uses;
+use crate::condition::{Comparison, Condition, Operand};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
 use crate::query::{Optional, Output, Query, declared};
@@ -32,14 +34,30 @@ fn refused<T>(why: impl Into<String>) -> Found<T> {
     Err(Unmaintained(why.into()))
 }
 
+/// What of a session's settings counts for what is computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Computing {
+    /// How many digits more a quotient has than what is divided: `div_precision_increment`, 0 to 30.
+    pub division_digits: u8,
+    /// How many seconds its clock is ahead of UTC, if that never changes.
+    pub offset_s: Option<i32>,
+    /// Texts are sorted by all that they have, as far as `max_sort_length` is concerned.
+    pub sorts_texts: bool,
+}
+
+impl Default for Computing {
+    /// The servers' settings, in a time zone that is not known.
+    fn default() -> Self {
+        Self { division_digits: 4, offset_s: None, sorts_texts: true }
+    }
+}
+
 /// What is known of who asks.
 pub struct Asker<'a> {
     /// Under which name the catalog knows an input's table.
     pub name_of: &'a dyn Fn(&Input) -> Option<TableName>,
-    /// How many digits more a quotient has than what is divided: `div_precision_increment`, 0 to 30.
-    pub division_digits: u8,
-    /// How many seconds the session's clock is ahead of UTC, if that never changes.
-    pub offset_s: Option<i32>,
+    /// Its settings.
+    pub computing: Computing,
     /// What its markers stand for, in their order; empty if that is not known yet.
     pub values: &'a [Datum],
 }
@@ -242,19 +260,21 @@ impl<'p> Compiler<'p> {
             if at == tables.len() {
                 tables.push((name, Vec::new()));
             }
+            let uses = Uses::of(parts, *input);
             for column in plan.columns_needed(*input) {
                 let Some(declared) = declared(&named.columns, column) else {
                     return refused(format!("{}.{column}, whose type is not known", named.name));
                 };
-                let spec = ColumnSpec::of(column, declared)
+                let specs = uses
+                    .specs(column, declared)
                     .map_err(|why| Unmaintained(format!("{}.{column}, which {why}", named.name)))?;
-                if !tables[at].1.contains(&spec) {
-                    tables[at].1.push(spec);
-                }
+                let columns = &mut tables[at].1;
+                let missing: Vec<_> = specs.into_iter().filter(|spec| !columns.contains(spec)).collect();
+                columns.extend(missing);
             }
             mentions.push(at);
         }
-        tables.iter_mut().for_each(|(_, columns)| columns.sort_by(|a, b| a.name.cmp(&b.name)));
+        tables.iter_mut().for_each(|(_, columns)| columns.sort_by_key(ColumnSpec::place));
         let output = Output::Rows { columns: Vec::new(), shown: 0, is_distinct: false };
         let mut query = Query {
             tables,
@@ -270,25 +290,12 @@ impl<'p> Compiler<'p> {
         let mut specs = query.tables.iter().flat_map(|(_, columns)| columns);
         if specs.any(|spec| matches!(spec.kind, Kind::Stamp(_))) {
             let offset_s = asker
+                .computing
                 .offset_s
                 .map_or_else(|| refused("TIMESTAMP in a time zone whose distance from UTC changes"), Ok)?;
             query.offset_s = offset_s;
         }
         Ok(Self { plan, scans: parts.scans.clone(), query, asker, takes_markers: false })
-    }
-
-    fn place(&self, input: usize, name: &str) -> Found<Place> {
-        let found = || {
-            let mention = self.scans.iter().position(|scan| *scan == input)?;
-            let columns = &self.query.tables[self.query.mentions[mention]].1;
-            let column = columns.iter().position(|column| column.name == name)?;
-            Some(Place { mention, column })
-        };
-        let unknown = || {
-            let input = self.plan.named.get(input).map_or("?", |input| &input.name);
-            Unmaintained(format!("{input}.{name}, which is a column of another query"))
-        };
-        found().ok_or_else(unknown)
     }
 
     /// Numbers, or markers.

@@ -1,15 +1,65 @@
 //! Groups of rows, and what is computed of each.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use crate::decimal;
-use crate::kind::{Cell, Number};
+use crate::kind::{Cell, Kind, Number};
 use crate::query::Item;
+
+/// A text by which a result is sorted or told apart.
+#[derive(Debug)]
+pub(crate) struct KeyText {
+    pub(crate) shown: Box<[u8]>,
+    /// What is in the order of texts; `None` if that is not known.
+    pub(crate) sorted: Option<Box<[u8]>>,
+}
+
+impl KeyText {
+    pub(crate) fn new(text: &[u8], kind: Kind) -> Self {
+        let sorted = match kind {
+            Kind::Text { collation: Some(collation), .. } => {
+                collation.sorted(text).map(|sorted| sorted.into_owned().into())
+            }
+            _ => None,
+        };
+        Self { shown: text.into(), sorted }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.shown.len() + self.sorted.as_ref().map_or(0, |sorted| sorted.len())
+    }
+}
+
+impl PartialEq for KeyText {
+    fn eq(&self, other: &Self) -> bool {
+        self.sorted == other.sorted
+    }
+}
+impl Eq for KeyText {}
+impl Hash for KeyText {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.sorted.hash(state);
+    }
+}
+impl PartialOrd for KeyText {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for KeyText {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.sorted.cmp(&other.sorted)
+    }
+}
 
 /// One group.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub(crate) rows: u64,
+    /// Those of its key's values that are texts, by their places; empty if none is.
+    pub(crate) texts: Box<[Option<KeyText>]>,
     aggregates: Vec<Aggregate>,
 }
 
@@ -25,21 +75,25 @@ enum Aggregate {
     Values(BTreeMap<Number, u64>),
 }
 
-impl Computed {
+impl Computed<'_> {
     /// Its number.
     pub(crate) const fn cell(self) -> Cell {
         match self {
             Self::Cell(cell) => cell,
             Self::Number(number) | Self::Decimal(number, _) => Some(number),
+            // Only whether it is NULL is asked for.
+            Self::Text(_) => Some(0),
         }
     }
 }
 
 /// A value of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Computed {
+pub(crate) enum Computed<'g> {
     /// One that is shown as its column is.
     Cell(Cell),
+    /// A text.
+    Text(&'g KeyText),
     /// An integer.
     Number(Number),
     /// One of the last of so many digits behind the point.
@@ -47,14 +101,14 @@ pub(crate) enum Computed {
 }
 
 impl Group {
-    pub(crate) fn new(items: &[Item]) -> Self {
+    pub(crate) fn new(items: &[Item], texts: Box<[Option<KeyText>]>) -> Self {
         let aggregate = |item: &Item| match item {
             Item::Key(_) => Aggregate::None,
             Item::Count(_) => Aggregate::Count(0),
             Item::Sum { .. } | Item::Average { .. } => Aggregate::Sum { sum: 0, count: 0 },
             Item::Extreme { .. } | Item::Distinct(_) => Aggregate::Values(BTreeMap::new()),
         };
-        Self { rows: 0, aggregates: items.iter().map(aggregate).collect() }
+        Self { rows: 0, texts, aggregates: items.iter().map(aggregate).collect() }
     }
 
     /// One row more, or less; `values`: of each item's operand.
@@ -91,7 +145,7 @@ impl Group {
     }
 
     /// The value of an item; `key`: the group's.
-    pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed {
+    pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed<'_> {
         match (&self.aggregates[at], item) {
             (Aggregate::Count(count), _) => Computed::Number(Number::from(*count)),
             (Aggregate::Sum { count: 0, .. }, _) => Computed::Cell(None),
@@ -106,7 +160,10 @@ impl Group {
             (Aggregate::Values(values), _) => {
                 Computed::Cell(values.first_key_value().map(|(value, _)| *value))
             }
-            (Aggregate::None, Item::Key(of)) => Computed::Cell(key[*of]),
+            (Aggregate::None, Item::Key(of)) => match self.texts.get(*of) {
+                Some(Some(text)) => Computed::Text(text),
+                _ => Computed::Cell(key[*of]),
+            },
             (Aggregate::None | Aggregate::Sum { .. }, _) => Computed::Cell(None),
         }
     }

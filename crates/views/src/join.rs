@@ -104,6 +104,12 @@ pub(crate) struct Combination<'a, 'r> {
 }
 
 impl Combination<'_, '_> {
+    /// The text of a column, by its number.
+    pub(crate) fn text(&self, place: Place, number: Number) -> &[u8] {
+        let (table, _) = self.tables[self.query.mentions[place.mention]];
+        table.text(number)
+    }
+
     pub(crate) fn value(&self, place: Place) -> Cell {
         let (table, columns) = self.tables[self.query.mentions[place.mention]];
         match self.rows[place.mention] {

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use freshet_sql::DataType;
+use aws_lc_rs::digest::{SHA256, digest};
+use freshet_sql::{Collation, DataType};
 
 use crate::decimal;
 pub use crate::decimal::Number;
@@ -62,7 +63,14 @@ pub enum Kind {
     /// So many bits.
     Bit(u8),
     /// The number of a text in its table.
-    Text,
+    Text {
+        /// How the texts are compared, if that is known.
+        collation: Option<Collation>,
+        /// The servers sort by all of it.
+        is_short: bool,
+    },
+    /// A number that texts have in common which are equal, and no others.
+    Folded(Collation),
 }
 
 /// What holds the numbers of a column.
@@ -85,6 +93,10 @@ const BITS_MAX: u8 = 64;
 /// The most digits of an integer of any width.
 const INTEGER_DIGITS_MAX: u8 = 20;
 const MICROS: Number = 1_000_000;
+/// The servers sort texts by their first 1,024 bytes or more, and a character has four at most, or its weight has.
+const SORTED_CHARS_MAX: u32 = 255;
+/// As many bytes of a text are part of its number.
+const FOLDED_BYTES_MAX: usize = 14;
 
 impl Kind {
     /// That of a declared type; an error names what cannot be kept.
@@ -114,7 +126,11 @@ impl Kind {
                 let is_utf8 = ["utf8mb4_", "utf8mb3_", "utf8_", "ascii_", "uca1400_"]
                     .iter()
                     .any(|charset| collation.starts_with(charset));
-                if is_utf8 { Ok(Self::Text) } else { Err(format!("is a text in {collation}")) }
+                if !is_utf8 {
+                    return Err(format!("is a text in {collation}"));
+                }
+                let is_short = declared.length.is_some_and(|chars| chars <= SORTED_CHARS_MAX);
+                Ok(Self::Text { collation: Collation::of_name(&collation.to_lowercase()), is_short })
             }
             other => Err(format!("is of the type {declared}").replace(&declared.to_string(), other)),
         }
@@ -128,6 +144,7 @@ impl Kind {
             | (Self::Moment(_), Self::Moment(_))
             | (Self::Stamp(_), Self::Stamp(_))
             | (Self::Year, Self::Year) => true,
+            (Self::Folded(one), Self::Folded(other)) => one == other,
             _ => self.digits().zip(other.digits()).is_some_and(|((_, one), (_, other))| one == other),
         }
     }
@@ -144,7 +161,8 @@ impl Kind {
             | Self::Enum
             | Self::Set
             | Self::Bit(_)
-            | Self::Text => None,
+            | Self::Text { .. }
+            | Self::Folded(_) => None,
         }
     }
 
@@ -157,16 +175,16 @@ impl Kind {
             | Self::Year
             | Self::Enum
             | Self::Bit(..=31)
-            | Self::Text => Width::Small,
+            | Self::Text { .. } => Width::Small,
             Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) | Self::Bit(32..=63) => {
                 Width::Wide
             }
             Self::Set | Self::Bit(_) => Width::Unsigned,
-            Self::Decimal { .. } => Width::Huge,
+            Self::Decimal { .. } | Self::Folded(_) => Width::Huge,
         }
     }
 
-    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or a text itself. Of an ENUM, a
+    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or the text itself is shown. Of an ENUM, a
     /// SET and a BIT it is the number that they are calculated with.
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
@@ -181,7 +199,8 @@ impl Kind {
             Self::Decimal { scale, .. } => decimal::parse(text, scale),
             Self::Date => date(text),
             Self::Moment(_) => moment(text),
-            Self::Text => None,
+            Self::Folded(collation) => folded(collation, text),
+            Self::Text { .. } => None,
         }
     }
 
@@ -199,7 +218,9 @@ impl Kind {
                 let shown = usize::from(bits).div_ceil(8).min(bytes.len());
                 out.write_all(&bytes[bytes.len() - shown..])
             }
-            Self::Integer(_) | Self::Enum | Self::Set | Self::Text => write!(out, "{number}"),
+            Self::Integer(_) | Self::Enum | Self::Set | Self::Text { .. } | Self::Folded(_) => {
+                write!(out, "{number}")
+            }
             Self::Date => {
                 write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
             }
@@ -217,6 +238,22 @@ impl ColumnSpec {
     pub fn of(name: &str, declared: &DataType) -> Result<Self, String> {
         let kind = Kind::of(declared)?;
         Ok(Self { name: name.to_owned(), kind, names: declared.names.clone() })
+    }
+
+    /// Of a text: what tells which of them are equal.
+    #[must_use]
+    pub fn folded(&self) -> Option<Self> {
+        match self.kind {
+            Kind::Text { collation: Some(collation), .. } => {
+                Some(Self { kind: Kind::Folded(collation), ..self.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// Where it stands among the columns of its table.
+    pub(crate) fn place(&self) -> (String, bool) {
+        (self.name.clone(), matches!(self.kind, Kind::Folded(_)))
     }
 
     /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
@@ -280,6 +317,22 @@ fn decimal_of(declared: &DataType) -> Result<Kind, String> {
         }
         _ => Err(format!("is a DECIMAL of more than {} digits", decimal::DIGITS_MAX)),
     }
+}
+
+/// A number that this text has in common with those that are equal to it: the text itself if it is short, else a hash of it of which no two texts are known
+/// that share it. `None` if it is not known what is equal to it.
+fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
+    let text = collation.equal(text)?;
+    let mut bytes = [0; size_of::<Number>()];
+    let kept = if text.len() <= FOLDED_BYTES_MAX {
+        bytes[0] = u8::try_from(text.len()).ok()?;
+        text
+    } else {
+        bytes[0] = u8::try_from(FOLDED_BYTES_MAX + 1).ok()?;
+        digest(&SHA256, &text).as_ref()[..FOLDED_BYTES_MAX].to_vec().into()
+    };
+    bytes[1..=kept.len()].copy_from_slice(&kept);
+    Some(Number::from_be_bytes(bytes))
 }
 
 /// The number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL groups it with

@@ -5,13 +5,13 @@
 //! of a row adds to the results, or takes away, what these plans find.
 //!
 //! This crate does no I/O. It knows neither packets nor the binlog nor positions: who calls [`Engine::change`] decides at which moment of the
-//! database the results are. It reproduces what the servers compute, or refuses by name ([`Unmaintained`]): text is passed through and never
-//! compared, and no value is converted from one type to another.
+//! database the results are. It reproduces what the servers compute, or refuses by name ([`Unmaintained`]): no value is converted from one type
+//! to another.
 //!
 //! # Values
 //!
 //! Every value is NULL or one number ([`Cell`]): an integer itself, a DECIMAL as a whole number of its last digit, a date or a moment in a form that
-//! keeps the order, and a text as the number under which its table knows it. The type of a column ([`Kind`]) tells which. A table holds each column
+//! keeps the order, a text as the number under which its table knows it, and, where texts are compared, as a number that those have in common which are equal. The type of a column ([`Kind`]) tells which. A table holds each column
 //! in as few bits as its type needs. So rows are small, and comparisons are those of numbers.
 //!
 //! # One changed row
@@ -39,7 +39,7 @@ mod groups;
 mod results;
 mod engine;
 
-pub use compile::{Asker, Compiled, Unmaintained};
+pub use compile::{Asker, Compiled, Computing, Unmaintained};
 pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
 pub use kind::{Cell, ColumnSpec, Given, Kind, Number, TableName, Width, date_number, moment_number};
 pub use query::Query;

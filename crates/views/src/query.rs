@@ -5,7 +5,7 @@ use std::hash::Hash;
 use freshet_sql::DataType;
 
 use crate::condition::{Condition, Operand, Place};
-use crate::kind::{ColumnSpec, Number, TableName};
+use crate::kind::{ColumnSpec, Kind, Number, TableName};
 
 /// A query of all values of its parameters: conditions of the form `column = literal` are its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +123,20 @@ impl Query {
         values.sort_unstable();
         values.dedup();
         Some((place, values))
+    }
+
+    /// Whether a column of what is shown, or of what is grouped by, is a text that is sorted by or told apart.
+    pub(crate) fn is_key_text(&self, at: usize, place: Place) -> bool {
+        let is_key = match &self.output {
+            Output::Rows { is_distinct, .. } => *is_distinct || self.order.iter().any(|(by, _)| *by == at),
+            Output::Groups { .. } => true,
+        };
+        is_key && matches!(self.spec(place).kind, Kind::Text { .. })
+    }
+
+    /// Whether a condition is on texts.
+    pub(crate) fn compares_texts(&self) -> bool {
+        self.tables.iter().flat_map(|(_, columns)| columns).any(|spec| matches!(spec.kind, Kind::Folded(_)))
     }
 
     pub(crate) fn spec(&self, place: Place) -> &ColumnSpec {

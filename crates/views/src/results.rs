@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use ahash::HashMap;
+use ahash::{HashMap, HashSet};
 
 use crate::condition::{Operand, Place};
 use crate::decimal;
-use crate::groups::{Computed, Group};
+use crate::groups::{Computed, Group, KeyText};
 use crate::join::Combination;
 use crate::kind::{Cell, ColumnSpec, Kind, Number};
 use crate::query::{Item, Output, Query};
-use crate::table::Table;
 
 /// How many results of one query are held; another one takes the place of that which was read least lately.
 const RESULTS_MAX: usize = 1024;
@@ -28,6 +27,9 @@ pub struct Shown {
     pub width: u8,
     /// A MIN() or MAX() of dates or of moments of UTC is NULL in a group: MySQL may warn of it.
     pub may_warn: bool,
+    /// It sorts, groups or tells apart texts that are equal without being the same, or of which that is not known: what is shown of them, and in which
+    /// order, is the servers' choice.
+    pub is_ambiguous: bool,
     /// Of each row, whether the query's order does not tell it from the row before it.
     ties: Vec<bool>,
 }
@@ -94,6 +96,8 @@ struct Wire {
     bytes: Box<[u8]>,
     /// How many bytes the characters of its texts have, at most.
     width: u8,
+    /// Those of its columns' texts by which rows are sorted or told apart, by their places; empty if there is none.
+    texts: Box<[Option<KeyText>]>,
 }
 
 /// All results of one query that are held.
@@ -127,7 +131,7 @@ impl Rows {
                 let mut groups = HashMap::default();
                 // Without GROUP BY there is one group, whatever there is.
                 if by.is_empty() {
-                    groups.insert(Box::default(), Group::new(items));
+                    groups.insert(Box::default(), Group::new(items, Box::default()));
                 }
                 Self::Groups(groups)
             }
@@ -195,14 +199,16 @@ impl Results {
                         rows.remove(&row);
                     }
                 } else if is_more {
-                    let wire = wire(combination, &columns[..*shown]);
+                    let texts = key_texts(combination, columns);
+                    let wire = Wire { texts, ..wire(combination, &columns[..*shown]) };
                     self.bytes += bytes_of(&row, &wire);
                     rows.insert(row, (1, wire));
                 }
             }
             (Rows::Groups(groups), Output::Groups { by, items, .. }) => {
                 let of: Box<[Cell]> = by.iter().map(value).collect();
-                let group = groups.entry(of.clone()).or_insert_with(|| Group::new(items));
+                let new = || Group::new(items, key_texts(combination, by));
+                let group = groups.entry(of.clone()).or_insert_with(new);
                 group.add(is_more, items, value);
                 if group.rows == 0 && !by.is_empty() {
                     groups.remove(&of);
@@ -224,54 +230,13 @@ impl Results {
 
 impl Rows {
     fn show(&self, query: &Query) -> Shown {
-        let mut out = Shown::default();
+        let mut out = Shown { width: u8::from(query.compares_texts()), ..Shown::default() };
         match (self, &query.output) {
             (Self::Each(rows), Output::Rows { is_distinct, .. }) => {
-                let mut rows: Vec<_> = rows.iter().collect();
-                rows.sort_unstable_by(|(a, _), (b, _)| {
-                    let by = |at: usize| a[at].cmp(&b[at]);
-                    ordered(&query.order, by).then_with(|| a.cmp(b))
-                });
-                let mut before: Option<&[Cell]> = None;
-                for (row, (count, wire)) in rows {
-                    let ties = before
-                        .is_some_and(|before| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq());
-                    before = Some(row);
-                    for time in 0..if *is_distinct { 1 } else { *count } {
-                        out.push(wire, ties || time > 0);
-                    }
-                }
+                show_rows((query, *is_distinct), rows.iter().collect(), &mut out);
             }
             (Self::Groups(groups), Output::Groups { by, items, shown }) => {
-                let values = |key: &[Cell], group: &Group| {
-                    let value = |(at, item)| group.value(at, item, key);
-                    items.iter().enumerate().map(value).collect::<Vec<Computed>>()
-                };
-                let is_shown = |row: &Vec<Computed>| {
-                    let value = |place: Place| row[place.column].cell();
-                    query.having.iter().all(|one| one.holds(&value) == Some(true))
-                };
-                let rows = groups.iter().map(|(key, group)| values(key, group));
-                let warns = |row: &Vec<Computed>| {
-                    let mut of_items = row.iter().zip(items);
-                    of_items.any(|(value, item)| *value == Computed::Cell(None) && may_warn(query, item))
-                };
-                let rows = rows.inspect(|row| out.may_warn |= !by.is_empty() && warns(row));
-                let mut rows: Vec<Vec<Computed>> = rows.filter(is_shown).collect();
-                rows.sort_unstable_by(|a, b| {
-                    ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b))
-                });
-                for (number, row) in rows.iter().enumerate() {
-                    for (computed, item) in row.iter().zip(items).take(*shown) {
-                        let spec = spec_of(query, (by, item));
-                        out.width = out.width.max(u8::from(spec.is_some_and(ColumnSpec::is_named)));
-                        put_computed(*computed, (spec, query.offset_s), &mut out.bytes);
-                    }
-                    let before = number.checked_sub(1).map(|before| &rows[before]);
-                    let ties =
-                        |before: &Vec<Computed>| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq();
-                    out.end(before.is_some_and(ties));
-                }
+                show_groups((query, by), (items, *shown), groups, &mut out);
             }
             _ => {}
         }
@@ -279,8 +244,108 @@ impl Rows {
     }
 }
 
+/// A row that is shown: its values, and how often it stands there.
+type Counted<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
+
+fn show_rows((query, is_distinct): (&Query, bool), mut rows: Vec<Counted<'_>>, out: &mut Shown) {
+    let compared = |(a, (_, left)): &Counted<'_>, (b, (_, right)): &Counted<'_>, at: usize| match (
+        left.texts.get(at),
+        right.texts.get(at),
+    ) {
+        (Some(Some(left)), Some(Some(right))) => left.cmp(right),
+        _ => a[at].cmp(&b[at]),
+    };
+    rows.sort_unstable_by(|a, b| ordered(&query.order, |at| compared(a, b, at)).then_with(|| a.0.cmp(b.0)));
+    let texts = rows.iter().map(|(row, (_, wire))| (&***row, &*wire.texts));
+    out.is_ambiguous = is_ambiguous(texts, is_distinct);
+    let mut before: Option<Counted<'_>> = None;
+    for row in rows {
+        let ties = before
+            .as_ref()
+            .is_some_and(|before| ordered(&query.order, |at| compared(before, &row, at)).is_eq());
+        before = Some(row);
+        let (count, wire) = row.1;
+        for time in 0..if is_distinct { 1 } else { *count } {
+            out.push(wire, ties || time > 0);
+        }
+    }
+}
+
+fn show_groups(
+    (query, by): (&Query, &[Operand]),
+    (items, shown): (&[Item], usize),
+    groups: &HashMap<Box<[Cell]>, Group>,
+    out: &mut Shown,
+) {
+    out.is_ambiguous = is_ambiguous(groups.iter().map(|(key, group)| (&**key, &*group.texts)), true);
+    let is_shown = |row: &Vec<Computed<'_>>| {
+        let value = |place: Place| row[place.column].cell();
+        query.having.iter().all(|one| one.holds(&value) == Some(true))
+    };
+    let warns = |row: &Vec<Computed<'_>>| {
+        let mut of_items = row.iter().zip(items);
+        of_items.any(|(value, item)| *value == Computed::Cell(None) && may_warn(query, item))
+    };
+    let mut rows = Vec::new();
+    for (key, group) in groups {
+        let row: Vec<Computed<'_>> =
+            items.iter().enumerate().map(|(at, item)| group.value(at, item, key)).collect();
+        out.may_warn |= !by.is_empty() && warns(&row);
+        rows.extend(is_shown(&row).then_some(row));
+    }
+    rows.sort_unstable_by(|a, b| ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b)));
+    for (number, row) in rows.iter().enumerate() {
+        for (computed, item) in row.iter().zip(items).take(shown) {
+            let spec = spec_of(query, (by, item));
+            let width = match computed {
+                Computed::Text(text) => width_of(&text.shown),
+                _ => u8::from(spec.is_some_and(ColumnSpec::is_named)),
+            };
+            out.width = out.width.max(width);
+            put_computed(*computed, (spec, query.offset_s), &mut out.bytes);
+        }
+        let before = number.checked_sub(1).map(|before| &rows[before]);
+        let ties = |before: &Vec<Computed<'_>>| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq();
+        out.end(before.is_some_and(ties));
+    }
+}
+
+/// A value of a row, or of a group's key, as it is told apart from others.
+#[derive(PartialEq, Eq, Hash)]
+enum Told<'r> {
+    Cell(Cell),
+    Text(&'r KeyText),
+}
+
+/// Whether the order of these rows' texts is not known, or some that are not the same are equal where they are told apart: which of them is shown the
+/// servers decide.
+fn is_ambiguous<'r>(
+    rows: impl Iterator<Item = (&'r [Cell], &'r [Option<KeyText>])>,
+    are_told_apart: bool,
+) -> bool {
+    let mut seen = HashSet::default();
+    for (row, texts) in rows {
+        if texts.is_empty() {
+            return false;
+        }
+        if texts.iter().flatten().any(|text| text.sorted.is_none()) {
+            return true;
+        }
+        let one = |(cell, text): (&Cell, &'r Option<KeyText>)| match text {
+            Some(text) => Told::Text(text),
+            None => Told::Cell(*cell),
+        };
+        let told: Vec<Told<'_>> = row.iter().zip(texts).map(one).collect();
+        if are_told_apart && !seen.insert(told) {
+            return true;
+        }
+    }
+    false
+}
+
 fn bytes_of(row: &[Cell], wire: &Wire) -> usize {
-    ROW_BYTES + size_of_val(row) + wire.bytes.len()
+    let texts: usize = wire.texts.iter().flatten().map(KeyText::bytes).sum();
+    ROW_BYTES + size_of_val(row) + wire.bytes.len() + texts
 }
 
 fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) -> std::cmp::Ordering {
@@ -302,12 +367,13 @@ fn spec_of<'q>(query: &'q Query, (by, item): (&[Operand], &Item)) -> Option<&'q 
     }
 }
 
-fn put_computed(computed: Computed, (spec, offset_s): (Option<&ColumnSpec>, i32), out: &mut Vec<u8>) {
+fn put_computed(computed: Computed<'_>, (spec, offset_s): (Option<&ColumnSpec>, i32), out: &mut Vec<u8>) {
     let mut shown = Vec::new();
     match (computed, spec) {
         (Computed::Cell(None), _) => return out.push(NULL),
         (Computed::Cell(Some(number)), Some(spec)) => spec.show(number, offset_s, &mut shown),
         (Computed::Cell(Some(number)), None) => shown = number.to_string().into_bytes(),
+        (Computed::Text(text), _) => return put_bytes(&text.shown, out),
         (Computed::Number(number), _) => shown = number.to_string().into_bytes(),
         (Computed::Decimal(number, scale), _) => shown = decimal::show(number, scale).into_bytes(),
     }
@@ -323,9 +389,8 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
             (Operand::Column(place), Some(number)) => {
                 let query = combination.query;
                 let spec = query.spec(*place);
-                if spec.kind == Kind::Text {
-                    let (table, _): (&Table, _) = combination.tables[query.mentions[place.mention]];
-                    let text = table.text(number);
+                if matches!(spec.kind, Kind::Text { .. }) {
+                    let text = combination.text(*place, number);
                     width = width.max(width_of(text));
                     put_bytes(text, &mut out);
                 } else {
@@ -338,7 +403,28 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
             (Operand::Constant(_), Some(number)) => put_bytes(number.to_string().as_bytes(), &mut out),
         }
     }
-    Wire { bytes: out.into_boxed_slice(), width }
+    Wire { bytes: out.into_boxed_slice(), width, texts: Box::default() }
+}
+
+/// The texts of these columns by which the query sorts or tells apart.
+fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Option<KeyText>]> {
+    let query = combination.query;
+    let text = |(at, operand): (usize, &Operand)| match operand {
+        Operand::Column(place) if query.is_key_text(at, *place) => {
+            let number = combination.value(*place)?;
+            Some(KeyText::new(combination.text(*place, number), query.spec(*place).kind))
+        }
+        _ => None,
+    };
+    let is_key = |(at, operand): (usize, &Operand)| match operand {
+        Operand::Column(place) => query.is_key_text(at, *place),
+        Operand::Constant(_) => false,
+    };
+    if columns.iter().enumerate().any(is_key) {
+        columns.iter().enumerate().map(text).collect()
+    } else {
+        Box::default()
+    }
 }
 
 /// How many bytes the characters of a text in UTF-8 have, at most.

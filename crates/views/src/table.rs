@@ -235,7 +235,7 @@ impl Table {
     /// Gives the texts of a row away that is not kept.
     pub(crate) fn release(&mut self, row: &[Cell]) {
         for (column, cell) in self.columns.iter().zip(row) {
-            if let (crate::Kind::Text, Some(number)) = (column.spec.kind, cell) {
+            if let (crate::Kind::Text { .. }, Some(number)) = (column.spec.kind, cell) {
                 self.texts.give(u32::try_from(*number).unwrap_or(u32::MAX));
             }
         }

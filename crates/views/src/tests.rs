@@ -4,8 +4,12 @@ mod evaluator;
 mod refusals;
 mod steps;
 
+use crate::compile::Computing;
 use freshet_sql::{DataType, Definition, Flavor, InputColumn, Modes, QueryPlan, TableName, query_plan};
 
+/// What sessions compute with: their clock is an hour ahead.
+pub(crate) const COMPUTING: Computing =
+    Computing { division_digits: 4, offset_s: Some(3600), sorts_texts: true };
 /// How servers read texts that say nothing about it.
 pub(crate) const MODES: Modes = Modes::new(Flavor::MySql);
 
@@ -37,7 +41,7 @@ pub(crate) const TABLES: [(&str, Columns); 2] = [
             ("b", "int"),
             ("d", "date"),
             ("m", "decimal(6,2)"),
-            ("s", "varchar"),
+            ("s", "varchar(20)"),
             ("w", "decimal(25,3)"),
             ("e", "enum"),
             ("big", "bigint unsigned"),

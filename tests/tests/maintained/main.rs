@@ -5,6 +5,7 @@ mod definitions;
 mod executions;
 mod hints;
 mod shapes;
+mod texts;
 mod types;
 
 use std::time::Duration;
@@ -521,7 +522,7 @@ fn what_cannot_be_kept_so_is_refreshed_and_says_why() {
                 "SELECT t.id FROM t LEFT JOIN nokey ON nokey.id > t.id",
                 "tables that no equality of columns joins",
             ),
-            ("SELECT e.id FROM t JOIN t e ON e.kind = t.kind", "a comparison of texts, or of two types"),
+            ("SELECT e.id FROM t JOIN t e ON e.kind = t.kind", "a comparison of two types, or of texts"),
             ("SELECT DISTINCT bits FROM t", "DISTINCT of a BIT"),
             ("SELECT MAX(flags) FROM t", "MIN() and MAX() of a SET"),
             ("SELECT odd FROM t WHERE id = 1", "t.odd, which is a SET whose names are not told apart here"),

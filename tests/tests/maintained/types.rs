@@ -275,7 +275,7 @@ const REFUSED_OF_SETS_AND_BITS: [(&str, &str); 12] = [
     ("SELECT t.ten FROM t JOIN m ON m.tid = t.id ORDER BY m.id", "a BIT in the rows of a join"),
     ("SELECT MAX(ten) FROM t", "MIN() and MAX() of a BIT"),
     ("SELECT SUM(ten) FROM t", "SUM() of what is no exact number"),
-    ("SELECT t.id FROM t JOIN m ON m.b = t.ten", "a comparison of texts, or of two types"),
+    ("SELECT t.id FROM t JOIN m ON m.b = t.ten", "a comparison of two types, or of texts"),
 ];
 
 #[test]

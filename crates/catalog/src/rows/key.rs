@@ -26,7 +26,6 @@ use canonical::ORDERED_DIGITS_MAX;
 
 pub use canonical::Key;
 pub use named::Labels;
-pub(crate) use text::is_plain_collation;
 
 /// How values of a column become keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -31,8 +31,6 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 /// How long a definition that is under way is waited for.
 const DEFINED_WITHIN: Duration = Duration::from_secs(2);
-/// The default of `div_precision_increment`.
-const DIVISION_DIGITS: u8 = 4;
 /// How many steps of making room are worth one result.
 const ROOM_STEPS_MAX: usize = 256;
 
@@ -178,7 +176,7 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<Asked, St
     let tables = &way.template().tables;
     let compiled = planned(
         (text, session.modes(), way.values()),
-        (tables, schema, environment.computes()),
+        (tables, schema, environment.computing()),
         Query::compile,
     )?;
     if compiled.query.columns_shown() != columns {
@@ -215,9 +213,8 @@ pub(super) async fn bound_for_certain<'t>(
 pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -> Result<Asked, String> {
     let modes = session.modes();
     let bound = bound_for_certain(session, text, schema).await;
-    let computes =
-        session.environment().map_or((DIVISION_DIGITS, None), |environment| environment.computes());
-    loadable(&session.shared, (text, modes), bound.template(), (schema, computes))
+    let computing = session.environment().map(|environment| environment.computing()).unwrap_or_default();
+    loadable(&session.shared, (text, modes), bound.template(), (schema, computing))
 }
 
 /// The rows, and the position that they are as of.

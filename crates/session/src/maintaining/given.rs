@@ -47,11 +47,12 @@ impl Copied {
             Field::Value(value) => value,
         };
         let number = match (self.spec.kind, value) {
-            (Kind::Text, Value::Bytes(bytes)) => return Some(Given::Text((*bytes).into())),
+            (Kind::Text { .. }, Value::Bytes(bytes)) => return Some(Given::Text((*bytes).into())),
             (Kind::Integer(_), Value::Int(number)) => match self.unsigned_bits {
                 Some(bits) => Number::from(*number) & ((1 << bits) - 1),
                 None => Number::from(*number),
             },
+            (kind @ Kind::Folded(_), Value::Bytes(bytes)) => kind.parse(bytes)?,
             (Kind::Integer(_), Value::UInt(number)) => Number::from(*number),
             (Kind::Decimal { digits, scale }, Value::Decimal(decimal)) => {
                 whole(decimal).filter(|_| (decimal.precision(), decimal.scale()) == (digits, scale))?
@@ -77,7 +78,7 @@ impl Copied {
     fn of_text(&self, text: Option<&[u8]>) -> Option<Given> {
         match (text, self.spec.kind) {
             (None, _) => Some(Given::Number(None)),
-            (Some(text), Kind::Text) => Some(Given::Text(text.into())),
+            (Some(text), Kind::Text { .. }) => Some(Given::Text(text.into())),
             (Some(text), kind) => kind.parse(text).map(|number| Given::Number(Some(number))),
         }
     }

@@ -35,6 +35,8 @@ const LASTING_MS: u64 = 600_000;
 
 /// Why a result is the server's.
 const MAY_WARN: &str = "MIN() or MAX() of a DATE or TIMESTAMP is NULL in a group, of which MySQL warns";
+const IS_AMBIGUOUS: &str =
+    "texts are sorted or grouped by that are equal and not the same, or of which that is not known";
 
 /// A copy of a table.
 struct Copy {
@@ -143,6 +145,7 @@ impl<'s> Keeper<'s> {
         };
         match (self.engine.show(number, &key), asked.limit) {
             (Some(shown), _) if shown.may_warn => Answer::Never(MAY_WARN.to_owned()),
+            (Some(shown), _) if shown.is_ambiguous => Answer::Never(IS_AMBIGUOUS.to_owned()),
             (Some(shown), None) => Answer::Rows(self.at, shown),
             (Some(shown), Some(limit)) => match shown.cut(limit) {
                 Some(cut) => Answer::Rows(self.at, Arc::new(cut)),
@@ -214,7 +217,8 @@ impl<'s> Keeper<'s> {
         let mut all = columns.to_vec();
         let is_there = |spec: &&ColumnSpec| {
             let column = info.columns.iter().find(|column| column.name == spec.name);
-            column.is_some_and(|column| ColumnSpec::of(&spec.name, &column.data_type).as_ref() == Ok(spec))
+            let own = column.and_then(|column| ColumnSpec::of(&spec.name, &column.data_type).ok());
+            own.is_some_and(|own| own == **spec || own.folded().as_ref() == Some(*spec))
         };
         if let Some(before) = self.copies.get(name) {
             let others = before.columns.iter().filter(|column| !columns.contains(column));

@@ -130,7 +130,8 @@ impl Loading {
             let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
             let given = given.ok_or_else(|| {
                 Stopped::Refused(
-                    "a value that is not copied: a date that is no day of the calendar, a year 0, or what is none of the names of an ENUM".to_owned(),
+                    "a value that is not copied: a date that is no day of the calendar, a year 0, what is none of the names of an ENUM, or a text in a condition of which it is not known \
+                     what is equal to it".to_owned(),
                 )
             })?;
             self.tell(Loaded::Rows(given)).await?;
@@ -211,7 +212,12 @@ fn spec_of(info: &TableInfo, name: &str) -> Result<Option<ColumnSpec>, Stopped> 
     let column = info.columns.iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Stopped::Refused(format!("{name} is not there")))?;
     match ColumnSpec::of(name, &column.data_type) {
-        Ok(spec) if matches!(spec.kind, Kind::Text | Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year) => {
+        Ok(spec)
+            if matches!(
+                spec.kind,
+                Kind::Text { .. } | Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year
+            ) =>
+        {
             let kind = &column.data_type.name;
             Err(Stopped::Refused(format!("{name}, which is of its primary key, is of the type {kind}")))
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
 use freshet_sql::{Datum, Input, Modes, QueryPlan, TableName, contains_ignoring_case, query_plan};
-use freshet_views::{Asker, Compiled, Query, Unmaintained};
+use freshet_views::{Asker, Compiled, Computing, Query, Unmaintained};
 
 use super::Asked;
 use crate::created::StoredResult;
@@ -15,7 +15,7 @@ use crate::template::{Template, Verdict};
 /// What is made of the plan of a text, whose markers have these values, and which reads these tables.
 pub(crate) fn planned<T>(
     (text, modes, values): (&[u8], Modes, &[Datum]),
-    (tables, schema, (division_digits, offset_s)): (&Tables, Option<&str>, (u8, Option<i32>)),
+    (tables, schema, computing): (&Tables, Option<&str>, Computing),
     make: impl FnOnce(&QueryPlan, &Asker<'_>) -> Result<T, Unmaintained>,
 ) -> Result<T, String> {
     let definition_of = |table: &TableName| tables.definition(table, schema);
@@ -26,8 +26,7 @@ pub(crate) fn planned<T>(
         let named = tables.known.iter().find(|named| named.is(table, schema))?;
         Some((named.schema.clone(), named.name.clone()))
     };
-    make(&plan, &Asker { name_of: &name_of, division_digits, offset_s, values })
-        .map_err(|why| why.to_string())
+    make(&plan, &Asker { name_of: &name_of, computing, values }).map_err(|why| why.to_string())
 }
 
 pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
@@ -54,7 +53,7 @@ pub(crate) fn loadable(
     shared: &Shared,
     (text, modes): (&[u8], Modes),
     template: &Template,
-    (schema, computes): (&str, (u8, Option<i32>)),
+    (schema, computing): (&str, Computing),
 ) -> Result<Asked, String> {
     if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
         return Err("it is not known what it reads".to_owned());
@@ -63,7 +62,7 @@ pub(crate) fn loadable(
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
     let schema = Some(schema).filter(|schema| !schema.is_empty());
-    let query = planned((text, modes, &[]), (&template.tables, schema, computes), Query::check)?;
+    let query = planned((text, modes, &[]), (&template.tables, schema, computing), Query::check)?;
     for (name, _) in query.tables() {
         if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
             return Err(format!("{}, which {setting} leaves out", name.1));
@@ -79,13 +78,13 @@ pub(crate) fn loadable(
 pub(crate) async fn of_query(
     shared: &Shared,
     (listed, modes): (&str, Modes),
-    (schema, computes): (&str, (u8, Option<i32>)),
+    (schema, computing): (&str, Computing),
 ) -> Result<Asked, String> {
     let text = freshet_sql::with_markers(listed.as_bytes(), modes);
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let default = Some(schema).filter(|schema| !schema.is_empty());
     let bound = shared.templates.of((&text, modes), default, behind).await;
-    loadable(shared, (&text, modes), bound.template(), (schema, computes))
+    loadable(shared, (&text, modes), bound.template(), (schema, computing))
 }
 
 /// What gives the rows of a stored result, if its query is maintained.
@@ -96,6 +95,7 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let bound = shared.templates.of((&result.text, modes), schema, behind).await;
     let tables = &bound.template().tables;
     let compiled =
-        planned((&result.text, modes, &[]), (tables, schema, environment.computes()), Query::compile).ok()?;
+        planned((&result.text, modes, &[]), (tables, schema, environment.computing()), Query::compile)
+            .ok()?;
     Some(asked(compiled, tables))
 }

@@ -39,7 +39,7 @@ impl Compiler<'_> {
                 self.compared(Comparison::LessOrEqual, of, high)?,
             ])),
             ("in", [of, list @ ..]) => {
-                let (operand, spec) = self.column(of)?;
+                let (operand, spec) = self.compared_column(of)?;
                 let equal =
                     |value: &Scalar| Ok(Operand::Constant(Some(self.constant(value, spec)?.equal()?)));
                 Ok(Condition::In(operand, list.iter().map(equal).collect::<Found<_>>()?))
@@ -56,18 +56,19 @@ impl Compiler<'_> {
     fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
-                let ((left, of), (right, with)) = (self.column(left)?, self.column(right)?);
+                let ((left, of), (right, with)) = (self.compared_column(left)?, self.compared_column(right)?);
                 if !of.kind.compares_with(with.kind) {
-                    return refused("a comparison of texts, or of two types");
+                    return refused("a comparison of two types, or of texts that are not told apart here");
                 }
+                of.told_by(how)?;
                 Ok(Condition::Compare(how, left, right))
             }
             (Scalar::Column(..), value) => {
-                let (left, spec) = self.column(left)?;
+                let (left, spec) = self.compared_column(left)?;
                 self.constant(value, spec.told_by(how)?)?.compared(how, left)
             }
             (value, Scalar::Column(..)) => {
-                let (right, spec) = self.column(right)?;
+                let (right, spec) = self.compared_column(right)?;
                 self.constant(value, spec.told_by(how)?)?.compared(how.turned(), right)
             }
             _ => refused("a comparison of computed values"),
@@ -85,16 +86,6 @@ impl Compiler<'_> {
             Scalar::Call(name, _) => refused(format!("{}()", name.to_uppercase())),
             Scalar::Aggregate(name, ..) => refused(format!("{}() in this place", name.to_uppercase())),
             Scalar::Query(_) => refused("a subquery"),
-        }
-    }
-
-    /// A column whose values can be told apart as their numbers.
-    pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
-        match self.column(scalar)? {
-            (_, spec) if spec.kind == Kind::Text => refused(format!("{why} a text")),
-            // In a temporary table it is a number, which MariaDB shows in digits.
-            (_, spec) if matches!(spec.kind, Kind::Bit(_)) => refused(format!("{why} a BIT")),
-            (operand, _) => Ok(operand),
         }
     }
 
@@ -139,10 +130,17 @@ impl Compiler<'_> {
             (Datum::Text(name), None) if matches!(kind, Kind::Enum | Kind::Set) => {
                 spec.number_of(name).map(Scaled::Exact)
             }
+            // With blanks behind it, an index may find what a comparison does not.
+            (Datum::Text(text), None) if matches!(kind, Kind::Folded(_)) => {
+                let is_plain = text.is_ascii() && !text.ends_with(b" ");
+                kind.parse(text).filter(|_| is_plain).map(Scaled::Exact)
+            }
             (Datum::Int(number), None) if has_bits(kind, *number) => Some(Scaled::Exact(*number)),
             (Datum::Text(text), None) => self.moment(text, kind),
             (Datum::Moment(text), None) if is_given => self.moment(&as_of_kind(text, kind), kind),
-            (Datum::Param(_), _) if self.takes_markers && kind != Kind::Text => Some(Scaled::Exact(0)),
+            (Datum::Param(_), _) if self.takes_markers && !matches!(kind, Kind::Text { .. }) => {
+                Some(Scaled::Exact(0))
+            }
             _ => None,
         }
     }
@@ -195,6 +193,7 @@ impl ColumnSpec {
             (Comparison::Equal | Comparison::Unequal | Comparison::Same, _) => Ok(self),
             (_, Kind::Enum) => refused("an order of an ENUM's names"),
             (_, Kind::Set) => refused("an order of a SET's names"),
+            (_, Kind::Folded(_)) => refused("an order of texts in a condition"),
             _ => Ok(self),
         }
     }

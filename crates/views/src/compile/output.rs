@@ -19,7 +19,7 @@ impl Compiler<'_> {
 
     fn rows(&self, parts: &Parts<'_>) -> Found<Outcome> {
         let column = |item: &ResultColumn| match parts.is_distinct {
-            true => self.comparable(&item.value, "DISTINCT of"),
+            true => self.sortable(&item.value, "DISTINCT of"),
             false => self.column(&item.value).map(|(operand, _)| operand),
         };
         let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
@@ -37,7 +37,7 @@ impl Compiler<'_> {
                 Scalar::Item(at) => parts.items.get(*at).map_or(scalar, |item| &item.value),
                 other => other,
             };
-            let operand = self.comparable(value, "ORDER BY")?;
+            let operand = self.sortable(value, "ORDER BY")?;
             self.sorted(&operand)?;
             let at = columns.iter().position(|column| *column == operand).unwrap_or(columns.len());
             if at == columns.len() {
@@ -61,7 +61,7 @@ impl Compiler<'_> {
             other => Some(other.clone()),
         };
         let unknown = || Unmaintained("an item that is not known".to_owned());
-        let key = |scalar: &Scalar| self.comparable(&value(scalar).ok_or_else(unknown)?, "GROUP BY");
+        let key = |scalar: &Scalar| self.sortable(&value(scalar).ok_or_else(unknown)?, "GROUP BY");
         let by = by.iter().map(key).collect::<Found<Vec<_>>>()?;
         let item = |scalar: &Scalar| self.item(scalar, &by);
         let mut items = parts.items.iter().map(|shown| item(&shown.value)).collect::<Found<Vec<_>>>()?;
@@ -95,7 +95,7 @@ impl Compiler<'_> {
     pub(super) fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
         match scalar {
             Scalar::Aggregate(name, true, args) => match (name.as_str(), args.as_slice()) {
-                ("count", [of]) => Ok(Item::Distinct(self.comparable(of, "COUNT(DISTINCT) of")?)),
+                ("count", [of]) => Ok(Item::Distinct(self.counted(of, "COUNT(DISTINCT) of")?)),
                 _ => refused(format!("{}(DISTINCT)", name.to_uppercase())),
             },
             Scalar::Aggregate(name, false, args) => match (name.as_str(), args.as_slice()) {
@@ -127,7 +127,7 @@ impl Compiler<'_> {
 
     fn sum(&self, name: &str, (of, spec): (Operand, &ColumnSpec)) -> Found<Item> {
         let called = name.to_uppercase();
-        let more = self.asker.division_digits;
+        let more = self.asker.computing.division_digits;
         match (name, spec.kind.digits()) {
             (_, None) => refused(format!("{called}() of what is no exact number")),
             ("sum", Some((digits, scale))) if decimal::can_sum(digits) => Ok(Item::Sum { of, scale }),

@@ -53,7 +53,11 @@ impl Value {
 
     /// It compares as its parts, if it is a number.
     fn comparable(&self) -> Self {
-        self.parts().map_or_else(|| self.clone(), Self::Int)
+        match self {
+            // Case and trailing blanks do not count.
+            Self::Text(text) => Self::Text(text.trim_end_matches(' ').to_lowercase()),
+            other => other.parts().map_or_else(|| other.clone(), Self::Int),
+        }
     }
 }
 
@@ -166,7 +170,10 @@ impl<'d> Evaluator<'d> {
         };
         let mut rows: Vec<_> = groups.iter().map(row).collect();
         rows.sort_by(|(a, _), (b, _)| {
-            let pairs = a.iter().zip(b).map(|((a, down), (b, _))| if *down { b.cmp(a) } else { a.cmp(b) });
+            let pairs = a.iter().zip(b).map(|((a, down), (b, _))| {
+                let (a, b) = (a.comparable(), b.comparable());
+                if *down { b.cmp(&a) } else { a.cmp(&b) }
+            });
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
         let mut shown: Vec<Vec<Value>> = rows.into_iter().map(|(_, shown)| shown).collect();
@@ -211,6 +218,7 @@ fn aggregate((name, is_distinct): (&str, bool), of: &Scalar, group: &[Combinatio
         of => group.iter().map(|one| value(of, one)).filter(|value| *value != Value::Null).collect(),
     };
     if is_distinct {
+        values.iter_mut().for_each(|value| *value = value.comparable());
         values.sort();
         values.dedup();
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::evaluator::{Database, UNIT, Value, evaluate};
-use super::{TABLES, data_type, plan};
+use super::{COMPUTING, TABLES, data_type, plan};
 use crate::compile::{Asker, Compiled};
 use crate::engine::Engine;
 use crate::kind::{ColumnSpec, Given, Kind, TableName};
@@ -22,6 +22,8 @@ const FROM: &[&str] = &[
     "t JOIN u ON u.m = t.m",
     "t JOIN u ON u.z = t.b",
     "t JOIN t AS y ON t.w = y.w",
+    "t JOIN t AS y ON t.s = y.s",
+    "t LEFT JOIN t AS y ON y.s = t.s AND y.b <> 0",
     "t JOIN t AS y ON t.big = y.big AND y.y = t.y",
     "t LEFT JOIN u ON u.tid = t.id",
     "t LEFT JOIN u ON u.tid = t.b AND u.x > 1",
@@ -70,6 +72,10 @@ const CONDITIONS: &[&str] = &[
     "t.a < 1.5",
     "t.b = 1.0",
     "t.b <> 1.5",
+    "t.s = 'b'",
+    "t.s <> 'A text of more bytes'",
+    "t.s IN ('B C', 'x', 'A')",
+    "t.s IS NULL",
     "t.e = 'paid'",
     "t.e <> 'new'",
     "t.e IN ('sent', 'new')",
@@ -104,6 +110,11 @@ const OUTPUTS: &[(&str, &str)] = &[
     ("t.a, t.b, COUNT(*)", "t.a, t.b HAVING NOT t.b = 1 AND COUNT(DISTINCT t.e) <= 1"),
     ("COUNT(*)", "t.d HAVING MIN(t.d) < '2024-02-03' AND SUM(t.b) BETWEEN 1 AND 3"),
     ("DISTINCT t.e, t.y", ""),
+    ("DISTINCT t.s, t.b", ""),
+    ("t.s, COUNT(*), SUM(t.a), COUNT(t.s)", "t.s"),
+    ("t.b, t.s, COUNT(*)", "t.b, t.s HAVING NOT t.s IS NULL"),
+    ("t.a, COUNT(DISTINCT t.s)", "t.a"),
+    ("t.s, t.id", ""),
     ("t.st, t.bt, t.id", ""),
     ("t.st, COUNT(*), COUNT(t.bt), MAX(t.y)", "t.st"),
     ("COUNT(t.st), COUNT(DISTINCT t.st)", "t.b"),
@@ -131,8 +142,12 @@ fn text(choices: (usize, usize, usize, usize, usize)) -> Option<String> {
     let glue = if from.contains("WHERE") { " AND " } else { " WHERE " };
     let conditions =
         if conditions.is_empty() { String::new() } else { format!("{glue}{}", conditions.join(" AND ")) };
-    // Neither server takes an order by what is not grouped by, and texts are not ordered here.
-    let ordered_by = if output.starts_with("t.id") { "t.a" } else { by };
+    // Neither server takes an order by what is not grouped by.
+    let ordered_by = match output {
+        "t.s, t.id" => "t.s",
+        _ if output.starts_with("t.id") => "t.a",
+        _ => by,
+    };
     let order = match order % 3 {
         1 if !ordered_by.is_empty() => format!(" ORDER BY {ordered_by}"),
         2 if !ordered_by.is_empty() => " ORDER BY 1 DESC".to_owned(),
@@ -145,7 +160,11 @@ fn text(choices: (usize, usize, usize, usize, usize)) -> Option<String> {
 
 fn specs(table: usize) -> Vec<ColumnSpec> {
     let columns = TABLES[table].1.iter();
-    columns.map(|(name, declared)| ColumnSpec::of(name, &data_type(declared)).expect("it is kept")).collect()
+    let specs = |(name, declared): &(&str, &str)| {
+        let spec = ColumnSpec::of(name, &data_type(declared)).expect("it is kept");
+        [Some(spec.clone()), spec.folded()]
+    };
+    columns.flat_map(specs).flatten().collect()
 }
 
 fn name(table: usize) -> TableName {
@@ -183,7 +202,11 @@ fn row(table: usize, id: i64, numbers: &[u8]) -> Row {
                     scale,
                 )
             }
-            (_, "varchar") => Value::Text(format!("é{}", number % 3)),
+            // Spellings that are equal are rare: where they meet, there is no result.
+            (_, "varchar(20)") if number == 0 => Value::Text("B".to_owned()),
+            (_, "varchar(20)") => {
+                Value::Text(["a", "b", "b c", "a text of more bytes"][usize::from(number % 4)].to_owned())
+            }
             _ => Value::Int(i128::from(number % 4)),
         };
         (*column, value)
@@ -199,7 +222,7 @@ fn given(table: usize, row: &Row) -> Vec<Given> {
         (Value::Exact(..), kind) => {
             Given::Number(kind.parse(row[spec.name.as_str()].shown().expect("it is shown").as_bytes()))
         }
-        (Value::Text(text), Kind::Text) => Given::Text(text.as_bytes().into()),
+        (Value::Text(text), Kind::Text { .. }) => Given::Text(text.as_bytes().into()),
         (Value::Text(text), Kind::Bit(_)) => {
             Given::Number(text.as_bytes().first().map(|byte| i128::from(*byte)))
         }
@@ -276,7 +299,7 @@ proptest! {
                 for text in &texts {
                     let plan = plan(text);
                     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-                    let compiled = Query::compile(&plan, &Asker { name_of: &input, division_digits: 4, values: &[], offset_s: Some(3600) }).unwrap_or_else(|why| panic!("{text}: {why}"));
+                    let compiled = Query::compile(&plan, &Asker { name_of: &input, computing: COMPUTING, values: &[] }).unwrap_or_else(|why| panic!("{text}: {why}"));
                     let Compiled { query, key, .. } = compiled;
                     installed.push((text, plan, world.engine.install(query).expect("the tables are there"), key));
                 }
@@ -284,6 +307,10 @@ proptest! {
             for (text, plan, number, key) in &installed {
                 let shown = world.engine.show(*number, key).expect("it is installed");
                 let whole = shown;
+                if whole.is_ambiguous {
+                    prop_assert!(text.contains("t.s"), "{}", text);
+                    continue;
+                }
                 let mut shown: Vec<Vec<u8>> = whole.rows().map(<[u8]>::to_vec).collect();
                 let mut expected = encoded(evaluate(plan, &world.database));
                 if text.ends_with("ORDER BY 1 DESC") && text.contains("SELECT t.id") && !text.contains("JOIN") {

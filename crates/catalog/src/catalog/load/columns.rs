@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use freshet_sql::DataType;
+use freshet_sql::{Collation, DataType};
 use freshet_upstream::control::{query_definitions, quote};
 use freshet_upstream::{Connection, Error};
 
 use crate::name::Name;
-use crate::rows::{KeyType, Labels, is_plain_collation};
+use crate::rows::{KeyType, Labels};
 use crate::table_info::ColumnInfo;
 
 /// What is asked for, in this order.
@@ -216,7 +216,7 @@ fn decimal(shape: &ColumnShape<'_>) -> Option<KeyType> {
 fn text(shape: &ColumnShape<'_>) -> Option<KeyType> {
     let collation = shape.collation.to_ascii_lowercase();
     let chars = shape.len.parse().ok()?;
-    is_plain_collation(&collation).then(|| KeyType::Text { collation: collation.into(), chars })
+    Collation::of_name(&collation).map(|_| KeyType::Text { collation: collation.into(), chars })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use freshet_sql::Datum;
+use freshet_sql::{Collation, Datum};
 
 use super::text;
 
@@ -26,9 +26,7 @@ impl Labels {
     #[must_use]
     pub fn parse(column_type: &str, collation: &str) -> Option<Self> {
         let collation = collation.to_ascii_lowercase();
-        if !text::is_plain_collation(&collation) {
-            return None;
-        }
+        Collation::of_name(&collation)?;
         let (_, list) = column_type.split_once('(')?;
         let names = names(list.strip_suffix(')')?)?;
         let folded: Option<Arc<[Vec<u8>]>> = names.iter().map(|name| text::plain(name)).collect();

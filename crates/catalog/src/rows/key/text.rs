@@ -2,46 +2,6 @@
 
 use super::letters;
 
-/// Character sets in which ASCII is ASCII.
-const CHARSETS: [&str; 5] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii"];
-
-/// Collations of those, without the name of the character set, that differ over printable ASCII in nothing but whether case and
-/// trailing blanks count. No language's own are among them, and nothing is that has not been tried.
-const COLLATIONS: [&str; 24] = [
-    "bin",
-    "nopad_bin",
-    "general_ci",
-    "general_cs",
-    "general_nopad_ci",
-    "general_mysql500_ci",
-    "swedish_ci",
-    "swedish_nopad_ci",
-    "unicode_ci",
-    "unicode_nopad_ci",
-    "unicode_520_ci",
-    "unicode_520_nopad_ci",
-    "0900_ai_ci",
-    "0900_as_ci",
-    "0900_as_cs",
-    "0900_bin",
-    "uca1400_ai_ci",
-    "uca1400_ai_cs",
-    "uca1400_as_ci",
-    "uca1400_as_cs",
-    "uca1400_nopad_ai_ci",
-    "uca1400_nopad_ai_cs",
-    "uca1400_nopad_as_ci",
-    "uca1400_nopad_as_cs",
-];
-
-/// Whether texts in this collation have keys.
-pub(crate) fn is_plain_collation(name: &str) -> bool {
-    let Some((charset, rest)) = name.split_once('_') else { return false };
-    // Only Latin-1's Swedish collation has no letters of its own within ASCII: in it `[` is not a letter.
-    let is_other_swedish = rest.starts_with("swedish") && charset != "latin1";
-    CHARSETS.contains(&charset) && COLLATIONS.contains(&rest) && !is_other_swedish
-}
-
 /// Without regard to case and trailing blanks, whether or not the collation has it: that is only coarser. `None` if there is
 /// anything whose equals are not known.
 pub(super) fn folded(collation: &str, text: &[u8]) -> Option<Vec<u8>> {

@@ -1,0 +1,131 @@
+//! Texts: those that are shown, sorted or grouped by are kept as they are, those that are compared as what tells which of them are equal.
+
+use freshet_sql::{Collation, DataType, Scalar};
+
+use super::{Compiler, Found, Parts, Unmaintained, refused};
+use crate::condition::{Operand, Place};
+use crate::kind::{ColumnSpec, Kind};
+
+/// What a query does with the columns of an input, by their names.
+#[derive(Default)]
+pub(super) struct Uses<'p> {
+    shown: Vec<&'p str>,
+    compared: Vec<&'p str>,
+}
+
+impl<'p> Uses<'p> {
+    pub(super) fn of(parts: &Parts<'p>, input: usize) -> Self {
+        let mut uses = Self::default();
+        let on = parts.optional.iter().flat_map(|(_, on)| on);
+        parts.conditions.iter().chain(on).for_each(|one| uses.condition(one, input));
+        let shown = parts.items.iter().map(|item| &item.value);
+        let ordered = parts.order.iter().map(|(value, _)| value);
+        let grouped = parts.groups.into_iter().flatten();
+        shown.chain(ordered).chain(grouped).chain(parts.having).for_each(|one| uses.value(one, input));
+        uses
+    }
+
+    fn condition(&mut self, scalar: &'p Scalar, input: usize) {
+        match scalar {
+            Scalar::Call(name, args) if name == "is null" => {
+                args.iter().for_each(|arg| self.value(arg, input));
+            }
+            Scalar::Call(_, args) => args.iter().for_each(|arg| self.condition(arg, input)),
+            Scalar::Column(of, name) if *of == input => self.compared.push(name),
+            _ => {}
+        }
+    }
+
+    fn value(&mut self, scalar: &'p Scalar, input: usize) {
+        match scalar {
+            Scalar::Aggregate(_, true, args) => args.iter().for_each(|arg| self.condition(arg, input)),
+            Scalar::Call(_, args) | Scalar::Aggregate(_, false, args) => {
+                args.iter().for_each(|arg| self.value(arg, input));
+            }
+            Scalar::Column(of, name) if *of == input => self.shown.push(name),
+            _ => {}
+        }
+    }
+
+    /// What is kept of a column.
+    ///
+    /// # Errors
+    /// As of [`Kind::of`].
+    pub(super) fn specs(&self, name: &str, declared: &DataType) -> Result<Vec<ColumnSpec>, String> {
+        let spec = ColumnSpec::of(name, declared)?;
+        let folded = spec.folded().filter(|_| self.compared.contains(&name));
+        let is_shown = folded.is_none() || self.shown.contains(&name);
+        Ok(is_shown.then_some(spec).into_iter().chain(folded).collect())
+    }
+}
+
+impl Compiler<'_> {
+    /// A column as it is compared with others and with literals.
+    pub(super) fn compared_column(&self, scalar: &Scalar) -> Found<(Operand, &ColumnSpec)> {
+        let Scalar::Column(input, name) = scalar else { return self.column(scalar) };
+        let is_compared = |spec: &ColumnSpec| !matches!(spec.kind, Kind::Text { .. });
+        match self.place_of(*input, name, is_compared) {
+            Some(place) => Ok((Operand::Column(place), self.query.spec(place))),
+            None => self.column(scalar),
+        }
+    }
+
+    /// A column whose values are told apart, and sorted, as the servers do it.
+    pub(super) fn sortable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
+        let (operand, spec) = self.column(scalar)?;
+        match spec.kind {
+            Kind::Text { collation: Some(collation), is_short: true }
+                if is_sorted(collation) && self.asker.computing.sorts_texts =>
+            {
+                Ok(operand)
+            }
+            _ => self.comparable(scalar, why),
+        }
+    }
+
+    pub(super) fn place(&self, input: usize, name: &str) -> Found<Place> {
+        let shown = self.place_of(input, name, |spec| !matches!(spec.kind, Kind::Folded(_)));
+        let unknown = || {
+            let input = self.plan.named.get(input).map_or("?", |input| &input.name);
+            Unmaintained(format!("{input}.{name}, which is a column of another query"))
+        };
+        // Whether it is NULL, both tell.
+        shown.or_else(|| self.place_of(input, name, |_| true)).ok_or_else(unknown)
+    }
+
+    fn place_of(&self, input: usize, name: &str, is_it: impl Fn(&ColumnSpec) -> bool) -> Option<Place> {
+        let mention = self.scans.iter().position(|scan| *scan == input)?;
+        let columns = &self.query.tables[self.query.mentions[mention]].1;
+        let column = columns.iter().position(|column| column.name == name && is_it(column))?;
+        Some(Place { mention, column })
+    }
+
+    /// A column whose values can be told apart as their numbers.
+    pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
+        self.told_apart(self.column(scalar)?, why)
+    }
+
+    /// A column of which it counts which values are there.
+    pub(super) fn counted(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
+        match self.compared_column(scalar)? {
+            (operand, spec) if matches!(spec.kind, Kind::Folded(_)) => Ok(operand),
+            other => self.told_apart(other, why),
+        }
+    }
+
+    fn told_apart(&self, column: (Operand, &ColumnSpec), why: &str) -> Found<Operand> {
+        match column {
+            (_, spec) if matches!(spec.kind, Kind::Text { .. } | Kind::Folded(_)) => {
+                refused(format!("{why} a text"))
+            }
+            // In a temporary table it is a number, which MariaDB shows in digits.
+            (_, spec) if matches!(spec.kind, Kind::Bit(_)) => refused(format!("{why} a BIT")),
+            (operand, _) => Ok(operand),
+        }
+    }
+}
+
+/// Whether it is known in which order a collation has texts.
+fn is_sorted(collation: Collation) -> bool {
+    collation.sorted(b"").is_some()
+}

@@ -1,0 +1,243 @@
+//! Texts in conditions, groups and orders: each collation compares and sorts as the server does, or is left to it.
+
+use freshet_tests::Flavor;
+use freshet_tests::cached::{answer, caught_up, connect, run};
+use mysql::prelude::Queryable as _;
+use mysql::{Conn, Row};
+
+use super::{from_memory, is_from_memory, is_kept, sorted, with_stages};
+
+/// Collations of one server or of both.
+const COMMON: [&str; 5] =
+    ["utf8mb4_general_ci", "utf8mb4_bin", "utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci", "ascii_general_ci"];
+const MARIADB: [&str; 3] = ["utf8mb4_general_nopad_ci", "utf8mb4_unicode_nopad_ci", "utf8mb4_nopad_bin"];
+const MYSQL: [&str; 3] = ["utf8mb4_0900_ai_ci", "utf8mb4_0900_as_ci", "utf8mb4_0900_bin"];
+
+fn collations(flavor: Flavor) -> Vec<&'static str> {
+    let own = if flavor == Flavor::MariaDb { MARIADB } else { MYSQL };
+    COMMON.into_iter().chain(own).collect()
+}
+
+const LONG: &str = "a text of more bytes than are kept of it";
+
+/// What is kept while no two spellings that are equal meet.
+const QUERIES: [&str; 22] = [
+    "SELECT id, s, c FROM t WHERE s = 'Oslo'",
+    "SELECT id FROM t WHERE c = 'x-1' AND n > 0",
+    "SELECT id FROM t WHERE s <> 'lima' OR c IS NULL",
+    "SELECT id FROM t WHERE s IN ('OSLO', 'x', 'Rio de Janeiro', '')",
+    "SELECT id, s FROM t WHERE NOT s <=> 'Lima'",
+    "SELECT COUNT(*), SUM(n) FROM t WHERE s = 'A Text of more bytes than are kept of it'",
+    "SELECT id FROM t WHERE s = '' OR s = '_' OR s = 'a_b'",
+    "SELECT id FROM t WHERE s IS NULL",
+    "SELECT s, COUNT(*), SUM(n), MAX(c IS NULL) FROM t GROUP BY s ORDER BY s",
+    "SELECT s, COUNT(*), SUM(n), COUNT(c) FROM t GROUP BY s ORDER BY s DESC",
+    "SELECT s, c, COUNT(*) FROM t GROUP BY s, c",
+    "SELECT s, COUNT(*) k FROM t GROUP BY s HAVING k > 1 AND NOT s IS NULL",
+    "SELECT DISTINCT c FROM t ORDER BY c",
+    "SELECT DISTINCT s, n FROM t",
+    "SELECT id, s FROM t ORDER BY s, id",
+    "SELECT id, c FROM t ORDER BY c DESC, id LIMIT 4",
+    "SELECT COUNT(DISTINCT s), COUNT(DISTINCT c), COUNT(s) FROM t",
+    "SELECT n, COUNT(DISTINCT s) FROM t GROUP BY n",
+    "SELECT t.id, u.id, u.s FROM t JOIN u ON u.s = t.s",
+    "SELECT t.id, u.id FROM t LEFT JOIN u ON u.c = t.c AND u.s <> 'lima'",
+    "SELECT u.s, COUNT(t.id) FROM u LEFT JOIN t ON t.s = u.s GROUP BY u.s ORDER BY u.s LIMIT 2",
+    "SELECT t.s FROM t JOIN u ON u.s = t.c WHERE t.s = 'oslo'",
+];
+/// Of these, those that the engine does not know.
+const REFUSED: [&str; 1] = [QUERIES[8]];
+
+fn tables(collation: &str) -> Vec<String> {
+    let charset = collation.split('_').next().unwrap_or_default();
+    let of = format!("CHARACTER SET {charset} COLLATE {collation}");
+    vec![
+        "DROP TABLE IF EXISTS t, u".to_owned(),
+        format!("CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(60) {of}, c CHAR(8) {of}, n INT NOT NULL, KEY (s))"),
+        format!("CREATE TABLE u (id INT PRIMARY KEY, s VARCHAR(60) {of} NOT NULL, c CHAR(8) {of}, KEY (c))"),
+        format!(
+            "INSERT INTO t VALUES (1, 'Oslo', 'x-1', 1), (2, 'Lima', 'y', 2), (3, NULL, NULL, 3), (4, 'a_b', 'Oslo', 1), (5, '', '', 2), \
+             (6, '{LONG}', 'x-1', 3), (7, '_', '~', 0), (8, 'Rio de Janeiro', 'Oslo', 5), (9, 'Oslo', 'y', 5), (10, 'a b', NULL, 5)"
+        ),
+        "INSERT INTO u VALUES (1, 'Oslo', 'y'), (2, 'Lima', 'x-1'), (3, '', ''), (4, 'a_b', NULL), (5, 'Oslo', 'y')"
+            .to_owned(),
+    ]
+}
+
+const WRITES: [&str; 6] = [
+    "UPDATE t SET s = 'Lima' WHERE id = 1",
+    "INSERT INTO t VALUES (11, 'Oslo', 'zz', 7), (12, '{', 'a-b', 7), (13, 'a.b', 'a_b', 7)",
+    "UPDATE t SET c = 'Oslo', n = n + 1 WHERE n > 2",
+    "UPDATE u SET s = 'Rio de Janeiro', c = 'Oslo' WHERE id > 3",
+    "UPDATE t SET s = NULL WHERE id = 9",
+    "DELETE FROM t WHERE s = 'Lima'",
+];
+
+/// Spellings that may be equal to others that are there.
+const SPELLINGS: [&str; 4] = [
+    "INSERT INTO t VALUES (20, 'OSLO', 'X-1', 1), (21, 'oslo ', 'lima', 2)",
+    "INSERT INTO u VALUES (20, 'oSLO', 'Y'), (21, 'LIMA ', 'y')",
+    "UPDATE t SET s = 'Rio de janeiro ' WHERE id = 8",
+    "DELETE FROM t WHERE id < 8",
+];
+
+#[test]
+fn each_collation_compares_and_sorts_as_the_server_does() {
+    with_stages("maintained_texts", &[], |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), "maintained_texts");
+        for collation in collations(server.flavor) {
+            run(&mut reader, &["DROP ALL CACHES"]);
+            let tables = tables(collation);
+            run(direct, &tables.iter().map(String::as_str).collect::<Vec<_>>());
+            caught_up(freshet);
+            let kept: Vec<&str> = QUERIES.into_iter().filter(|query| !REFUSED.contains(query)).collect();
+            for query in &kept {
+                run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+                assert_eq!(
+                    sorted(answer(&mut reader, query)),
+                    sorted(answer(direct, query)),
+                    "{collation}: {query}"
+                );
+            }
+            for write in WRITES {
+                run(direct, &[write]);
+                caught_up(freshet);
+                for query in &kept {
+                    is_kept(
+                        &mut reader,
+                        direct,
+                        query,
+                        &format!("{:?} {collation} after {write}", server.flavor),
+                    );
+                    if query.contains("ORDER BY") {
+                        assert_eq!(answer(&mut reader, query), answer(direct, query), "{collation}: {query}");
+                    }
+                }
+            }
+            for write in SPELLINGS {
+                run(direct, &[write]);
+                caught_up(freshet);
+                for query in QUERIES {
+                    let (given, due) = (answer(&mut reader, query), answer(direct, query));
+                    // Which spelling is shown of a group, the server decides anew each time.
+                    if query.contains("GROUP BY") || query.contains("DISTINCT") {
+                        let lower = |answer: freshet_tests::cached::Answer| {
+                            format!("{:?}", sorted(answer)).to_lowercase().replace(' ', "")
+                        };
+                        assert_eq!(lower(given), lower(due), "{collation}: {query} after {write}");
+                    } else {
+                        assert_eq!(sorted(given), sorted(due), "{collation}: {query} after {write}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn all_printable_characters_are_sorted_as_the_server_sorts_them() {
+    with_stages("maintained_orders", &[], |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), "maintained_orders");
+        for collation in collations(server.flavor) {
+            run(&mut reader, &["DROP ALL CACHES"]);
+            let charset = collation.split('_').next().unwrap_or_default();
+            let create = format!(
+                "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(20) CHARACTER SET {charset} COLLATE {collation})"
+            );
+            let characters: Vec<String> = (b' '..=b'~').map(|byte| char::from(byte).to_string()).collect();
+            let texts = characters
+                .iter()
+                .flat_map(|one| [one.clone(), format!("a{one}"), format!("a{one}b"), format!("{one}{one}")]);
+            let values: Vec<String> =
+                texts.map(|text| format!("('{}')", text.replace('\\', "\\\\").replace('\'', "''"))).collect();
+            run(
+                direct,
+                &[
+                    "DROP TABLE IF EXISTS t",
+                    &create,
+                    &format!("INSERT INTO t (s) VALUES {}", values.join(",")),
+                ],
+            );
+            caught_up(freshet);
+            let query = "SELECT id, s FROM t ORDER BY s, id";
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+            answer(&mut reader, query).expect("it is answered");
+            run(direct, &["UPDATE t SET s = CONCAT(s, 'x') WHERE id > 370"]);
+            caught_up(freshet);
+            let found = from_memory(&mut reader, |reader| answer(reader, query));
+            assert_eq!(found, Some(answer(direct, query)), "{:?} {collation}", server.flavor);
+        }
+    });
+}
+
+#[test]
+fn texts_whose_equals_are_not_known_are_left_to_the_server() {
+    let schema = "maintained_untold";
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci, \
+         b VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, l VARCHAR(300) CHARACTER SET utf8mb4)",
+        "INSERT INTO t VALUES (1, 'Zoe', 'Zoë', 'x'), (2, 'ab', 'ab\\n', 'y')",
+    ];
+    with_stages(schema, &tables, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        // In a binary collation every text is told.
+        let binary = "SELECT id, b FROM t WHERE b <> 'ab'";
+        let (ci, ordered) =
+            ("SELECT id FROM t WHERE s = 'zoe' AND l <> 'z'", "SELECT id, s FROM t ORDER BY s, id");
+        for query in [binary, ci, ordered] {
+            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+            answer(&mut reader, query).expect("it is answered");
+        }
+        run(direct, &["UPDATE t SET b = CONCAT(b, 'é') WHERE id = 1"]);
+        caught_up(freshet);
+        for query in [binary, ci, ordered] {
+            is_kept(&mut reader, direct, query, &format!("{:?}", server.flavor));
+        }
+        // `ë` is `e` to one collation and not to another.
+        run(direct, &["INSERT INTO t VALUES (3, 'Zoë', 'x', 'z'), (4, 'Žoe', 'x', 'z')"]);
+        caught_up(freshet);
+        for _ in 0..3 {
+            for query in [binary, ci, ordered] {
+                assert_eq!(answer(&mut reader, query), answer(direct, query), "{:?} {query}", server.flavor);
+            }
+        }
+        for (odd, why) in [
+            ("SELECT id FROM t ORDER BY l", "ORDER BY a text"),
+            ("SELECT id FROM t WHERE s > 'a'", "an order of texts in a condition"),
+            ("SELECT MIN(s) FROM t", "MIN() and MAX() of a text"),
+            ("SELECT a.id FROM t a JOIN t z ON a.s = z.b", "a comparison of two types, or of texts"),
+        ] {
+            let error =
+                reader.query_drop(format!("CREATE DEEP CACHE FROM {odd}")).expect_err(odd).to_string();
+            assert!(error.contains(why), "{odd}: {error}");
+        }
+    });
+}
+
+#[test]
+fn what_is_executed_is_given_its_text() {
+    let schema = "maintained_given_texts";
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci, n INT)",
+        "INSERT INTO t VALUES (1, 'paid', 5), (2, 'new', 7), (3, 'paid', 9)",
+    ];
+    with_stages(schema, &tables, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        run(&mut reader, &["CREATE DEEP CACHE FROM SELECT id, s FROM t WHERE s = ?"]);
+        let ask = |conn: &mut Conn, text: &str| -> Vec<(i32, String)> {
+            let rows: Vec<Row> =
+                conn.exec("SELECT id, s FROM t WHERE s = ?", (text,)).expect("it is answered");
+            rows.into_iter().map(mysql::from_row).collect()
+        };
+        for text in ["paid", "NEW", "none", "né"] {
+            assert_eq!(ask(&mut reader, text), ask(direct, text), "{text}");
+        }
+        run(direct, &["UPDATE t SET s = 'Paid' WHERE id = 2"]);
+        caught_up(freshet);
+        for text in ["paid", "Paid", "new"] {
+            let found = from_memory(&mut reader, |reader| ask(reader, text));
+            assert_eq!(found, Some(ask(direct, text)), "{:?} {text}", server.flavor);
+        }
+        assert!(is_from_memory(&mut reader));
+    });
+}
