@@ -9,8 +9,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ahash::HashMap;
-use freshet_sql::{Flavor, Modes};
-use freshet_views::Computing;
 use tracing::{info, warn};
 
 use crate::created::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId};
@@ -150,10 +148,7 @@ impl Automatic {
 
     async fn create(&mut self, shared: &Shared, of: Measured) {
         let id = of.query.id;
-        if question::of_query(shared, (&of.query.text, modes(shared)), (&of.schema, Computing::default()))
-            .await
-            .is_err()
-        {
+        if question::of_query(shared, &of.query.text, &of.schema).await.is_err() {
             return self.leave_alone(id);
         }
         let options = CacheOptions { is_automatic: true, ..CacheOptions::default() };
@@ -178,11 +173,7 @@ impl Automatic {
         if own.is_loaded {
             return !matches!(cache.kept(), Kept::Refreshed(_));
         }
-        let asked = question::of_query(
-            shared,
-            (&cache.query.text, modes(shared)),
-            (&cache.schema, Computing::default()),
-        );
+        let asked = question::of_query(shared, &cache.query.text, &cache.schema);
         let Ok(asked) = asked.await else { return false };
         match shared.maintaining.ask(asked).await {
             Answer::Rows(..) | Answer::Loaded => {
@@ -225,9 +216,4 @@ impl Automatic {
         seen.pause = PAUSE_LOOKS << seen.pauses.min(DOUBLINGS_MAX);
         seen.pauses += 1;
     }
-}
-
-/// Texts are rewritten so that they mean the same in all modes but for their strings, which stand for no value here.
-fn modes(shared: &Shared) -> Modes {
-    shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes())
 }

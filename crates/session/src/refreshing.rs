@@ -11,6 +11,7 @@
 
 mod own;
 mod asking;
+mod beginning;
 mod checking;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use freshet_upstream::{Error, now_ms};
 use tracing::debug;
 
 use self::asking::{Answered, Outcome, answered};
+use self::beginning::Beginning;
 use self::checking::Checking;
 use self::own::OwnSessions;
 use crate::commands::returns_what_it_finds;
@@ -53,11 +55,13 @@ const ROOM_STEPS_MAX: usize = 256;
 /// Refreshes, for ever.
 pub async fn refresh_created(shared: &Shared) {
     let (mut sessions, mut checking) = (OwnSessions::default(), Checking::default());
+    let mut beginning = Beginning::default();
     loop {
         if !shared.created.are_there() {
             sessions.clear();
             shared.refreshes.notified().await;
         }
+        beginning.go_on(shared).await;
         let began = Instant::now();
         let dropped = dropped(shared);
         let looked = began.elapsed();

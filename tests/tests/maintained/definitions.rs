@@ -208,3 +208,50 @@ fn rows_that_change_while_definitions_come_and_go_are_read_by_the_right_one() {
         assert_eq!(loads(&mut reader), 2, "{round} rounds");
     });
 }
+
+#[test]
+fn a_cache_is_maintained_after_a_restart_before_anybody_asks() {
+    let schema = "maintained_restart";
+    let directory = std::env::temp_dir().join(format!("freshet-maintained-restart-{}", std::process::id()));
+    let flags = ["--state-dir", directory.to_str().unwrap()];
+    let query = "SELECT g, COUNT(*) FROM t GROUP BY g";
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let _ = std::fs::remove_dir_all(&directory);
+        let mut direct = fresh_schema(server, schema);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, g INT)", "INSERT INTO t VALUES (1, 1), (2, 1), (3, 2)"],
+        );
+        let first = Freshet::with(server, &flags);
+        caught_up(&first);
+        let mut admin = connect(first.target(), schema);
+        let refreshed = "SELECT g FROM t WHERE g + 1 = 3";
+        run(&mut admin, &[&format!("CREATE CACHE FROM {query}"), &format!("CREATE CACHE FROM {refreshed}")]);
+        drop(admin);
+        first.stop();
+        let second = Freshet::with(server, &flags);
+        caught_up(&second);
+        let mut reader = connect(second.target(), schema);
+        let properties = eventually("it is known how they are kept", || {
+            let mut caches: Vec<String> =
+                answer(&mut reader, "SHOW CACHES").ok()?.into_iter().map(|row| row[3].clone()).collect();
+            caches.sort();
+            caches.iter().any(|cache| cache.starts_with("deep")).then_some(caches)
+        });
+        assert_eq!(properties, ["deep, maintained", "shallow, refreshed"], "{:?}", server.flavor);
+        // Whether the client may read, and what the columns are, the server says once.
+        eventually("it is answered once", || {
+            answer(&mut reader, query).expect("it is answered");
+            is_from_memory(&mut reader).then_some(())
+        });
+        for write in ["UPDATE t SET g = 2 WHERE id = 1", "DELETE FROM t WHERE id = 2"] {
+            run(&mut direct, &[write]);
+            caught_up(&second);
+            is_kept(&mut reader, &mut direct, query, &format!("{:?} after {write}", server.flavor));
+        }
+    });
+    let _ = std::fs::remove_dir_all(&directory);
+}

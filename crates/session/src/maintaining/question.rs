@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
-use freshet_sql::{Datum, Input, Modes, QueryPlan, TableName, contains_ignoring_case, query_plan};
+use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, TableName, contains_ignoring_case, query_plan};
 use freshet_views::{Asker, Compiled, Computing, Query, Unmaintained};
 
 use super::Asked;
@@ -72,19 +72,27 @@ pub(crate) fn loadable(
 }
 
 /// The same of a query that is listed.
-///
-/// # Errors
-/// Why it is not maintained, or not now.
-pub(crate) async fn of_query(
-    shared: &Shared,
-    (listed, modes): (&str, Modes),
-    (schema, computing): (&str, Computing),
-) -> Result<Asked, String> {
+pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Result<Asked, Unasked> {
+    // It was rewritten so that it means the same in all modes, but for its texts, which stand for no value here.
+    let modes = shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes());
+    // A session's settings decide again when it asks.
+    let computing = Computing::default();
     let text = freshet_sql::with_markers(listed.as_bytes(), modes);
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let default = Some(schema).filter(|schema| !schema.is_empty());
     let bound = shared.templates.of((&text, modes), default, behind).await;
-    loadable(shared, (&text, modes), bound.template(), (schema, computing))
+    if matches!(bound.template().verdict, Verdict::NotNow(_)) {
+        return Err(Unasked::NotNow);
+    }
+    loadable(shared, (&text, modes), bound.template(), (schema, computing)).map_err(Unasked::Never)
+}
+
+/// Why nothing is asked for a query.
+pub(crate) enum Unasked {
+    /// Its tables are not known yet.
+    NotNow,
+    /// It is not maintained: why.
+    Never(String),
 }
 
 /// What gives the rows of a stored result, if its query is maintained.

@@ -1,0 +1,56 @@
+//! Caches that were there before the start: their tables are loaded before any client asks.
+
+use std::time::{Duration, Instant};
+
+use ahash::HashSet;
+use freshet_upstream::now_ms;
+
+use crate::created::{Kept, QueryId};
+use crate::maintaining::Answer;
+use crate::maintaining::question::{self, Unasked};
+use crate::shared::Shared;
+
+/// How often it is looked how far they are.
+const LOOKED_AT_EVERY: Duration = Duration::from_millis(200);
+
+/// The caches of which it is not known yet how their results are kept.
+#[derive(Default)]
+pub(super) struct Beginning {
+    open: HashSet<QueryId>,
+    looked: Option<Instant>,
+}
+
+impl Beginning {
+    /// Has the tables loaded of those of which that has not been tried, as far as their tables are known.
+    pub(super) async fn go_on(&mut self, shared: &Shared) {
+        let is_early = self.looked.is_some_and(|looked| looked.elapsed() < LOOKED_AT_EVERY);
+        if is_early || !shared.freshness().is_live(now_ms()) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        for cache in shared.created.all() {
+            let id = cache.query.id;
+            if !cache.may_be_maintained() || cache.options.policy.is_some() {
+                continue;
+            }
+            match cache.kept() {
+                Kept::Unknown => drop(self.open.insert(id)),
+                Kept::NotYet(_) if self.open.contains(&id) => {}
+                _ => {
+                    self.open.remove(&id);
+                    continue;
+                }
+            }
+            let kept = match question::of_query(shared, &cache.query.text, &cache.schema).await {
+                Ok(asked) => match shared.maintaining.ask(asked).await {
+                    Answer::Rows(..) | Answer::Loaded => Kept::Maintained,
+                    Answer::NotYet(why) => Kept::NotYet(why),
+                    Answer::Never(why) => Kept::Refreshed(why),
+                },
+                Err(Unasked::NotNow) => continue,
+                Err(Unasked::Never(why)) => Kept::Refreshed(why),
+            };
+            cache.is_kept(kept);
+        }
+    }
+}
