@@ -489,11 +489,17 @@ fn a_file_that_is_written_is_read_as_the_same_tables() {
     std::fs::write(
         &file,
         "datadir = \"x\" mysql_variables = { threads = 4 query_cache_size_MB = 5 }
-        mysql_users = ( { username = \"c\" old = 1 } )",
+        mysql_users = ( { username = \"c\" old = 1 } )
+        mysql_query_rules = ( { rule_id = 8 match_digest = \"(\" active = 1 }, { rule_id = 9 match_digest = \"(\" } )",
     )
     .unwrap();
-    let imported = crate::import(&directory.0, &file).unwrap();
-    assert_eq!(imported.rows, [("global_variables", 1), ("mysql_users", 1)]);
+    let refuses = |row: &[Option<String>]| {
+        let is_wrong = row[1].as_deref() == Some("(");
+        is_wrong.then(|| format!("rule {} is wrong", row[0].as_deref().unwrap_or_default()))
+    };
+    let imported = crate::import(&directory.0, &file, (&["rule_id", "match_digest"], refuses)).unwrap();
+    assert_eq!(imported.rows, [("global_variables", 1), ("mysql_users", 1), ("mysql_query_rules", 2)]);
+    assert_eq!(imported.refused, ["rule 8 is wrong"], "one that is not active stands in nobody's way");
     assert_eq!(
         imported.left,
         [
