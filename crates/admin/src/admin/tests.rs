@@ -484,8 +484,13 @@ fn a_file_that_is_written_is_read_as_the_same_tables() {
     let before = all(&mut admin);
     assert!(run_as(&mut admin, "LOAD MYSQL SERVERS FROM CONFIG", Role::Admin).is_err());
     assert_eq!(all(&mut admin), before);
-    drop(admin);
-    // A directory that no process has takes a file in; the next start has it running.
+}
+
+#[test]
+fn a_directory_that_no_process_has_takes_a_file_in() {
+    let directory = Directory::new("import");
+    std::fs::create_dir_all(&directory.0).unwrap();
+    let file = directory.0.join("proxysql.cnf");
     std::fs::write(
         &file,
         "datadir = \"x\" mysql_variables = { threads = 4 query_cache_size_MB = 5 }
