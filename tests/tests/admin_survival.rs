@@ -1,10 +1,12 @@
 //! What is saved at the admin port is there whatever becomes of the process, and in whole.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use freshet_tests::administered::{Directory, with_each};
 use freshet_tests::cached::eventually;
+use freshet_tests::freshet::command;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
@@ -51,6 +53,68 @@ fn saves(admin: &mut Conn, from: u32, (rules, users): (&AtomicU32, &AtomicU32)) 
             return;
         }
     }
+}
+
+#[test]
+fn what_is_kept_can_be_read_by_its_owner_alone() {
+    with_each("owner", |server, directory: &Directory| {
+        let freshet = directory.freshet(server);
+        directory
+            .client("admin", "SAVE MYSQL USERS TO DISK; SAVE MYSQL DIGEST TO DISK")
+            .expect("it is saved");
+        for name in ["freshet.db", "freshet_stats.db"] {
+            let file = std::fs::metadata(directory.path(&format!("state/{name}"))).expect("it is there");
+            assert_eq!(file.permissions().mode() & 0o777, 0o600, "{name}");
+        }
+        freshet.stop();
+    });
+}
+
+#[test]
+fn what_an_imported_file_cannot_have_is_told() {
+    with_each("import", |server, directory: &Directory| {
+        let file = directory.path("proxysql.cnf");
+        std::fs::write(
+            &file,
+            "datadir=\"/var/lib/proxysql\"
+            mysql_variables={ query_cache_size_MB=64 }
+            mysql_query_rules=(
+                { rule_id=1 active=1 match_digest=\"^SELECT\" cache_ttl=5000 apply=1 },
+                { rule_id=2 active=1 match_pattern=\"^SELECT (?!x)\" destination_hostgroup=1 },
+                { rule_id=3 active=0 match_pattern=\"(\" },
+                { rule_id=4 active=1 mirror_hostgroup=1 }
+            )",
+        )
+        .expect("it is written");
+        let state = directory.path("state");
+        let import = |file: &str| {
+            let output = command().args(["import", file, "--state-dir", &state]).output().expect("it runs");
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let (code, said) = import(&file);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("mysql_query_rules: 4 rows"), "{said}");
+        let told: Vec<&str> = said.lines().filter(|line| line.starts_with("  rule ")).collect();
+        assert_eq!(told.len(), 2, "{said}");
+        assert!(
+            told[0].starts_with("  rule 2: match_pattern: ") && told[0].contains("look-around"),
+            "{said}"
+        );
+        assert_eq!(told[1], "  rule 4: Freshet does not carry out mirror_hostgroup");
+        assert!(said.contains("datadir: it has no meaning in Freshet"), "{said}");
+        // It starts all the same, so that they can be changed.
+        let freshet = directory.freshet(server);
+        let admin = |statements: &str| directory.client("admin", statements);
+        let rules = |layer: &str| admin(&format!("SELECT rule_id FROM {layer}mysql_query_rules")).unwrap();
+        assert_eq!((rules("runtime_").len(), rules("").len()), (0, 4));
+        assert!(admin("LOAD MYSQL QUERY RULES TO RUNTIME").unwrap_err().contains("rule 2: match_pattern"));
+        admin("DELETE FROM mysql_query_rules WHERE rule_id IN (2,4); LOAD MYSQL QUERY RULES TO RUNTIME")
+            .unwrap();
+        assert_eq!(rules("runtime_"), ["1"]);
+        // Its directory takes nothing in meanwhile.
+        assert_eq!(import(&file).0, Some(1));
+        freshet.stop();
+    });
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use freshet_tests::administered::{Directory, with_each};
 use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run};
 use freshet_tests::{Server, Target, tool};
+use mysql::Conn;
 use mysql::prelude::Queryable;
 
 const SELECT: &str = "SELECT count_star,sum_time,hostgroup,digest,digest_text FROM";
@@ -177,11 +178,106 @@ fn writes_and_what_fails_are_counted_and_nobody_is_let_in_without_the_password()
         connections_are_counted(server, directory);
         drop(other);
         assert!(directory.client("stats", "SELECT * FROM mysql_users").is_err());
-        assert!(directory.client("admn", "SELECT 1").is_err());
+        let refused = directory.client("admn", "SELECT 1").unwrap_err();
+        assert!(
+            refused.contains("Access denied for user 'admn'@'localhost' (using password: YES)"),
+            "{refused}"
+        );
         assert_eq!(
             directory.client("admin", "SELECT @@version_comment LIMIT 1").unwrap(),
             ["(ProxySQL Admin Module)"]
         );
+        freshet.stop();
+    });
+}
+
+/// What the admin port and `freshet.sessions` show of the statement that the server works on, with its schema.
+fn at_work(directory: &Directory, look: &mut Conn) -> (Vec<String>, Vec<Vec<String>>) {
+    let processes = "SELECT db, command, info FROM stats_mysql_processlist WHERE info LIKE '%SLEEP%'";
+    let sessions = "SELECT schema_name, statement FROM freshet.sessions WHERE statement LIKE 'SELECT SLEEP%'";
+    (directory.client("stats", processes).unwrap(), answer(look, sessions).unwrap())
+}
+
+#[test]
+fn what_the_server_works_on_is_shown_while_it_does() {
+    const TEXT: &str = "SELECT SLEEP(2), 'sent'";
+    const PREPARED: &str = "SELECT SLEEP(?), 'executed'";
+    with_each("at_work", |server, directory| {
+        drop(fresh_schema(server, "proxysql_at_work"));
+        let freshet = directory.freshet(server);
+        let mut look = connect(freshet.target(), "proxysql_at_work");
+        for (sent, is_prepared) in [(TEXT, false), (PREPARED, true)] {
+            let mut conn = freshet.target().connect();
+            run(&mut conn, &["USE proxysql_at_work"]);
+            let working = std::thread::spawn(move || {
+                if is_prepared { conn.exec_drop(sent, (2,)) } else { conn.query_drop(sent) }
+                    .expect("it is answered");
+                conn
+            });
+            let line = format!("proxysql_at_work\tQuery\t{sent}");
+            let row = vec!["proxysql_at_work".to_owned(), sent.to_owned()];
+            eventually("it is shown", || {
+                (at_work(directory, &mut look) == (vec![line.clone()], vec![row.clone()])).then_some(())
+            });
+            let conn = working.join().expect("it ends");
+            eventually("nothing is shown of who waits", || {
+                (at_work(directory, &mut look) == (Vec::new(), Vec::new())).then_some(())
+            });
+            let idle = "SELECT COUNT(*) FROM stats_mysql_processlist WHERE command = 'Sleep' AND info IS NULL \
+                        AND db = 'proxysql_at_work'";
+            assert_eq!(directory.client("stats", idle).unwrap(), ["2"]);
+            drop(conn);
+            eventually("it is gone", || (directory.client("stats", idle).unwrap() == ["1"]).then_some(()));
+        }
+        freshet.stop();
+    });
+}
+
+#[test]
+fn what_is_kept_of_times_past_has_its_hostgroup() {
+    with_each("kept", |server, directory| {
+        let freshet = directory.freshet(server);
+        let mut conn = freshet.target().connect();
+        run(&mut conn, &["SELECT 1"]);
+        let admin = |statements: &str| directory.client("admin", statements).expect("it is carried out");
+        admin(
+            "UPDATE mysql_servers SET hostgroup_id = 2; LOAD MYSQL SERVERS TO RUNTIME; \
+             SET admin-stats_mysql_connection_pool = 1; LOAD ADMIN VARIABLES TO RUNTIME; SAVE MYSQL DIGEST TO DISK",
+        );
+        assert_eq!(admin("SELECT COUNT(*) FROM history_mysql_query_digest WHERE hostgroup IS NULL"), ["0"]);
+        assert!(!admin("SELECT 1 FROM history_mysql_query_digest WHERE hostgroup = 0").is_empty());
+        eventually("the pool is noted", || {
+            let kept = admin("SELECT DISTINCT hostgroup FROM history_stats_mysql_connection_pool");
+            (kept == ["2"]).then_some(())
+        });
+        freshet.stop();
+    });
+}
+
+/// ProxySQL's variables that its users read here, whatever of them can be set.
+#[test]
+fn variables_that_are_asked_for_are_shown() {
+    with_each("shown", |server, directory| {
+        let freshet = directory.freshet(server);
+        let lines = directory.client("admin", "SHOW MYSQL VARIABLES").unwrap();
+        for (name, value) in [
+            ("query_cache_size_MB", "256"),
+            ("query_cache_soft_ttl_pct", "0"),
+            ("query_cache_handle_warnings", "0"),
+            ("query_cache_stores_empty_result", "true"),
+            ("max_connections", "10000"),
+            ("free_connections_pct", "0"),
+            ("wait_timeout", "28800000"),
+            ("multiplexing", "true"),
+            ("connection_delay_multiplex_ms", "0"),
+            ("default_schema", ""),
+        ] {
+            let line = format!("mysql-{name}\t{value}");
+            assert!(lines.contains(&line), "{line:?} is not among {lines:?}");
+        }
+        for name in ["threshold_resultset_size", "threads", "server_version"] {
+            assert!(lines.iter().any(|line| line.starts_with(&format!("mysql-{name}\t"))), "{name}");
+        }
         freshet.stop();
     });
 }

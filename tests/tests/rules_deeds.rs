@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{answer, connect, eventually, run};
 use freshet_tests::ruled::{Bench, with_each};
@@ -243,9 +243,46 @@ fn a_select_whose_connection_is_lost_is_sent_again() {
         assert_eq!(answer(&mut bench.direct, "SELECT v FROM t WHERE id = 1"), before);
         assert_eq!(answer(&mut bench.direct, "SELECT COUNT(*) FROM t"), one("3"));
 
+        bench.load(&["(rule_id,active,match_digest,destination_hostgroup) VALUES (1,1,'.',0)"]);
+        let asks = "/* query_retries=1 */ SELECT SUM(v) FROM t WHERE id > 0 AND v > 0";
+        let mut conn = bench.client();
+        assert!(lost(bench, (&mut conn, asks, "%SUM%"), 1).is_ok(), "a comment asks for it");
         bench.load(&[]);
         let by_default = ["SET mysql-query_retries_on_failure=1", "LOAD MYSQL VARIABLES TO RUNTIME"];
         run(&mut bench.admin, &by_default);
         assert!(read(bench, &[], 1));
+    });
+}
+
+#[test]
+fn comments_ask_as_in_proxysql() {
+    let table = ["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"];
+    with_each("comments", &table, |bench| {
+        bench.load(&["(rule_id,active,match_digest,destination_hostgroup) VALUES (1,1,'FROM t',3)"]);
+        let mut conn = bench.client();
+        for statement in [
+            "SELECT id FROM t",
+            "/* hostgroup=7 */ SELECT id FROM t",
+            "/* hostgroup=7;cache_ttl=0 */ UPDATE t SET id = 1",
+            "/* hostgroup=8 */ SELECT 5",
+        ] {
+            assert!(answer(&mut conn, statement).is_ok(), "{statement}");
+        }
+        let query = format!(
+            "SELECT hostgroup, digest_text, SUM(count_star) FROM stats_mysql_query_digest WHERE schemaname = '{}' \
+             AND hostgroup > 0 GROUP BY 1, 2 ORDER BY 1, 2",
+            bench.schema
+        );
+        let counted: Vec<String> = bench.rows(&query).iter().map(|row| row.join("\t")).collect();
+        let expected = ["3\tSELECT id FROM t\t1", "7\tSELECT id FROM t\t1", "8\tSELECT ?\t1"];
+        assert!(expected.iter().all(|line| counted.contains(&(*line).to_owned())), "{counted:?}");
+        assert_eq!(bench.met(1), 2);
+        // Their own names for what columns of rules say.
+        let begun = Instant::now();
+        let _ = answer(&mut conn, "/* query_timeout=300 */ SELECT SLEEP(20), id FROM t");
+        assert!(begun.elapsed() < Duration::from_secs(10), "it was killed");
+        let begun = Instant::now();
+        assert_eq!(answer(&mut conn, "/* query_delay=400 */ SELECT 6"), one("6"));
+        assert!(begun.elapsed() >= Duration::from_millis(400), "it has waited");
     });
 }

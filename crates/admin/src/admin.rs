@@ -254,8 +254,7 @@ impl Admin {
         let statement = statement.to_ascii_lowercase();
         for table in &STATISTICS {
             if names(&statement, table.name) {
-                let mut rows = self.runtime.rows(table.of);
-                hostgroups::fill_in(&self.store, table.of, &mut rows)?;
+                let rows = self.counted(table.of)?;
                 self.store.replace(&format!("stats.{}", table.name), &rows)?;
             }
         }
@@ -263,6 +262,13 @@ impl Admin {
             self.put_variables("main.runtime_global_variables")?;
         }
         Ok(())
+    }
+
+    /// The rows of a table of statistics, each with its hostgroup.
+    fn counted(&self, of: Statistic) -> Result<Vec<Vec<Value>>, Refusal> {
+        let mut rows = self.runtime.rows(of);
+        hostgroups::fill_in(&self.store, of, &mut rows)?;
+        Ok(rows)
     }
 
     /// Puts the variables as they are into a table of variables.

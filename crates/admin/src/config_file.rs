@@ -57,6 +57,8 @@ pub struct Imported {
     pub rows: Vec<(&'static str, usize)>,
     /// What was not taken over, and why.
     pub left: Vec<String>,
+    /// Which active query rules cannot be carried out, and why. They are kept, and no rule counts before they are changed.
+    pub refused: Vec<String>,
 }
 
 /// The text of a file.

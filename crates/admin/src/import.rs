@@ -4,19 +4,32 @@ use std::path::Path;
 
 use crate::admin::StartError;
 use crate::config_file::{self, Imported};
+use crate::error::Refusal;
 use crate::lock::Lock;
 use crate::store::Store;
 
-/// Puts what a file of ProxySQL's says into the tables on disk in `directory`, which no process has.
+/// Puts what a file of ProxySQL's says into the tables on disk in `directory`, which no process has. `rules`: the columns of query rules, and
+/// why a rule with these values cannot be carried out.
 ///
 /// # Errors
 /// Whatever stands in the way. Nothing is changed then.
-pub fn import(directory: &Path, file: &Path) -> Result<Imported, StartError> {
+pub fn import(
+    directory: &Path,
+    file: &Path,
+    (columns, refuses): (&[&str], impl Fn(&[Option<String>]) -> Option<String>),
+) -> Result<Imported, StartError> {
     let named = |error| StartError::Directory(directory.display().to_string(), error);
     std::fs::create_dir_all(directory).map_err(named)?;
     let _lock = Lock::take(directory).map_err(named)?;
     let mut store = Store::open(directory)?;
-    let imported =
-        config_file::read(file).and_then(|text| config_file::load(&mut store, ("disk", None), &text));
-    imported.map_err(|refusal| StartError::Configuration(refusal.to_string()))
+    let refused = |refusal: Refusal| StartError::Configuration(refusal.to_string());
+    let text = config_file::read(file).map_err(refused)?;
+    let mut imported = config_file::load(&mut store, ("disk", None), &text).map_err(refused)?;
+    let query = format!(
+        "SELECT {} FROM disk.mysql_query_rules WHERE active = 1 ORDER BY rule_id",
+        columns.join(", ")
+    );
+    let rules = store.rows(&query).map_err(refused)?;
+    imported.refused = rules.iter().filter_map(|rule| refuses(rule)).collect();
+    Ok(imported)
 }

@@ -69,7 +69,7 @@ const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
 pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
     wire: &mut Wire<S>,
     accounts: &Accounts,
-    (version, connection_id): (&str, u32),
+    (version, connection_id, from): (&str, u32, &str),
 ) -> Result<Option<Admitted>, Lost> {
     let greeting = Greeting {
         server_version: version.as_bytes().to_vec(),
@@ -94,7 +94,9 @@ pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
     let capabilities = login.capabilities.intersection(OFFERED);
     let Some((role, _)) = account.filter(|_| proven) else {
         let user = String::from_utf8_lossy(&login.user).into_owned();
-        let denied = format!("ProxySQL Error: Access denied for user '{user}'@'' (using password: YES)");
+        let uses = if login.auth_response.is_empty() { "NO" } else { "YES" };
+        let denied =
+            format!("ProxySQL Error: Access denied for user '{user}'@'{from}' (using password: {uses})");
         wire.put(&ErrPacket::new(1045, "28000", denied).encode());
         wire.flush().await?;
         return Ok(None);

@@ -26,16 +26,16 @@ const UTF8MB4: u16 = 45;
 /// Numbers of connections.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// Serves one client until it is gone.
+/// Serves one client until it is gone. `from`: where it comes from, as it is told if it is not let in.
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     admin: Arc<Mutex<Admin>>,
     accounts: Arc<Accounts>,
-    version: Arc<str>,
+    (version, from): (Arc<str>, String),
 ) {
     let mut wire = Wire::new(stream);
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-    let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id)));
+    let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id, &from)));
     if let Ok(Ok(Some(admitted))) = login.await {
         let dumps = admitted.dumps;
         let mut session = Session {

@@ -3,6 +3,7 @@
 //! Who may do what is decided as SQLite compiles a statement, by the [`Role`] that it is compiled for. So no spelling of a
 //! statement gets around it.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,8 @@ const STATEMENT_TIME_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// How long a text or a row may be, in bytes.
 const TEXT_BYTES_MAX: i32 = 16 << 20;
+/// Who may read and write the files: their owner.
+const RIGHTS_OF_FILES: u32 = 0o600;
 
 /// A parameter of a client's statement.
 pub type Parameter = rusqlite::types::Value;
@@ -67,6 +70,20 @@ impl Answer {
     }
 }
 
+/// Makes a file that only its owner may read, where there is none of this name: passwords and statements are kept in it. What SQLite makes
+/// beside it has the same rights.
+fn own_alone(file: &Path) -> rusqlite::Result<()> {
+    if file == Path::new(":memory:") {
+        return Ok(());
+    }
+    let made = std::fs::OpenOptions::new().append(true).create(true).mode(RIGHTS_OF_FILES).open(file);
+    let unopened = |error: std::io::Error| {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        rusqlite::Error::SqliteFailure(code, Some(format!("{}: {error}", file.display())))
+    };
+    made.map(drop).map_err(unopened)
+}
+
 /// The databases.
 pub struct Store {
     connection: Connection,
@@ -84,6 +101,7 @@ impl Store {
         let files =
             [file("freshet.db"), ":memory:".to_owned(), ":memory:".to_owned(), file("freshet_stats.db")];
         for (name, file) in ATTACHED.iter().zip(files) {
+            own_alone(Path::new(&file))?;
             connection.execute(&format!("ATTACH DATABASE ?1 AS {name}"), [file])?;
         }
         for table in &CONFIGURATION {

@@ -47,7 +47,7 @@ const INTERVAL_S_MAX: u64 = 300;
 const INTERVAL_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
 /// All of them, by name.
-pub static VARIABLES: [Variable; 37] = [
+pub static VARIABLES: [Variable; 40] = [
     number("admin-stats_mysql_connection_pool", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_connections", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_query_cache", 60, INTERVAL_S_MAX),
@@ -55,10 +55,13 @@ pub static VARIABLES: [Variable; 37] = [
     number("admin-stats_system_cpu", 60, INTERVAL_S_MAX),
     number("admin-stats_system_memory", 60, INTERVAL_S_MAX),
     shown("admin-version"),
+    shown("mysql-connection_delay_multiplex_ms"),
+    shown("mysql-default_schema"),
     set("mysql-eventslog_default_log"),
     set("mysql-eventslog_filename"),
     set("mysql-eventslog_filesize"),
     set("mysql-eventslog_format"),
+    shown("mysql-free_connections_pct"),
     shown("mysql-interfaces"),
     shown("mysql-max_connections"),
     number("mysql-monitor_connect_interval", 60_000, INTERVAL_MS_MAX),

@@ -133,12 +133,13 @@ async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, accounts: Arc<Accou
         Incoming::Tcp(stream) => {
             let _ = stream.set_nodelay(true);
             if let Ok(stream) = TcpStream::from_std(stream) {
-                freshet_admin::serve(stream, admin, accounts, version).await;
+                let from = stream.peer_addr().map(|from| from.ip().to_string()).unwrap_or_default();
+                freshet_admin::serve(stream, admin, accounts, (version, from)).await;
             }
         }
         Incoming::Unix(stream) => {
             if let Ok(stream) = UnixStream::from_std(stream) {
-                freshet_admin::serve(stream, admin, accounts, version).await;
+                freshet_admin::serve(stream, admin, accounts, (version, "localhost".to_owned())).await;
             }
         }
     }
@@ -187,6 +188,9 @@ impl Runtime for Behind {
         let cache = &self.shared.cache;
         Some(match name {
             "admin-version" => VERSION.to_owned(),
+            // No connection waits before it may carry others' reads, and none is kept by a share of all.
+            "mysql-connection_delay_multiplex_ms" | "mysql-free_connections_pct" => "0".to_owned(),
+            "mysql-default_schema" => self.config.upstream.database.clone().unwrap_or_default(),
             "mysql-interfaces" => {
                 let all: Vec<String> = self.config.listen.iter().map(ToString::to_string).collect();
                 all.join(";")

@@ -3,11 +3,19 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use freshet_rules::{Defaults, Rule, RuleSet};
+
 use crate::exit::Exit;
+
+/// Why a query rule with these values cannot be carried out, if it cannot.
+fn refuses(values: &[Option<String>]) -> Option<String> {
+    let compiled = Rule::read(values).and_then(|rule| RuleSet::compile(vec![rule], Defaults::default()));
+    compiled.err().map(|error| error.to_string())
+}
 
 /// What was taken over, and what was not.
 pub fn run(directory: &Path, file: &str) -> (String, Exit) {
-    let imported = match freshet_admin::import(directory, Path::new(file)) {
+    let imported = match freshet_admin::import(directory, Path::new(file), (&Rule::COLUMNS, refuses)) {
         Ok(imported) => imported,
         Err(error) => return (format!("nothing was taken over: {error}\n"), Exit::Failed),
     };
@@ -19,6 +27,15 @@ pub fn run(directory: &Path, file: &str) -> (String, Exit) {
         let _ = writeln!(text, "\nNot taken over:");
         for left in &imported.left {
             let _ = writeln!(text, "  {left}");
+        }
+    }
+    if !imported.refused.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nTaken over, but Freshet cannot carry them out. While they are active, no query rule counts:"
+        );
+        for refused in &imported.refused {
+            let _ = writeln!(text, "  {refused}");
         }
     }
     let _ = writeln!(text, "\nThe next start with this state_dir and admin_listen has it running.");

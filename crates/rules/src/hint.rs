@@ -4,9 +4,20 @@ use crate::Settings;
 
 /// How much of a comment is read, in bytes.
 const COMMENT_BYTES_MAX: usize = 1024;
+/// How often a statement can ask to be sent again, as in a rule.
+const RETRIES_MAX: u64 = 1000;
 
-/// The names that count.
-const NAMES: [&str; 4] = ["cache_ttl", "hostgroup", "timeout", "delay"];
+/// The names that count. ProxySQL says `query_timeout`, `query_delay` and `query_retries`; columns of rules are named without `query_`.
+const NAMES: [&str; 8] = [
+    "cache_ttl",
+    "hostgroup",
+    "timeout",
+    "query_timeout",
+    "delay",
+    "query_delay",
+    "retries",
+    "query_retries",
+];
 
 /// Whether a text begins with such a comment.
 #[must_use]
@@ -22,7 +33,8 @@ pub(crate) fn settings(text: &[u8]) -> Option<Settings> {
         match name {
             "cache_ttl" => settings.cache_ttl_ms = Some(value),
             "hostgroup" => settings.hostgroup = i64::try_from(value).ok(),
-            "timeout" => settings.timeout_ms = Some(value),
+            "timeout" | "query_timeout" => settings.timeout_ms = Some(value),
+            "retries" | "query_retries" => settings.retries = Some(value.min(RETRIES_MAX)),
             _ => settings.delay_ms = Some(value),
         }
     }

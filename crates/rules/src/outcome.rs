@@ -25,10 +25,10 @@ impl Outcome {
         self.times.fetch_add(times, Ordering::Relaxed);
     }
 
-    /// Whether no rule was met.
+    /// Whether no rule was met, and no hostgroup was asked for.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
-        self.rules.is_empty()
+        self.rules.is_empty() && self.settings.hostgroup.is_none()
     }
 
     /// The `rule_id`s of the rules that were met, in their order.

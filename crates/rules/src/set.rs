@@ -18,6 +18,8 @@ use crate::{Decision, Outcome, Rule, RuleError, Settings};
 const REMEMBERED_MAX: usize = 8192;
 /// How many different outcomes are told apart. Statements of others are not cached.
 const OUTCOMES_MAX: usize = 4096;
+/// How many hostgroups that statements ask for themselves are told apart. Statements that ask for others are counted as their rules say.
+const ASKED_MAX: usize = 1024;
 
 /// What counts where no rule says anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,8 @@ pub struct RuleSet {
     /// By all but the text; nothing where the text counts too.
     remembered: RwLock<Remembered>,
     outcomes: Mutex<HashMap<Box<[u32]>, Arc<Outcome>>>,
+    /// The same under a hostgroup that a statement asks for itself, by the outcome's `id` and the hostgroup.
+    asked: Mutex<HashMap<(u64, i64), Arc<Outcome>>>,
     nothing: Arc<Outcome>,
 }
 
@@ -119,6 +123,7 @@ impl RuleSet {
             classes: RwLock::default(),
             remembered: RwLock::default(),
             outcomes: Mutex::default(),
+            asked: Mutex::default(),
             nothing: Arc::new(Outcome {
                 id: 0,
                 rules: Box::default(),
@@ -166,11 +171,14 @@ impl RuleSet {
     /// What becomes of a statement.
     #[must_use]
     pub fn decide(&self, facts: Facts<'_>) -> Decision {
-        let (outcome, rewritten) = self.outcome(facts);
-        let settings = match hint::settings(facts.text) {
-            Some(asked) => outcome.settings.clone().overridden_by(&asked),
-            None => outcome.settings.clone(),
-        };
+        let (mut outcome, rewritten) = self.outcome(facts);
+        let mut settings = outcome.settings.clone();
+        if let Some(asked) = hint::settings(facts.text) {
+            settings = settings.overridden_by(&asked);
+            if let Some(hostgroup) = asked.hostgroup {
+                outcome = self.under(outcome, hostgroup);
+            }
+        }
         let is_known = outcome.id != 0 || outcome.rules.is_empty();
         let is_wanted = match settings.cache_ttl_ms {
             Some(ttl) => ttl > 0,
@@ -284,27 +292,62 @@ impl RuleSet {
         outcome
     }
 
+    /// The same outcome for statements that ask for this hostgroup themselves, which are counted under it.
+    fn under(&self, outcome: Arc<Outcome>, hostgroup: i64) -> Arc<Outcome> {
+        let is_too_much = outcome.id == 0 && !outcome.rules.is_empty();
+        if is_too_much || outcome.settings.hostgroup == Some(hostgroup) {
+            return outcome;
+        }
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (outcome.id, hostgroup);
+        if let Some(known) = asked.get(&key) {
+            return Arc::clone(known);
+        }
+        if asked.len() >= ASKED_MAX {
+            return outcome;
+        }
+        let apart = Arc::new(Outcome {
+            id: next(),
+            rules: outcome.rules.clone(),
+            ids: outcome.ids.clone(),
+            settings: Settings { hostgroup: Some(hostgroup), ..outcome.settings.clone() },
+            times: AtomicU64::new(0),
+        });
+        asked.insert(key, Arc::clone(&apart));
+        apart
+    }
+
+    /// All outcomes that have come about, of which each is counted by itself.
+    fn each_outcome(&self, mut look: impl FnMut(&Outcome)) {
+        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        outcomes.values().for_each(|outcome| look(outcome));
+        drop(outcomes);
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.values().for_each(|outcome| look(outcome));
+    }
+
     /// The rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, came about that is counted
     /// elsewhere.
     #[must_use]
     pub fn hits(&self, more: &HashMap<u64, u64>) -> Vec<(i64, u64)> {
         let mut counts = vec![0; self.rules.len()];
-        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        for outcome in outcomes.values() {
+        self.each_outcome(|outcome| {
             let times = outcome.times.load(Ordering::Relaxed) + more.get(&outcome.id).copied().unwrap_or(0);
             outcome.rules.iter().for_each(|at| counts[*at as usize] += times);
-        }
+        });
         self.rules.iter().map(|rule| rule.rule_id).zip(counts).collect()
     }
 
     /// The outcomes that one rule is a part of.
     #[must_use]
     pub fn outcomes_of(&self, rule_id: i64) -> Vec<u64> {
-        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        let has = |outcome: &&Arc<Outcome>| {
-            outcome.rules.iter().any(|at| self.rules[*at as usize].rule_id == rule_id)
-        };
-        outcomes.values().filter(has).map(|outcome| outcome.id).collect()
+        let mut found = Vec::new();
+        self.each_outcome(|outcome| {
+            if outcome.ids.contains(&rule_id) {
+                found.push(outcome.id);
+            }
+        });
+        found
     }
 }
 

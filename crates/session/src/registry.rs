@@ -27,6 +27,8 @@ pub(crate) struct Handle {
     holds: AtomicU32,
     /// An [`Ending`].
     ending: AtomicU8,
+    /// What it is asked, which is shown to who looks at all clients. Written where the cache had no answer.
+    asked: Mutex<Asked>,
     /// What its connection carries for others, if it does.
     lane: Mutex<Weak<LaneCounts>>,
     /// Its statement under way is not to be waited for any longer.
@@ -34,6 +36,26 @@ pub(crate) struct Handle {
     /// The task of the session, which waits for these in one place at a time. Kept from one wait to the next, so that a
     /// wait writes nothing here.
     waits: Mutex<Option<Waker>>,
+}
+
+/// How much of a statement is shown of a session, in bytes.
+const ASKED_BYTES_MAX: usize = 1024;
+
+/// What a session is asked.
+#[derive(Debug, Default)]
+struct Asked {
+    /// Its default schema.
+    schema: Option<String>,
+    /// The beginning of its statement.
+    text: Vec<u8>,
+}
+
+impl Asked {
+    fn chooses(&mut self, schema: Option<&str>) {
+        if self.schema.as_deref() != schema {
+            self.schema = schema.map(str::to_owned);
+        }
+    }
 }
 
 /// How many sessions have a connection to the server.
@@ -75,6 +97,10 @@ pub struct Process {
     pub user: String,
     /// Where it comes from; `None`: by a unix socket.
     pub client: Option<SocketAddr>,
+    /// Its default schema, as of its last command that was not answered from memory.
+    pub schema: Option<String>,
+    /// The beginning of the statement that is with the server.
+    pub statement: Option<String>,
     /// A command of its is with the server.
     pub is_busy: bool,
     /// How long ago it sent its last command, in milliseconds.
@@ -114,6 +140,7 @@ impl Handle {
             active_ms: AtomicU64::new(now_ms),
             busy: AtomicBool::new(false),
             holds: AtomicU32::new(0),
+            asked: Mutex::default(),
             ending: AtomicU8::new(Ending::No as u8),
             lane: Mutex::default(),
             interrupted: AtomicBool::new(false),
@@ -159,12 +186,31 @@ impl Handle {
         self.busy.store(true, Ordering::Relaxed);
     }
 
-    /// The session waits for its next command. The clock is read only where the last one may have taken long.
-    pub(crate) fn pauses(&self, now_ms: impl FnOnce() -> u64) {
+    /// The session waits for its next command, in this default schema. The clock is read only where the last one may have taken long.
+    pub(crate) fn pauses(&self, now_ms: impl FnOnce() -> u64, schema: Option<&str>) {
         if self.busy.load(Ordering::Relaxed) {
             self.active(now_ms());
+            self.asks(schema, b"");
             self.busy.store(false, Ordering::Relaxed);
         }
+    }
+
+    /// A statement has come for which there was no answer in memory.
+    pub(crate) fn asks(&self, schema: Option<&str>, text: &[u8]) {
+        let mut end = text.len().min(ASKED_BYTES_MAX);
+        // No character is cut in two.
+        while text.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) && end > 0 {
+            end -= 1;
+        }
+        let mut asked = self.asked();
+        asked.chooses(schema);
+        asked.text.clear();
+        asked.text.extend_from_slice(&text[..end]);
+    }
+
+    /// Nothing under it panics half-way.
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_idle(&self, since_ms: u64) -> bool {
@@ -306,15 +352,22 @@ impl Registry {
 
     /// Everybody, at this moment.
     pub(crate) fn processes(&self, now_ms: u64) -> Vec<Process> {
-        let process = |(id, handle): (&u32, &Arc<Handle>)| Process {
-            id: *id,
-            user: String::from_utf8_lossy(&handle.user).into_owned(),
-            client: handle.client,
-            is_busy: handle.busy.load(Ordering::Relaxed),
-            silent_ms: now_ms.saturating_sub(handle.active_ms()),
-            server_id: handle.thread_id(),
-            holds: handle.holds.load(Ordering::Relaxed),
-            lane: handle.lane(),
+        let process = |(id, handle): (&u32, &Arc<Handle>)| {
+            let is_busy = handle.busy.load(Ordering::Relaxed);
+            let asked = handle.asked();
+            let text = || String::from_utf8_lossy(&asked.text).into_owned();
+            Process {
+                id: *id,
+                user: String::from_utf8_lossy(&handle.user).into_owned(),
+                client: handle.client,
+                schema: asked.schema.clone(),
+                statement: (is_busy && !asked.text.is_empty()).then(text),
+                is_busy,
+                silent_ms: now_ms.saturating_sub(handle.active_ms()),
+                server_id: handle.thread_id(),
+                holds: handle.holds.load(Ordering::Relaxed),
+                lane: handle.lane(),
+            }
         };
         self.lock().iter().map(process).collect()
     }
@@ -362,8 +415,30 @@ mod tests {
         assert!(handle.is_idle(101) && !handle.is_idle(100));
         handle.begins();
         assert!(!handle.is_idle(1_000));
-        handle.pauses(|| 900);
+        handle.pauses(|| 900, None);
         assert!(handle.is_idle(1_000) && !handle.is_idle(900));
-        handle.pauses(|| unreachable!("it was not with the server"));
+        handle.pauses(|| unreachable!("it was not with the server"), None);
+    }
+
+    #[test]
+    fn what_is_with_the_server_is_shown_while_it_is_there() {
+        let registry = Registry::default();
+        let handle = registry.handle((b"u".to_vec(), None), 0);
+        registry.add(1, &handle);
+        let shown = || registry.processes(0).pop().map(|it| (it.schema, it.statement)).unwrap();
+        let is = |schema: &str, statement: Option<&str>| {
+            shown() == (Some(schema.to_owned()), statement.map(str::to_owned))
+        };
+        assert_eq!(shown(), (None, None));
+        handle.asks(Some("shop"), b"SELECT 1");
+        assert!(is("shop", None), "it is not with the server yet");
+        handle.begins();
+        assert!(is("shop", Some("SELECT 1")));
+        let long = format!("{}\u{e9}", "x".repeat(ASKED_BYTES_MAX - 1));
+        handle.asks(Some("shop"), long.as_bytes());
+        assert!(is("shop", Some(&long[..ASKED_BYTES_MAX - 1])));
+        handle.pauses(|| 1, Some("other"));
+        handle.begins();
+        assert!(is("other", None));
     }
 }

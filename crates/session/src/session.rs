@@ -135,6 +135,7 @@ impl Session {
         wire.obey(&handle);
         let mut state = State::new(admitted.ok.status, Locals::of(&shared.globals));
         state.schema = schema_of(admitted.database.as_deref());
+        handle.asks(state.schema.as_deref(), b"");
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);
         let (seen, destination) = Default::default();
@@ -200,6 +201,11 @@ impl Session {
     /// Notes that the client is alive.
     pub(crate) fn active(&self, now_ms: u64) {
         self.handle.active(now_ms);
+    }
+
+    /// Notes which statement has come that is not answered from memory.
+    pub(crate) fn note_asked(&self, text: &[u8]) {
+        self.handle.asks(self.state.schema.as_deref(), text);
     }
 }
 

@@ -37,7 +37,7 @@ impl Admin {
             }
         }
         if self.kept.is_over(&self.own, POOL_INTERVAL, now_s) {
-            let rows = self.runtime.rows(Statistic::Connections);
+            let rows = self.counted(Statistic::Connections)?;
             history::note_rows(&mut self.store, "history_stats_mysql_connection_pool", &rows, now_s)?;
         }
         if self.kept.is_over(&self.own, DIGEST_INTERVAL, now_s) {
@@ -51,7 +51,7 @@ impl Admin {
 
     /// Notes what was counted by digest, which is counted from 0 again. Returns how many rows there were.
     pub(super) fn keep_digests(&mut self, now_s: i64) -> Result<u64, Refusal> {
-        let rows = self.runtime.rows(Statistic::DigestsReset);
+        let rows = self.counted(Statistic::DigestsReset)?;
         history::note_rows(&mut self.store, "history_mysql_query_digest", &rows, now_s)?;
         Ok(rows.len() as u64)
     }

@@ -484,16 +484,27 @@ fn a_file_that_is_written_is_read_as_the_same_tables() {
     let before = all(&mut admin);
     assert!(run_as(&mut admin, "LOAD MYSQL SERVERS FROM CONFIG", Role::Admin).is_err());
     assert_eq!(all(&mut admin), before);
-    drop(admin);
-    // A directory that no process has takes a file in; the next start has it running.
+}
+
+#[test]
+fn a_directory_that_no_process_has_takes_a_file_in() {
+    let directory = Directory::new("import");
+    std::fs::create_dir_all(&directory.0).unwrap();
+    let file = directory.0.join("proxysql.cnf");
     std::fs::write(
         &file,
         "datadir = \"x\" mysql_variables = { threads = 4 query_cache_size_MB = 5 }
-        mysql_users = ( { username = \"c\" old = 1 } )",
+        mysql_users = ( { username = \"c\" old = 1 } )
+        mysql_query_rules = ( { rule_id = 8 match_digest = \"(\" active = 1 }, { rule_id = 9 match_digest = \"(\" } )",
     )
     .unwrap();
-    let imported = crate::import(&directory.0, &file).unwrap();
-    assert_eq!(imported.rows, [("global_variables", 1), ("mysql_users", 1)]);
+    let refuses = |row: &[Option<String>]| {
+        let is_wrong = row[1].as_deref() == Some("(");
+        is_wrong.then(|| format!("rule {} is wrong", row[0].as_deref().unwrap_or_default()))
+    };
+    let imported = crate::import(&directory.0, &file, (&["rule_id", "match_digest"], refuses)).unwrap();
+    assert_eq!(imported.rows, [("global_variables", 1), ("mysql_users", 1), ("mysql_query_rules", 2)]);
+    assert_eq!(imported.refused, ["rule 8 is wrong"], "one that is not active stands in nobody's way");
     assert_eq!(
         imported.left,
         [

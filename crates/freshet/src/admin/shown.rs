@@ -160,6 +160,7 @@ impl Behind {
             row[0] = Value::Integer(0);
             row[1] = Value::from(u64::from(process.id));
             row[2] = process.user.into();
+            row[3] = process.schema.map_or(Value::Null, Value::Text);
             row[4] =
                 process.client.map_or_else(|| "localhost".into(), |client| client.ip().to_string().into());
             row[5] = process.client.map_or(Value::Null, |client| i64::from(client.port()).into());
@@ -168,6 +169,7 @@ impl Behind {
             }
             row[11] = command.into();
             row[12] = process.silent_ms.into();
+            row[13] = process.statement.map_or(Value::Null, Value::Text);
             row
         };
         self.shared.processes().into_iter().map(row).collect()

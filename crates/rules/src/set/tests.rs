@@ -151,6 +151,10 @@ fn what_is_cached_is_said_by_rules_hints_and_the_default() {
     let hinted =
         all.decide(facts("/* delay=4 ; timeout=5;cache_ttl=6;unknown=7 */SELECT * FROM t1")).settings;
     assert_eq!((hinted.delay_ms, hinted.timeout_ms, hinted.cache_ttl_ms), (Some(4), Some(5), Some(6)));
+    let named = all
+        .decide(facts("/* query_delay=4; query_timeout=5; query_retries=2000 */ SELECT * FROM t1"))
+        .settings;
+    assert_eq!((named.delay_ms, named.timeout_ms, named.retries), (Some(4), Some(5), Some(1000)));
     assert!(hint::has_hint(b" /*cache_ttl=1*/ SELECT 1") && !hint::has_hint(b"/* SELECT */ SELECT 1"));
     assert!(
         !hint::has_hint(b"/*! cache_ttl=1 */ SELECT 1") && !hint::has_hint(b"SELECT /* cache_ttl=1 */ 1")
@@ -194,6 +198,30 @@ fn hits_are_counted_by_rule() {
     assert_eq!(set.hits(&elsewhere), [(1, 13), (2, 11)]);
     assert_eq!(set.outcomes_of(2), [both.id]);
     assert_ne!(both.id, first.id);
+}
+
+#[test]
+fn what_asks_for_a_hostgroup_is_counted_under_it() {
+    let set = set(vec![Rule { match_digest: text("t1"), destination_hostgroup: Some(5), ..rule(1) }]);
+    let outcome = |text: &str| set.decide(facts(text)).outcome;
+    let of_rule = outcome("SELECT a FROM t1");
+    let asked = outcome("/* hostgroup=7 */ SELECT a FROM t1");
+    assert_eq!((of_rule.hostgroup(), asked.hostgroup()), (Some(5), Some(7)));
+    assert_eq!(outcome("/* hostgroup=7 */ SELECT a, b FROM t1").id, asked.id);
+    assert_eq!(outcome("/* hostgroup=5 */ SELECT a FROM t1").id, of_rule.id);
+    asked.count(3);
+    of_rule.count(1);
+    assert_eq!(set.hits(&HashMap::default()), [(1, 4)]);
+    assert_eq!(set.outcomes_of(1).len(), 2);
+    let (unruled, met_nothing) = (outcome("/* hostgroup=7 */ SELECT 1"), outcome("SELECT 1"));
+    assert!(!unruled.is_nothing() && met_nothing.is_nothing());
+    assert_eq!((unruled.hostgroup(), unruled.ids()), (Some(7), &[][..]));
+    // Whoever asks for all there are brings nobody else's statements into trouble.
+    for hostgroup in 0..2 * i64::try_from(super::ASKED_MAX).unwrap() {
+        assert!(set.decide(facts(&format!("/* hostgroup={hostgroup} */ SELECT a FROM t1"))).is_cached);
+    }
+    assert_eq!(outcome("/* hostgroup=-1 */ SELECT a FROM t1").id, of_rule.id);
+    assert_eq!(outcome("/* hostgroup=1000000 */ SELECT a FROM t1").id, of_rule.id);
 }
 
 #[test]

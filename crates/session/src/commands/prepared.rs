@@ -60,6 +60,7 @@ pub(super) async fn execute(
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
     let at = zone_at(session);
+    session.note_asked(named.as_ref().map_or(b"", |prepared| prepared.text()));
     let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
         return pin!(carry_out(session, packet, (command, missed), named)).await;
     };

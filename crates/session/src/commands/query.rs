@@ -58,6 +58,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
+    session.note_asked(query.text());
     session.begins_line(Logged::text);
     let flow = match decided::text(session, &query) {
         Decided::Answered => Ok(Flow::Continue),

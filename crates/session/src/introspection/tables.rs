@@ -146,6 +146,8 @@ pub(crate) static TABLES: [Definition; 12] = [
         ("server_id", Integer, "The server's number of its connection; NULL while it has none."),
         ("is_busy", Integer, "1 while the server works for it."),
         ("silent_ms", Integer, "Milliseconds since its last command."),
+        ("schema_name", Text, "Its default schema, as of its last command that was not answered from memory."),
+        ("statement", Text, "The beginning of the statement that the server works on."),
         ("holds", Text, "Why it cannot be answered from memory, or must keep its connection, as of its last command that the server has seen."),
     ] },
     Definition { name: "lanes", rows: lanes, columns: &[
@@ -398,6 +400,8 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
             Some(u64::from(process.server_id)).filter(|id| *id != 0).into(),
             u64::from(process.is_busy).into(),
             process.silent_ms.into(),
+            process.schema.into(),
+            process.statement.into(),
             Hold::words(process.holds).into(),
         ]
     };

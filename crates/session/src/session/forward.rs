@@ -51,6 +51,9 @@ impl Session {
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         self.note_answered_by_server(None);
         self.ruled.ruling.sent.get_or_insert_default();
+        if !matches!(forward.command, Command::Query | Command::StmtExecute) {
+            self.note_asked(forward.text);
+        }
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
