@@ -9,8 +9,10 @@ use crate::{Flavor, Freshet, Server, Target, with_each};
 
 /// How long anything that should happen by itself may take.
 pub const SECONDS_MAX: u64 = 20;
-/// Between two looks at something that is waited for.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Between the first two looks at something that is waited for. Most of it is there by the second look.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+/// Between two looks at what takes longer: pauses grow from the one to the other.
+const PAUSE_MAX: Duration = Duration::from_millis(10);
 
 /// How long a statement is repeated of which many are tried for a first answer from memory.
 const TRY_MAX: Duration = Duration::from_secs(5);
@@ -75,14 +77,22 @@ pub fn hits(conn: &mut Conn) -> u64 {
 ///
 /// # Panics
 /// With `what` if it does not come within [`SECONDS_MAX`].
-pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(SECONDS_MAX);
+pub fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    let found = looked_for(Duration::from_secs(SECONDS_MAX), look);
+    found.unwrap_or_else(|| panic!("not within {SECONDS_MAX} s: {what}"))
+}
+
+/// The same for a given time; `None` if it is not there by then.
+fn looked_for<T>(time_max: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let until = Instant::now() + time_max;
+    let mut pause = PAUSE_MIN;
     loop {
-        if let Some(found) = look() {
+        let found = look();
+        if found.is_some() || Instant::now() >= until {
             return found;
         }
-        assert!(Instant::now() < until, "not within {SECONDS_MAX} s: {what}");
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(pause);
+        pause = PAUSE_MAX.min(pause * 2);
     }
 }
 
@@ -187,18 +197,11 @@ impl Counted {
         if !self.is_freshet {
             return Some(answer(reader, statement));
         }
-        let until = Instant::now() + TRY_MAX;
-        loop {
+        looked_for(TRY_MAX, || {
             let before = self.hits();
             let got = answer(reader, statement);
-            if self.hits() > before {
-                return Some(got);
-            }
-            if Instant::now() > until {
-                return None;
-            }
-            std::thread::sleep(PAUSE);
-        }
+            (self.hits() > before).then_some(got)
+        })
     }
 
     /// How many of some repetitions of a statement were answered from memory.

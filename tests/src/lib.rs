@@ -4,7 +4,8 @@
 //! linked here, and the client library is not ours, so that no mistake is shared between the tester and the tested.
 //!
 //! The servers come from the environment: FRESHET_TEST_MARIADB and FRESHET_TEST_MYSQL are URLs with an account that may
-//! do everything; with FRESHET_TEST_MARIADB_2 and FRESHET_TEST_MYSQL_2 two tests run at once. A server that is not given is left out with a line that says so, or is a failure if
+//! do everything; with FRESHET_TEST_MARIADB_2 and FRESHET_TEST_MYSQL_2 two tests run at once, with `_3` three.
+//! A server that is not given is left out with a line that says so, or is a failure if
 //! FRESHET_TEST_SERVERS is `required`. FRESHET_TEST_MYSQL_ROOT is the tree in which MySQL's programs are, FRESHET_TEST_SERVER_ROOT that of
 //! another server which runs in one of its own. FRESHET_BIN is the program, by default the newest one below `target`;
 //! FRESHET_TEST_DIRECT makes every test go to the server itself, which proves the tests and not Freshet.
