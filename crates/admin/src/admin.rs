@@ -45,6 +45,8 @@ pub struct Admin {
     /// What LOAD … FROM CONFIG reads.
     file: PathBuf,
     kept: Keeping,
+    /// Somebody has asked for the end of the program.
+    is_to_end: bool,
     _lock: Lock,
 }
 
@@ -63,10 +65,18 @@ impl Admin {
             own: OwnVariables::default(),
             file: file.to_owned(),
             kept: Keeping::default(),
+            is_to_end: false,
             _lock: lock,
         };
         admin.begin().map_err(|refusal| StartError::Configuration(refusal.to_string()))?;
         Ok(admin)
+    }
+
+    /// Ends the program if somebody has asked for it. To be called when they have their answer.
+    pub(crate) fn end_if_asked(&self) {
+        if self.is_to_end {
+            self.runtime.shut_down();
+        }
     }
 
     /// Memory begins with what runs, and then with what is on disk, which is made to run.
@@ -192,7 +202,7 @@ impl Admin {
             Command::Pause(true) => Err(Refusal::Pointless("it is paused already")),
             Command::Pause(false) => Err(Refusal::Pointless("it is not paused")),
             Command::ShutDown => {
-                self.runtime.shut_down();
+                self.is_to_end = true;
                 Ok(Answer::ok())
             }
             Command::Truncate(name) if is_digests(&name) => self.flush_digests(),

@@ -94,7 +94,9 @@ impl Session {
                 }
                 _ => wire.put(&ErrPacket::new(1047, "08S01", "Command not supported").encode()),
             }
-            wire.flush().await?;
+            let sent = wire.flush().await;
+            self.locked(|admin, _| admin.end_if_asked());
+            sent?;
         }
     }
 

@@ -4,12 +4,13 @@ mod conditions;
 mod having;
 mod output;
 mod texts;
+mod uses;
 
 use std::fmt;
 
 use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
-use self::texts::Uses;
+use self::uses::Uses;
 use crate::condition::{Comparison, Condition, Operand};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
@@ -95,6 +96,21 @@ struct Parts<'p> {
     scans: Vec<usize>,
     /// Those of them that LEFT JOIN adds, by their places, and what they are joined by.
     optional: Vec<(usize, Vec<&'p Scalar>)>,
+}
+
+impl<'p> Parts<'p> {
+    /// What holds of rows, and what they are joined by.
+    fn conditions(&self) -> impl Iterator<Item = &'p Scalar> {
+        let on = self.optional.iter().flat_map(|(_, on)| on);
+        self.conditions.iter().chain(on).copied()
+    }
+
+    /// What is shown, ordered and grouped by, and what holds of groups.
+    fn values(&self) -> impl Iterator<Item = &'p Scalar> {
+        let shown = self.items.iter().map(|item| &item.value);
+        let ordered = self.order.iter().map(|(value, _)| value);
+        shown.chain(ordered).chain(self.groups.into_iter().flatten()).chain(self.having)
+    }
 }
 
 /// What a query shows, of which groups, and in which order.
@@ -260,7 +276,7 @@ impl<'p> Compiler<'p> {
             if at == tables.len() {
                 tables.push((name, Vec::new()));
             }
-            let uses = Uses::of(parts, *input);
+            let uses = Uses::of(parts.conditions(), parts.values(), *input);
             for column in plan.columns_needed(*input) {
                 let Some(declared) = declared(&named.columns, column) else {
                     return refused(format!("{}.{column}, whose type is not known", named.name));

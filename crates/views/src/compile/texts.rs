@@ -1,63 +1,10 @@
-//! Texts: those that are shown, sorted or grouped by are kept as they are, those that are compared as what tells which of them are equal.
+//! Columns as they are shown, compared and sorted: of a text, these are different columns.
 
-use freshet_sql::{Collation, DataType, Scalar};
+use freshet_sql::{Collation, Scalar};
 
-use super::{Compiler, Found, Parts, Unmaintained, refused};
+use super::{Compiler, Found, Unmaintained, refused};
 use crate::condition::{Operand, Place};
 use crate::kind::{ColumnSpec, Kind};
-
-/// What a query does with the columns of an input, by their names.
-#[derive(Default)]
-pub(super) struct Uses<'p> {
-    shown: Vec<&'p str>,
-    compared: Vec<&'p str>,
-}
-
-impl<'p> Uses<'p> {
-    pub(super) fn of(parts: &Parts<'p>, input: usize) -> Self {
-        let mut uses = Self::default();
-        let on = parts.optional.iter().flat_map(|(_, on)| on);
-        parts.conditions.iter().chain(on).for_each(|one| uses.condition(one, input));
-        let shown = parts.items.iter().map(|item| &item.value);
-        let ordered = parts.order.iter().map(|(value, _)| value);
-        let grouped = parts.groups.into_iter().flatten();
-        shown.chain(ordered).chain(grouped).chain(parts.having).for_each(|one| uses.value(one, input));
-        uses
-    }
-
-    fn condition(&mut self, scalar: &'p Scalar, input: usize) {
-        match scalar {
-            Scalar::Call(name, args) if name == "is null" => {
-                args.iter().for_each(|arg| self.value(arg, input));
-            }
-            Scalar::Call(_, args) => args.iter().for_each(|arg| self.condition(arg, input)),
-            Scalar::Column(of, name) if *of == input => self.compared.push(name),
-            _ => {}
-        }
-    }
-
-    fn value(&mut self, scalar: &'p Scalar, input: usize) {
-        match scalar {
-            Scalar::Aggregate(_, true, args) => args.iter().for_each(|arg| self.condition(arg, input)),
-            Scalar::Call(_, args) | Scalar::Aggregate(_, false, args) => {
-                args.iter().for_each(|arg| self.value(arg, input));
-            }
-            Scalar::Column(of, name) if *of == input => self.shown.push(name),
-            _ => {}
-        }
-    }
-
-    /// What is kept of a column.
-    ///
-    /// # Errors
-    /// As of [`Kind::of`].
-    pub(super) fn specs(&self, name: &str, declared: &DataType) -> Result<Vec<ColumnSpec>, String> {
-        let spec = ColumnSpec::of(name, declared)?;
-        let folded = spec.folded().filter(|_| self.compared.contains(&name));
-        let is_shown = folded.is_none() || self.shown.contains(&name);
-        Ok(is_shown.then_some(spec).into_iter().chain(folded).collect())
-    }
-}
 
 impl Compiler<'_> {
     /// A column as it is compared with others and with literals.
