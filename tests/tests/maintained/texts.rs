@@ -1,7 +1,7 @@
 //! Texts in conditions, groups and orders: each collation compares and sorts as the server does, or is left to it.
 
-use freshet_tests::Flavor;
-use freshet_tests::cached::{answer, caught_up, connect, run};
+use freshet_tests::cached::{Answer, answer, caught_up, connect, run};
+use freshet_tests::{Flavor, Freshet};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Row};
 
@@ -81,54 +81,53 @@ const SPELLINGS: [&str; 4] = [
     "DELETE FROM t WHERE id < 8",
 ];
 
+/// Every answer comes from memory after every write.
+fn is_all_kept((reader, direct): (&mut Conn, &mut Conn), freshet: &Freshet, when: &str) {
+    let kept: Vec<&str> = QUERIES.into_iter().filter(|query| !REFUSED.contains(query)).collect();
+    for query in &kept {
+        run(reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+        assert_eq!(sorted(answer(reader, query)), sorted(answer(direct, query)), "{when}: {query}");
+    }
+    for write in WRITES {
+        run(direct, &[write]);
+        caught_up(freshet);
+        for query in &kept {
+            is_kept(reader, direct, query, &format!("{when} after {write}"));
+            if query.contains("ORDER BY") {
+                assert_eq!(answer(reader, query), answer(direct, query), "{when}: {query}");
+            }
+        }
+    }
+}
+
+/// Every answer is the server's, but for which spelling is shown of a group: the server decides that anew each time.
+fn is_the_servers((reader, direct): (&mut Conn, &mut Conn), when: &str) {
+    let lower = |answer: Answer| format!("{:?}", sorted(answer)).to_lowercase().replace(' ', "");
+    for query in QUERIES {
+        let (given, due) = (answer(reader, query), answer(direct, query));
+        if query.contains("GROUP BY") || query.contains("DISTINCT") {
+            assert_eq!(lower(given), lower(due), "{when}: {query}");
+        } else {
+            assert_eq!(sorted(given), sorted(due), "{when}: {query}");
+        }
+    }
+}
+
 #[test]
 fn each_collation_compares_and_sorts_as_the_server_does() {
     with_stages("maintained_texts", &[], |server, direct, freshet| {
         let mut reader = connect(freshet.target(), "maintained_texts");
         for collation in collations(server.flavor) {
+            let when = format!("{:?} {collation}", server.flavor);
             run(&mut reader, &["DROP ALL CACHES"]);
             let tables = tables(collation);
             run(direct, &tables.iter().map(String::as_str).collect::<Vec<_>>());
             caught_up(freshet);
-            let kept: Vec<&str> = QUERIES.into_iter().filter(|query| !REFUSED.contains(query)).collect();
-            for query in &kept {
-                run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-                assert_eq!(
-                    sorted(answer(&mut reader, query)),
-                    sorted(answer(direct, query)),
-                    "{collation}: {query}"
-                );
-            }
-            for write in WRITES {
-                run(direct, &[write]);
-                caught_up(freshet);
-                for query in &kept {
-                    is_kept(
-                        &mut reader,
-                        direct,
-                        query,
-                        &format!("{:?} {collation} after {write}", server.flavor),
-                    );
-                    if query.contains("ORDER BY") {
-                        assert_eq!(answer(&mut reader, query), answer(direct, query), "{collation}: {query}");
-                    }
-                }
-            }
+            is_all_kept((&mut reader, direct), freshet, &when);
             for write in SPELLINGS {
                 run(direct, &[write]);
                 caught_up(freshet);
-                for query in QUERIES {
-                    let (given, due) = (answer(&mut reader, query), answer(direct, query));
-                    // Which spelling is shown of a group, the server decides anew each time.
-                    if query.contains("GROUP BY") || query.contains("DISTINCT") {
-                        let lower = |answer: freshet_tests::cached::Answer| {
-                            format!("{:?}", sorted(answer)).to_lowercase().replace(' ', "")
-                        };
-                        assert_eq!(lower(given), lower(due), "{collation}: {query} after {write}");
-                    } else {
-                        assert_eq!(sorted(given), sorted(due), "{collation}: {query} after {write}");
-                    }
-                }
+                is_the_servers((&mut reader, direct), &format!("{when} after {write}"));
             }
         }
     });

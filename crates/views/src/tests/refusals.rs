@@ -17,11 +17,6 @@ fn refusal(text: &str) -> String {
 #[test]
 fn what_is_not_reproduced_exactly_is_refused_by_name() {
     let refusals = [
-        ("SELECT id FROM t WHERE s = 'x '", "a value that is of another type than what it is compared with"),
-        ("SELECT id FROM t WHERE s = 1", "a value that is of another type than what it is compared with"),
-        ("SELECT id FROM t WHERE s > 'x'", "an order of texts in a condition"),
-        ("SELECT id FROM t WHERE s LIKE 'x%'", "LIKE"),
-        ("SELECT t.id FROM t JOIN t AS y ON t.a = y.a WHERE t.s < y.s", "an order of texts in a condition"),
         ("SELECT id FROM t WHERE a = '2'", "a value that is of another type than what it is compared with"),
         (
             "SELECT id FROM t WHERE d = '2024-02-30'",
@@ -32,10 +27,6 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
             "a value that is of another type than what it is compared with",
         ),
         (
-            "SELECT t.id FROM t JOIN t AS y ON t.s = y.e",
-            "a comparison of two types, or of texts that are not told apart here",
-        ),
-        (
             "SELECT t.id FROM t JOIN u ON u.at = t.d",
             "a comparison of two types, or of texts that are not told apart here",
         ),
@@ -44,11 +35,6 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         (
             "SELECT t.id FROM t LEFT JOIN (u JOIN u AS w ON w.x = u.x) ON u.tid = t.id",
             "LEFT JOIN of more than one table",
-        ),
-        ("SELECT MAX(s) FROM t WHERE s = 'x'", "MIN() and MAX() of a text"),
-        (
-            "SELECT s FROM t GROUP BY s HAVING s = 'x'",
-            "a value that is of another type than what it is compared with",
         ),
         ("SELECT a, COUNT(*) FROM t GROUP BY a HAVING AVG(b) > 1", "AVG() in HAVING"),
         (
@@ -92,6 +78,29 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         ("SELECT id FROM t UNION ALL SELECT id FROM u", "UNION at the top"),
         ("SELECT id FROM t WHERE a IN (SELECT tid FROM u)", "a subquery"),
         ("SELECT x.id FROM (SELECT id FROM t) AS x", "a view or a derived table"),
+    ];
+    for (text, why) in refusals {
+        assert_eq!(refusal(text), why, "{text}");
+    }
+}
+
+#[test]
+fn of_texts_what_is_not_reproduced_exactly_is_refused_by_name() {
+    let refusals = [
+        ("SELECT id FROM t WHERE s = 'x '", "a value that is of another type than what it is compared with"),
+        ("SELECT id FROM t WHERE s = 1", "a value that is of another type than what it is compared with"),
+        ("SELECT id FROM t WHERE s > 'x'", "an order of texts in a condition"),
+        ("SELECT id FROM t WHERE s LIKE 'x%'", "LIKE"),
+        ("SELECT t.id FROM t JOIN t AS y ON t.a = y.a WHERE t.s < y.s", "an order of texts in a condition"),
+        (
+            "SELECT t.id FROM t JOIN t AS y ON t.s = y.e",
+            "a comparison of two types, or of texts that are not told apart here",
+        ),
+        ("SELECT MAX(s) FROM t WHERE s = 'x'", "MIN() and MAX() of a text"),
+        (
+            "SELECT s FROM t GROUP BY s HAVING s = 'x'",
+            "a value that is of another type than what it is compared with",
+        ),
     ];
     for (text, why) in refusals {
         assert_eq!(refusal(text), why, "{text}");
