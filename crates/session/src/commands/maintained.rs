@@ -228,11 +228,7 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
         }
         other => other,
     };
-    maintained.cache.is_kept(match &answer {
-        Answer::Rows(..) | Answer::Loaded => Kept::Maintained,
-        Answer::NotYet(why) => Kept::NotYet(why),
-        Answer::Never(why) => Kept::Refreshed(why.clone()),
-    });
+    maintained.cache.is_kept(Kept::from(&answer));
     Ok(matches!(answer, Answer::Rows(..)).then_some(answer))
 }
 

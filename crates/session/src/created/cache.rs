@@ -15,6 +15,7 @@ use freshet_views::Query;
 
 use super::frame::Frame;
 use crate::environment::Environment;
+use crate::maintaining::Answer;
 
 /// Of how many environments the frames of answers are known.
 const FRAMES_MAX: usize = 256;
@@ -137,6 +138,17 @@ pub(crate) enum Kept {
     NotYet(&'static str),
     /// They are asked for again: why they are not maintained.
     Refreshed(String),
+}
+
+impl From<&Answer> for Kept {
+    /// What an answer of the keeper says of it.
+    fn from(answer: &Answer) -> Self {
+        match answer {
+            Answer::Rows(..) | Answer::Loaded => Self::Maintained,
+            Answer::NotYet(why) => Self::NotYet(why),
+            Answer::Never(why) => Self::Refreshed(why.clone()),
+        }
+    }
 }
 
 /// The key of an entry.

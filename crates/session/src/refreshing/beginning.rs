@@ -6,7 +6,6 @@ use ahash::HashSet;
 use freshet_upstream::now_ms;
 
 use crate::created::{Kept, QueryId};
-use crate::maintaining::Answer;
 use crate::maintaining::question::{self, Unasked};
 use crate::shared::Shared;
 
@@ -42,11 +41,7 @@ impl Beginning {
                 }
             }
             let kept = match question::of_query(shared, &cache.query.text, &cache.schema).await {
-                Ok(asked) => match shared.maintaining.ask(asked).await {
-                    Answer::Rows(..) | Answer::Loaded => Kept::Maintained,
-                    Answer::NotYet(why) => Kept::NotYet(why),
-                    Answer::Never(why) => Kept::Refreshed(why),
-                },
+                Ok(asked) => Kept::from(&shared.maintaining.ask(asked).await),
                 Err(Unasked::NotNow) => continue,
                 Err(Unasked::Never(why)) => Kept::Refreshed(why),
             };
