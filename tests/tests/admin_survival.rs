@@ -70,6 +70,33 @@ fn what_is_kept_can_be_read_by_its_owner_alone() {
     });
 }
 
+/// What the setup of a ProxySQL begins with, as its documentation has it.
+#[test]
+fn a_setup_goes_through_and_who_may_connect_is_changed_by_it() {
+    with_each("setup", |server, directory: &Directory| {
+        let freshet = directory.freshet(server);
+        directory
+            .client(
+                "admin",
+                "SET admin-admin_credentials='admin:other;radmin:radmin'; LOAD ADMIN VARIABLES TO RUNTIME;
+                SAVE ADMIN VARIABLES TO DISK;
+                UPDATE global_variables SET variable_value='monitor' WHERE variable_name='mysql-monitor_username';
+                SET mysql-monitor_password='monitor'; SET mysql-monitor_connect_interval=2000;
+                SET mysql-max_connections=2048; SET mysql-default_query_timeout=36000000;
+                LOAD MYSQL VARIABLES TO RUNTIME; SAVE MYSQL VARIABLES TO DISK",
+            )
+            .expect("it goes through");
+        let refused = directory.client("admin", "SELECT 1").expect_err("the password is another");
+        assert!(refused.contains("Access denied for user 'admin'"), "{refused}");
+        let shown = "SELECT variable_value FROM global_variables WHERE variable_name='mysql-monitor_password'";
+        assert_eq!(directory.client("radmin", shown).expect("it is let in"), ["monitor"]);
+        freshet.stop();
+        let freshet = directory.freshet(server);
+        assert_eq!(directory.client("radmin", shown).expect("it is let in after a restart"), ["monitor"]);
+        freshet.stop();
+    });
+}
+
 #[test]
 fn what_an_imported_file_cannot_have_is_told() {
     with_each("import", |server, directory: &Directory| {

@@ -534,8 +534,9 @@ fn sizes_are_set_while_it_runs_and_it_is_shut_down() {
         assert_eq!(watch.hits_of(&mut conn, "SELECT id FROM t WHERE id = 2", 3), 0, "all answers are larger");
         set("threshold_resultset_size", "4194304");
         watch.prime(&mut conn, "SELECT id FROM t WHERE id = 2").expect("it is answered");
-        assert!(admin.query_drop("SET mysql-threads = 3").is_err(), "with that it was started");
-        assert!(admin.query_drop("SET mysql-free_connections_pct = 3").is_err(), "it has no meaning here");
+        assert!(admin.query_drop("SET mysql-no_such = 3").is_err(), "no variable of ProxySQL's");
+        admin.query_drop("SET mysql-threads = 3").expect("setup scripts go through");
+        assert!(admin.info_str().contains("it is the setting threads"), "{}", admin.info_str());
         run(&mut admin, &["PROXYSQL SHUTDOWN"]);
         drop((conn, watch));
         assert!(freshet.wait().success(), "it ends as it does by a signal");

@@ -2,10 +2,12 @@
 
 mod files;
 mod keeping;
+mod variables;
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::accounts::Accounts;
 use crate::command::{self, Command, Copy, Module};
 use crate::config_file;
 use crate::error::Refusal;
@@ -17,7 +19,7 @@ use crate::shows;
 use crate::statistics::STATISTICS;
 use crate::store::{Answer, Chosen, Parameter, Role, Store};
 use crate::tables::{ATTACHED, CONFIGURATION, Table};
-use crate::variables::{self, OwnVariables, Owner, VARIABLES, Variable};
+use crate::variables::OwnVariables;
 
 /// Why the admin port cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,7 @@ pub struct Admin {
     store: Store,
     runtime: Box<dyn Runtime>,
     own: OwnVariables,
+    accounts: Accounts,
     /// What LOAD … FROM CONFIG reads.
     file: PathBuf,
     kept: Keeping,
@@ -51,11 +54,16 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Opens what is in `directory`, which is made if it is missing, and has what was saved there running. `file` is what LOAD … FROM CONFIG reads.
+    /// Opens what is in `directory`, which is made if it is missing, and has what was saved there running. `file` is what LOAD … FROM CONFIG reads,
+    /// `accounts` those that may connect if nothing of them is saved.
     ///
     /// # Errors
     /// Whatever stands in the way.
-    pub fn start(directory: &Path, file: &Path, runtime: Box<dyn Runtime>) -> Result<Self, StartError> {
+    pub fn start(
+        (directory, file): (&Path, &Path),
+        accounts: Accounts,
+        runtime: Box<dyn Runtime>,
+    ) -> Result<Self, StartError> {
         let named = |error| StartError::Directory(directory.display().to_string(), error);
         std::fs::create_dir_all(directory).map_err(named)?;
         let lock = Lock::take(directory).map_err(named)?;
@@ -63,6 +71,7 @@ impl Admin {
             store: Store::open(directory)?,
             runtime,
             own: OwnVariables::default(),
+            accounts,
             file: file.to_owned(),
             kept: Keeping::default(),
             is_to_end: false,
@@ -170,7 +179,7 @@ impl Admin {
             return Err(Refusal::NotSupported(NO_TRANSACTIONS));
         }
         match command {
-            Command::Move(module, copy) => self.copy(module, copy).map(|()| Answer::ok()),
+            Command::Move(module, copy) => self.copy(module, copy),
             Command::FromConfig(module) => self.load_file(module),
             Command::ToFile(path) => self.save_file(Path::new(&path)),
             Command::ShowFile => Ok(shows::data(config_file::write(&self.store)?)),
@@ -181,12 +190,10 @@ impl Admin {
                 Ok(Answer::ok())
             }
             Command::Use(name) => self.choose(&name, chosen),
-            Command::FlushCache => {
-                Ok(Answer::Done { affected: self.runtime.flush_cache(), last_insert_id: 0 })
-            }
+            Command::FlushCache => Ok(Answer::changed(self.runtime.flush_cache())),
             Command::Purge(what) => {
                 let affected = self.runtime.purge(&what).map_err(Refusal::NotPurged)?;
-                Ok(Answer::Done { affected, last_insert_id: 0 })
+                Ok(Answer::changed(affected))
             }
             Command::FlushDigests => self.flush_digests(),
             Command::FlushLogs => {
@@ -196,7 +203,7 @@ impl Admin {
             Command::KeepDigests => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let now_s = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-                Ok(Answer::Done { affected: self.keep_digests(now_s)?, last_insert_id: 0 })
+                Ok(Answer::changed(self.keep_digests(now_s)?))
             }
             Command::Pause(is_paused) if self.runtime.pause(is_paused) => Ok(Answer::ok()),
             Command::Pause(true) => Err(Refusal::Pointless("it is paused already")),
@@ -243,20 +250,7 @@ impl Admin {
 
     fn flush_digests(&self) -> Result<Answer, Refusal> {
         let rows = self.runtime.rows(Statistic::DigestsReset);
-        Ok(Answer::Done { affected: rows.len() as u64, last_insert_id: 0 })
-    }
-
-    fn set(&self, name: &str, value: &str) -> Result<Answer, Refusal> {
-        let variable = variables::find(name).ok_or_else(|| Refusal::NoSuchVariable(name.to_owned()))?;
-        if !variable.is_set_here() {
-            return Err(Refusal::ReadOnlyVariable(variable.name.to_owned()));
-        }
-        let value = value.replace('\'', "''");
-        let update = format!(
-            "UPDATE main.global_variables SET variable_value = '{value}' WHERE variable_name = '{}'",
-            variable.name
-        );
-        self.store.run(&update, &[], Role::Own)
+        Ok(Answer::changed(rows.len() as u64))
     }
 
     /// Fills the tables of statistics that a statement names, as of now. To name the table that counts from 0 again is to begin.
@@ -281,19 +275,8 @@ impl Admin {
         Ok(rows)
     }
 
-    /// Puts the variables as they are into a table of variables.
-    fn put_variables(&mut self, table: &str) -> Result<(), Refusal> {
-        let value = |variable: &Variable| match variable.of {
-            Owner::Number(..) => Some(self.own.get(variable.name).to_string()),
-            Owner::Started | Owner::Program => self.runtime.variable(variable.name),
-        };
-        let row = |variable: &Variable| Some(vec![Value::from(variable.name), Value::Text(value(variable)?)]);
-        let rows: Vec<_> = VARIABLES.iter().filter_map(row).collect();
-        self.store.replace(table, &rows)
-    }
-
     /// Copies what belongs to a module from one layer to the next.
-    fn copy(&mut self, module: Module, copy: Copy) -> Result<(), Refusal> {
+    fn copy(&mut self, module: Module, copy: Copy) -> Result<Answer, Refusal> {
         match (module, copy) {
             (Module::Variables | Module::AdminVariables, _) => self.copy_variables(module, copy),
             _ => {
@@ -302,7 +285,8 @@ impl Admin {
                 }
                 let statements: Vec<String> =
                     tables_of(module).iter().flat_map(|table| copied(table, copy)).collect();
-                self.store.all_or_none(&statements)
+                self.store.all_or_none(&statements)?;
+                Ok(Answer::ok())
             }
         }
     }
@@ -313,42 +297,6 @@ impl Admin {
         let query = format!("SELECT {columns} FROM main.mysql_query_rules WHERE active = 1 ORDER BY rule_id");
         let loaded = self.runtime.load_rules(self.store.rows(&query)?);
         loaded.map_err(|why| Refusal::NotLoaded(format!("{why}. No rule was loaded")))
-    }
-
-    /// Variables that are not set here are not saved and not loaded: they are what the program was started with.
-    fn copy_variables(&mut self, module: Module, copy: Copy) -> Result<(), Refusal> {
-        let begins = if module == Module::Variables { "mysql-" } else { "admin-" };
-        let ours = || VARIABLES.iter().filter(|it| it.is_set_here() && it.name.starts_with(begins));
-        match copy {
-            // One that cannot be had keeps none of the others from counting, as in ProxySQL.
-            Copy::MemoryToRuntime => {
-                let mut loaded = Ok(());
-                for variable in ours() {
-                    let query = format!(
-                        "SELECT variable_value FROM main.global_variables WHERE variable_name = '{}'",
-                        variable.name
-                    );
-                    let Some(Some(value)) = self.store.rows(&query)?.into_iter().flatten().next() else {
-                        continue;
-                    };
-                    let own = self.own.set(variable, &value);
-                    let set = own.unwrap_or_else(|| self.runtime.set_variable(variable.name, &value));
-                    let set = set.map_err(|why| Refusal::NotLoaded(format!("{}: {why}", variable.name)));
-                    loaded = loaded.and(set);
-                }
-                loaded
-            }
-            Copy::RuntimeToMemory => self.put_variables("main.global_variables"),
-            Copy::MemoryToDisk | Copy::DiskToMemory => {
-                let (from, to) = if copy == Copy::MemoryToDisk { ("main", "disk") } else { ("disk", "main") };
-                let names: Vec<String> = ours().map(|it| format!("'{}'", it.name)).collect();
-                self.store.all_or_none(&[format!(
-                    "INSERT OR REPLACE INTO {to}.global_variables SELECT * FROM {from}.global_variables \
-                     WHERE variable_name IN ({})",
-                    names.join(",")
-                )])
-            }
-        }
     }
 }
 

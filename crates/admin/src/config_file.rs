@@ -9,7 +9,7 @@ use crate::error::Refusal;
 use crate::libconfig::{self, Setting, Value};
 use crate::store::Store;
 use crate::tables::CONFIGURATION;
-use crate::variables;
+use crate::variables::{self, Variable};
 
 /// The longest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -36,19 +36,6 @@ const SECTIONS: [Section; 4] = [
 /// Groups of variables in the file, and how their names begin in the table.
 const VARIABLES: [(&str, Module, &str); 2] =
     [("mysql_variables", Module::Variables, "mysql-"), ("admin_variables", Module::AdminVariables, "admin-")];
-
-/// Settings of Freshet that stand for variables of ProxySQL's.
-const SETTINGS: [(&str, &str); 9] = [
-    ("mysql-interfaces", "listen"),
-    ("mysql-max_connections", "max_clients"),
-    ("mysql-multiplexing", "multiplexing"),
-    ("mysql-threads", "threads"),
-    ("mysql-wait_timeout", "idle_timeout"),
-    ("admin-admin_credentials", "admin_credentials"),
-    ("admin-stats_credentials", "stats_credentials"),
-    ("admin-mysql_ifaces", "admin_listen"),
-    ("admin-restapi_port", "metrics_address"),
-];
 
 /// What became of a file.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -165,14 +152,12 @@ fn variables_of(
     let mut statements = Vec::new();
     for Setting { name, value } in group {
         let name = format!("{begins}{name}");
-        let Some(variable) = variables::find(&name).filter(|variable| variable.is_set_here()) else {
-            let stands = SETTINGS.iter().find(|(variable, _)| *variable == name);
-            imported.left.push(match stands {
-                Some((_, setting)) => format!("{name}: it is the setting {setting} of Freshet"),
-                None => format!("{name}: it has no meaning in Freshet"),
-            });
-            continue;
-        };
+        let known = variables::find(&name);
+        let note = known.map_or_else(|| "it is no variable of ProxySQL's".to_owned(), |known| known.note());
+        if !note.is_empty() {
+            imported.left.push(format!("{name}: {note}"));
+        }
+        let Some(variable) = known.filter(Variable::is_kept) else { continue };
         let value = match value {
             Value::Bool(is) => format!("'{is}'"),
             other => literal(other)
@@ -213,17 +198,12 @@ fn columns_of(columns: &'static str) -> Vec<(&'static str, bool)> {
 pub fn write(store: &Store) -> Result<String, Refusal> {
     let mut settings = Vec::new();
     for (name, _, begins) in VARIABLES {
-        let known: Vec<String> = variables::VARIABLES
-            .iter()
-            .filter(|variable| variable.is_set_here() && variable.name.starts_with(begins))
-            .map(|variable| format!("'{}'", variable.name))
-            .collect();
         let query = format!(
-            "SELECT variable_name, variable_value FROM main.global_variables WHERE variable_name IN ({})",
-            known.join(", ")
+            "SELECT variable_name, variable_value FROM main.global_variables WHERE variable_name LIKE '{begins}%'"
         );
         let variable = |row: Vec<Option<String>>| {
             let [Some(variable), Some(value)] = &row[..] else { return None };
+            variables::find(variable).filter(Variable::is_kept)?;
             Some(Setting { name: variable.strip_prefix(begins)?.to_owned(), value: scalar(value) })
         };
         let group = store.rows(&query)?.into_iter().filter_map(variable).collect();

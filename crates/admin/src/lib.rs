@@ -10,7 +10,7 @@
 //!
 //! In reading order: what is asked (`statements`, `command`), what there is (`tables`, `statistics`, `variables`, `runtime`), where it is
 //! kept (`lock`, `store`, `dictionary`; of times past `times`, `history`, `monitor`; `hostgroups` of what is shown; as a file `libconfig`, `config_file`), how a command is
-//! carried out (`admin`, `import`, `shows`), and how a client gets at it (`login`, `prepared`, `server`).
+//! carried out (`admin`, `import`, `shows`), and how a client gets at it (`accounts`, `login`, `prepared`, `server`).
 
 mod command;
 mod error;
@@ -25,6 +25,7 @@ mod times;
 mod bounded;
 mod dictionary;
 mod store;
+mod accounts;
 mod history;
 mod monitor;
 mod hostgroups;
@@ -41,11 +42,11 @@ mod prepared;
 mod server;
 mod wire;
 
+pub use accounts::{Account, Accounts};
 pub use admin::{Admin, StartError};
 pub use computed::{Computed, Kind, MemoryTable, columns, query};
 pub use config_file::Imported;
 pub use import::import;
-pub use login::Accounts;
 pub use monitor::{PROBES, Probe, Probed};
 pub use runtime::{Purge, Runtime, Statistic, Value};
 pub use server::serve;

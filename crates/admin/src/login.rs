@@ -1,4 +1,4 @@
-//! Who is there: two accounts, whose passwords are known here.
+//! Who is there: accounts whose passwords are known here.
 
 use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, ClientHello, ErrPacket, Greeting, Login, MYSQL_NATIVE_PASSWORD,
@@ -6,6 +6,7 @@ use freshet_protocol::{
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::accounts::Accounts;
 use crate::store::Role;
 use crate::wire::{Lost, Wire};
 
@@ -15,32 +16,6 @@ const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSL
 const COLLATION: u8 = 45;
 /// What `caching_sha2_password` says when it needs nothing more.
 const FAST_AUTH_SUCCESS: u8 = 3;
-
-/// Names and passwords.
-#[derive(Clone)]
-pub struct Accounts {
-    /// For who administrates.
-    pub admin: (String, String),
-    /// For who only looks at statistics.
-    pub stats: (String, String),
-}
-
-impl std::fmt::Debug for Accounts {
-    // The passwords stay out of logs.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Accounts").field("admin", &self.admin.0).field("stats", &self.stats.0).finish()
-    }
-}
-
-impl Accounts {
-    fn find(&self, user: &[u8]) -> Option<(Role, &str)> {
-        let accounts = [(Role::Admin, &self.admin), (Role::Stats, &self.stats)];
-        accounts
-            .into_iter()
-            .find(|(_, (name, _))| name.as_bytes() == user)
-            .map(|(role, (_, password))| (role, &**password))
-    }
-}
 
 /// Who has logged in.
 pub struct Admitted {

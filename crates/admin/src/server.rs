@@ -11,7 +11,7 @@ use freshet_protocol::{
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::admin::Admin;
-use crate::login::{Accounts, Admitted, admit};
+use crate::login::{Admitted, admit};
 use crate::prepared::{Prepared, prepared_packets};
 use crate::statements;
 use crate::store::{Answer, Chosen, Parameter};
@@ -30,11 +30,11 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     admin: Arc<Mutex<Admin>>,
-    accounts: Arc<Accounts>,
     (version, from): (Arc<str>, String),
 ) {
     let mut wire = Wire::new(stream);
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+    let accounts = admin.lock().unwrap_or_else(PoisonError::into_inner).accounts().clone();
     let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id, &from)));
     if let Ok(Ok(Some(admitted))) = login.await {
         let dumps = admitted.dumps;
@@ -69,18 +69,18 @@ impl Session {
             match Command::from_byte(*command) {
                 Command::Quit => return Ok(()),
                 Command::Query => self.query(body, wire),
-                Command::Ping | Command::SetOption => self.put_ok(wire, 0, 0, false),
+                Command::Ping | Command::SetOption => self.put_ok(wire),
                 Command::ResetConnection => {
                     self.prepared.clear();
                     self.chosen.has_begun = false;
-                    self.put_ok(wire, 0, 0, false);
+                    self.put_ok(wire);
                 }
                 Command::FieldList => self.list_fields(body, wire),
                 Command::Statistics => wire.put(self.statistics().as_bytes()),
                 Command::StmtPrepare => self.prepare(body, wire),
                 Command::StmtExecute => self.execute(&packet, wire),
                 Command::StmtReset => match self.prepared.reset(body) {
-                    Ok(()) => self.put_ok(wire, 0, 0, false),
+                    Ok(()) => self.put_ok(wire),
                     Err(error) => wire.put(&error.encode()),
                 },
                 Command::StmtSendLongData => {
@@ -108,7 +108,7 @@ impl Session {
     fn init_db<S: AsyncRead + AsyncWrite + Unpin>(&mut self, name: &[u8], wire: &mut Wire<S>) {
         let name = String::from_utf8_lossy(name).into_owned();
         match self.locked(|admin, schema| admin.choose(&name, schema)) {
-            Ok(_) => self.put_ok(wire, 0, 0, false),
+            Ok(_) => self.put_ok(wire),
             Err(refusal) => wire.put(&refusal.packet().encode()),
         }
     }
@@ -123,7 +123,7 @@ impl Session {
                 return wire.put(&ErrPacket::new(1065, "42000", "Query was empty").encode());
             }
             // A comment alone, such as `/*!40100 SET @@SQL_MODE='' */` of mysqldump.
-            0 => return self.put_ok(wire, 0, 0, false),
+            0 => return self.put_ok(wire),
             1 => {}
             _ if takes_several => {}
             _ => return wire.put(&ErrPacket::new(1064, "42000", "several statements in one text").encode()),
@@ -217,8 +217,15 @@ impl Session {
         has_more: bool,
     ) {
         match answer {
-            Answer::Done { affected, last_insert_id } => {
-                self.put_ok(wire, affected, last_insert_id, has_more)
+            Answer::Done { affected, last_insert_id, note } => {
+                let ok = OkPacket {
+                    affected_rows: affected,
+                    last_insert_id,
+                    status: status(has_more),
+                    info: note.into_bytes(),
+                    ..OkPacket::default()
+                };
+                wire.put(&ok.encode(self.admitted.capabilities, OkPacket::HEADER));
             }
             Answer::Rows { columns, rows } => {
                 let columns: Vec<Column> = columns.into_iter().map(column).collect();
@@ -229,20 +236,8 @@ impl Session {
         }
     }
 
-    fn put_ok<S: AsyncRead + AsyncWrite + Unpin>(
-        &self,
-        wire: &mut Wire<S>,
-        affected: u64,
-        last_id: u64,
-        has_more: bool,
-    ) {
-        let ok = OkPacket {
-            affected_rows: affected,
-            last_insert_id: last_id,
-            status: status(has_more),
-            ..OkPacket::default()
-        };
-        wire.put(&ok.encode(self.admitted.capabilities, OkPacket::HEADER));
+    fn put_ok<S: AsyncRead + AsyncWrite + Unpin>(&self, wire: &mut Wire<S>) {
+        self.put_answer(wire, Answer::ok(), false);
     }
 }
 

@@ -60,13 +60,18 @@ pub struct Chosen {
 pub enum Answer {
     /// Rows, as texts.
     Rows { columns: Vec<String>, rows: Vec<Vec<Option<Vec<u8>>>> },
-    /// So many rows were changed.
-    Done { affected: u64, last_insert_id: u64 },
+    /// So many rows were changed. The note is for people, as that of MySQL's UPDATE; it may be empty.
+    Done { affected: u64, last_insert_id: u64, note: String },
 }
 
 impl Answer {
     pub const fn ok() -> Self {
-        Self::Done { affected: 0, last_insert_id: 0 }
+        Self::changed(0)
+    }
+
+    /// So many rows were changed.
+    pub const fn changed(affected: u64) -> Self {
+        Self::Done { affected, last_insert_id: 0, note: String::new() }
     }
 }
 
@@ -169,7 +174,7 @@ impl Store {
         if columns.is_empty() {
             let affected = prepared.execute(params_from_iter(parameters))? as u64;
             let last_insert_id = u64::try_from(self.connection.last_insert_rowid()).unwrap_or(0);
-            return Ok(Answer::Done { affected, last_insert_id });
+            return Ok(Answer::Done { affected, last_insert_id, note: String::new() });
         }
         let (mut rows, mut bytes) = (Vec::new(), 0);
         let mut found = prepared.query(params_from_iter(parameters))?;

@@ -1,8 +1,14 @@
-//! The variables that there are, in one table. A variable of ProxySQL's that is not here has no meaning in Freshet.
+//! The variables that there are, in one table.
+
+mod idle;
 
 use std::collections::BTreeMap;
 
+use crate::store::Role;
+use idle::IDLE;
+
 /// One variable.
+#[derive(Clone, Copy)]
 pub struct Variable {
     /// Its name, with the part before the dash.
     pub name: &'static str,
@@ -13,18 +19,47 @@ pub struct Variable {
 /// Whose a variable is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// The program's, which is started with it.
+    /// Nobody sets it.
+    Constant,
+    /// The program's, which is started with it. Another value can be written down here, and does not count.
     Started,
     /// The program's, and it can be set while that runs.
     Program,
     /// The admin port's own: a whole number, with its default, the least and the most that it may be.
     Number(u64, u64, u64),
+    /// The admin port's own: who may connect to it.
+    Accounts(Role),
+    /// One of ProxySQL's that has no effect in Freshet. It is kept, so that what sets it for ProxySQL goes through.
+    Nobody,
 }
 
+/// Settings of Freshet that stand for variables of ProxySQL's.
+const SETTINGS: [(&str, &str); 7] = [
+    ("admin-mysql_ifaces", "admin_listen"),
+    ("admin-restapi_port", "metrics_address"),
+    ("mysql-interfaces", "listen"),
+    ("mysql-max_connections", "max_clients"),
+    ("mysql-multiplexing", "multiplexing"),
+    ("mysql-threads", "threads"),
+    ("mysql-wait_timeout", "idle_timeout"),
+];
+
 impl Variable {
-    /// Whether it can be set while the program runs.
-    pub fn is_set_here(&self) -> bool {
-        self.of != Owner::Started
+    /// Whether what is written down for it is saved and loaded.
+    pub fn is_kept(&self) -> bool {
+        !matches!(self.of, Owner::Constant | Owner::Started)
+    }
+
+    /// What to tell who sets it; empty where it does what it says.
+    pub fn note(&self) -> String {
+        match (self.of, SETTINGS.iter().find(|(variable, _)| *variable == self.name)) {
+            (Owner::Started | Owner::Nobody, Some((_, setting))) => {
+                format!("it is the setting {setting} of Freshet, which counts from its start")
+            }
+            (Owner::Started | Owner::Constant, None) => "it is only shown".to_owned(),
+            (Owner::Nobody, None) => "it has no effect in Freshet".to_owned(),
+            _ => String::new(),
+        }
     }
 }
 
@@ -34,6 +69,10 @@ const fn set(name: &'static str) -> Variable {
 
 const fn shown(name: &'static str) -> Variable {
     Variable { name, of: Owner::Started }
+}
+
+const fn accounts(name: &'static str, of: Role) -> Variable {
+    Variable { name, of: Owner::Accounts(of) }
 }
 
 /// A number of the admin port's own.
@@ -46,15 +85,17 @@ const INTERVAL_S_MAX: u64 = 300;
 /// The most that an interval of the monitor may be, in milliseconds.
 const INTERVAL_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
-/// All of them, by name.
-pub static VARIABLES: [Variable; 40] = [
+/// Those that count, by name.
+pub static VARIABLES: [Variable; 42] = [
+    accounts("admin-admin_credentials", Role::Admin),
+    accounts("admin-stats_credentials", Role::Stats),
     number("admin-stats_mysql_connection_pool", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_connections", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_query_cache", 60, INTERVAL_S_MAX),
     number("admin-stats_mysql_query_digest_to_disk", 0, 24 * 3600),
     number("admin-stats_system_cpu", 60, INTERVAL_S_MAX),
     number("admin-stats_system_memory", 60, INTERVAL_S_MAX),
-    shown("admin-version"),
+    Variable { name: "admin-version", of: Owner::Constant },
     shown("mysql-connection_delay_multiplex_ms"),
     shown("mysql-default_schema"),
     set("mysql-eventslog_default_log"),
@@ -91,8 +132,9 @@ pub static VARIABLES: [Variable; 40] = [
 ];
 
 /// The variable of this name, in any letters.
-pub fn find(name: &str) -> Option<&'static Variable> {
-    VARIABLES.iter().find(|variable| variable.name.eq_ignore_ascii_case(name))
+pub fn find(name: &str) -> Option<Variable> {
+    let idle = || IDLE.iter().map(|name| Variable { name, of: Owner::Nobody });
+    VARIABLES.iter().copied().chain(idle()).find(|variable| variable.name.eq_ignore_ascii_case(name))
 }
 
 /// The values of the admin port's own variables, where they are not the defaults.
@@ -109,20 +151,16 @@ impl OwnVariables {
         self.0.get(name).copied().unwrap_or_else(default)
     }
 
-    /// Has this value count; `None` if it is no variable of these.
+    /// Has this value count.
     ///
     /// # Errors
     /// Why not, for the client.
-    pub fn set(&mut self, variable: &'static Variable, value: &str) -> Option<Result<(), String>> {
-        let Owner::Number(_, least, most) = variable.of else { return None };
+    pub fn set(&mut self, variable: Variable, value: &str) -> Result<(), String> {
+        let Owner::Number(_, least, most) = variable.of else { return Err(variable.note()) };
         let read = value.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
-        Some(match read {
-            Some(number) => {
-                self.0.insert(variable.name, number);
-                Ok(())
-            }
-            None => Err(format!("'{value}' is no whole number from {least} to {most}")),
-        })
+        let number = read.ok_or_else(|| format!("'{value}' is no whole number from {least} to {most}"))?;
+        self.0.insert(variable.name, number);
+        Ok(())
     }
 }
 
@@ -133,6 +171,8 @@ mod tests {
     #[test]
     fn names_are_sorted() {
         assert!(VARIABLES.is_sorted_by_key(|variable| variable.name));
+        assert!(IDLE.is_sorted());
+        assert!(VARIABLES.iter().all(|variable| !IDLE.contains(&variable.name)));
     }
 
     #[test]
@@ -140,9 +180,9 @@ mod tests {
         let mut own = OwnVariables::default();
         let interval = find("admin-stats_mysql_connections").unwrap();
         assert_eq!(own.get(interval.name), 60);
-        assert!(own.set(interval, "301").unwrap().is_err());
-        assert!(own.set(interval, "5").unwrap().is_ok());
+        assert!(own.set(interval, "301").is_err());
+        assert!(own.set(interval, "5").is_ok());
         assert_eq!(own.get(interval.name), 5);
-        assert!(own.set(find("mysql-threads").unwrap(), "5").is_none());
+        assert!(own.set(find("mysql-threads").unwrap(), "5").is_err());
     }
 }

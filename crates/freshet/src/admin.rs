@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use freshet_admin::{Accounts, Admin, Purge, Runtime, StartError, Statistic, Value};
+use freshet_admin::{Admin, Purge, Runtime, StartError, Statistic, Value};
 use freshet_rules::{Defaults as RuleDefaults, Rule};
 use freshet_session::purge::Purged;
 use freshet_session::{Multiplexing, ServerConnections, Shared};
@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use self::digests::truth;
-use crate::config::{Config, Credentials};
+use crate::config::Config;
 use crate::listen::{Incoming, Listener};
 
 /// Clients of the admin port at once; one more is hung up on.
@@ -60,18 +60,17 @@ impl Port {
             ping_us: Arc::clone(&ping_us),
             log_name: Mutex::default(),
         };
-        let admin = Admin::start(&settings.directory, &settings.file, Box::new(behind))?;
+        let directories = (&*settings.directory, &*settings.file);
+        let admin = Admin::start(directories, settings.accounts.clone(), Box::new(behind))?;
         let mut listeners = Vec::new();
         for listen in &settings.listen {
             listeners.extend(Listener::bind(listen).await?);
         }
         let (sender, receiver) = mpsc::channel(1);
-        let pair = |of: &Credentials| (of.user.clone(), of.password.clone());
-        let accounts = Arc::new(Accounts { admin: pair(&settings.admin), stats: pair(&settings.stats) });
         std::thread::Builder::new().name("freshet-admin".to_owned()).spawn(move || {
             let admin = Arc::new(Mutex::new(admin));
             let watching = monitor::watch(Arc::clone(&admin), upstream, ping_us);
-            run(receiver, watching, admin, accounts);
+            run(receiver, watching, admin);
         })?;
         for listener in &listeners {
             tracing::info!(address = %listener.address(), "ready for administration");
@@ -105,7 +104,6 @@ fn run(
     mut receiver: mpsc::Receiver<Incoming>,
     watching: impl Future<Output = ()> + 'static,
     admin: Arc<Mutex<Admin>>,
-    accounts: Arc<Accounts>,
 ) {
     let runtime = match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
         Ok(runtime) => runtime,
@@ -117,10 +115,9 @@ fn run(
         let version: Arc<str> = VERSION.into();
         while let Some(incoming) = receiver.recv().await {
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-            let (admin, accounts, version) =
-                (Arc::clone(&admin), Arc::clone(&accounts), Arc::clone(&version));
+            let (admin, version) = (Arc::clone(&admin), Arc::clone(&version));
             tokio::task::spawn_local(async move {
-                serve(incoming, admin, accounts, version).await;
+                serve(incoming, admin, version).await;
                 drop(place);
             });
         }
@@ -128,18 +125,18 @@ fn run(
 }
 
 /// Serves one client; one that is gone already is not served.
-async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, accounts: Arc<Accounts>, version: Arc<str>) {
+async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, version: Arc<str>) {
     match incoming {
         Incoming::Tcp(stream) => {
             let _ = stream.set_nodelay(true);
             if let Ok(stream) = TcpStream::from_std(stream) {
                 let from = stream.peer_addr().map(|from| from.ip().to_string()).unwrap_or_default();
-                freshet_admin::serve(stream, admin, accounts, (version, from)).await;
+                freshet_admin::serve(stream, admin, (version, from)).await;
             }
         }
         Incoming::Unix(stream) => {
             if let Ok(stream) = UnixStream::from_std(stream) {
-                freshet_admin::serve(stream, admin, accounts, (version, "localhost".to_owned())).await;
+                freshet_admin::serve(stream, admin, (version, "localhost".to_owned())).await;
             }
         }
     }

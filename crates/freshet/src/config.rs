@@ -10,6 +10,7 @@ pub mod units;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use freshet_admin::{Account, Accounts};
 use freshet_session::bounds;
 use freshet_session::level::{Level, SemisyncMode};
 use freshet_session::variables::{FILL_WAIT_MS_MAX, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
@@ -108,30 +109,12 @@ pub struct Config {
 pub struct Admin {
     /// Where it listens.
     pub listen: Vec<Listen>,
-    /// Who may do everything.
-    pub admin: Credentials,
-    /// Who may read statistics.
-    pub stats: Credentials,
+    /// Who may connect.
+    pub accounts: Accounts,
     /// Where its tables are kept.
     pub directory: PathBuf,
     /// A file in ProxySQL's syntax that its tables can be loaded from.
     pub file: PathBuf,
-}
-
-/// A name and a password.
-#[derive(Clone)]
-pub struct Credentials {
-    /// The name.
-    pub user: String,
-    /// The password.
-    pub password: String,
-}
-
-impl std::fmt::Debug for Credentials {
-    // The password stays out of logs.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Credentials").field(&self.user).finish()
-    }
 }
 
 /// Where clients connect.
@@ -276,8 +259,8 @@ fn follows(typed: &Typed, upstream: &freshet_upstream::Config) -> Result<(), Ref
 fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     use settings as s;
     let listen = typed.read(&s::ADMIN_LISTEN, listens)?;
-    let admin = typed.read(&s::ADMIN_CREDENTIALS, credentials)?;
-    let stats = typed.read(&s::STATS_CREDENTIALS, credentials)?;
+    let admin = typed.read(&s::ADMIN_CREDENTIALS, Account::read_all)?;
+    let stats = typed.read(&s::STATS_CREDENTIALS, Account::read_all)?;
     let file = typed.read(&s::ADMIN_CONFIG_FILE, directory)?;
     let is_far = listen.iter().any(|listen| !listen.is_local());
     for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
@@ -292,18 +275,14 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     }
     let directory = needed(typed.read(&s::STATE_DIR, directory)?, "admin_listen is")?;
     let file = file.unwrap_or_else(|| directory.join("proxysql.cnf"));
-    Ok(Some(Admin { listen, admin, stats, directory, file }))
+    let accounts = Accounts { admin, stats, is_far };
+    Ok(Some(Admin { listen, accounts, directory, file }))
 }
 
 /// A directory's path, which may be empty.
 fn directory(text: &str) -> Option<Option<PathBuf>> {
     let is_name = !text.chars().any(char::is_control);
     is_name.then(|| (!text.is_empty()).then(|| PathBuf::from(text)))
-}
-
-fn credentials(text: &str) -> Option<Credentials> {
-    let (user, password) = text.split_once(':')?;
-    (!user.is_empty()).then(|| Credentials { user: user.to_owned(), password: password.to_owned() })
 }
 
 /// As [`listen`], or nowhere.

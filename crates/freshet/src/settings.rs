@@ -396,8 +396,8 @@ pub static ADMIN_CREDENTIALS: Setting = Setting {
     name: "admin_credentials",
     env: "FRESHET_ADMIN_CREDENTIALS",
     default: Some("admin:admin"),
-    allowed: "user:password",
-    doc: "Who may read and change everything at the admin port. It must be given where that can be reached from other machines",
+    allowed: "user:password, or several of them with ; between them",
+    doc: "Who may read and change everything at the admin port, unless admin-admin_credentials is saved there. It must be given where that can be reached from other machines",
     secret: true,
 };
 /// Who may look at statistics.
@@ -405,8 +405,8 @@ pub static STATS_CREDENTIALS: Setting = Setting {
     name: "stats_credentials",
     env: "FRESHET_STATS_CREDENTIALS",
     default: Some("stats:stats"),
-    allowed: "user:password",
-    doc: "Who may read statistics at the admin port. It must be given where that can be reached from other machines",
+    allowed: "user:password, or several of them with ; between them",
+    doc: "Who may read statistics at the admin port, unless admin-stats_credentials is saved there. It must be given where that can be reached from other machines",
     secret: true,
 };
 /// Where ProxySQL's configuration file is.

@@ -21,7 +21,7 @@ impl Admin {
             tracing::warn!(file = %self.file.display(), "not taken over: {left}");
         }
         let affected = imported.rows.iter().map(|(_, count)| *count as u64).sum();
-        Ok(Answer::Done { affected, last_insert_id: 0 })
+        Ok(Answer::changed(affected))
     }
 
     /// `SAVE CONFIG TO FILE`: under another name first, so that the file is whole at any moment.

@@ -3,6 +3,8 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::runtime::Purge;
 
+mod variables;
+
 /// A running part that notes what is set.
 #[derive(Clone, Default)]
 struct Fake {
@@ -99,7 +101,14 @@ impl Drop for Directory {
 
 fn start(directory: &Directory) -> (Admin, Fake) {
     let fake = Fake::default();
-    (Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), Box::new(fake.clone())).unwrap(), fake)
+    (start_with(directory, &fake).unwrap(), fake)
+}
+
+fn start_with(directory: &Directory, fake: &Fake) -> Result<Admin, StartError> {
+    let mut accounts = Accounts::default();
+    accounts.set(Role::Admin, "admin:admin").unwrap();
+    accounts.set(Role::Stats, "stats:stats").unwrap();
+    Admin::start((&directory.0, &directory.0.join("proxysql.cnf")), accounts, Box::new(fake.clone()))
 }
 
 fn main() -> Chosen {
@@ -119,7 +128,7 @@ fn run(admin: &mut Admin, statement: &str) -> Vec<String> {
     run_as(admin, statement, Role::Admin).unwrap()
 }
 
-const DONE: &str = "Done { affected: 0, last_insert_id: 0 }";
+const DONE: &str = "Done { affected: 0, last_insert_id: 0, note: \"\" }";
 
 #[test]
 fn what_is_saved_is_there_after_a_restart_and_what_is_not_is_gone() {
@@ -128,7 +137,7 @@ fn what_is_saved_is_there_after_a_restart_and_what_is_not_is_gone() {
     let insert = "INSERT INTO mysql_query_rules (rule_id,active,digest,cache_ttl,apply) VALUES";
     assert_eq!(
         run(&mut admin, &format!("{insert} (1,1,'0xBF001A0C13781C1D',5000,1)")),
-        ["Done { affected: 1, last_insert_id: 1 }"]
+        ["Done { affected: 1, last_insert_id: 1, note: \"\" }"]
     );
     assert_eq!(run(&mut admin, "SAVE MYSQL QUERY RULES TO DISK"), [DONE]);
     run(&mut admin, &format!("{insert} (2,1,'0x290B92FD743826DA',5000,1)"));
@@ -236,26 +245,6 @@ fn statistics_are_read_when_they_are_named_and_begin_anew_where_that_is_asked_fo
 }
 
 #[test]
-fn variables_count_once_they_are_loaded() {
-    let directory = Directory::new("variables");
-    let (mut admin, fake) = start(&directory);
-    fake.set.lock().unwrap().clear();
-    run(&mut admin, "SET mysql-query_cache_size_MB = 64");
-    assert!(fake.set.lock().unwrap().is_empty());
-    run(&mut admin, "LOAD MYSQL VARIABLES TO RUNTIME");
-    assert!(fake.set.lock().unwrap().contains(&("mysql-query_cache_size_MB".to_owned(), "64".to_owned())));
-    assert_eq!(run(&mut admin, "SHOW VARIABLES LIKE '%cache_size%'"), ["mysql-query_cache_size_MB|64"]);
-    run(&mut admin, "SET mysql-query_cache_size_MB = wrong");
-    run(&mut admin, "SET mysql-threshold_resultset_size = 7");
-    assert!(run_as(&mut admin, "LOAD MYSQL VARIABLES TO RUNTIME", Role::Admin).is_err());
-    // The others count all the same.
-    let other = ("mysql-threshold_resultset_size".to_owned(), "7".to_owned());
-    assert!(fake.set.lock().unwrap().contains(&other));
-    assert!(run_as(&mut admin, "SET mysql-threads = 4", Role::Admin).is_err());
-    assert!(run_as(&mut admin, "SET mysql-no_such = 4", Role::Admin).is_err());
-}
-
-#[test]
 fn what_is_shown() {
     let directory = Directory::new("shown");
     let (mut admin, _) = start(&directory);
@@ -344,13 +333,10 @@ fn a_rule_that_would_not_do_what_it_says_is_not_loaded() {
 fn a_directory_is_one_processes() {
     let directory = Directory::new("locked");
     let (admin, fake) = start(&directory);
-    let Err(error) = Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), Box::new(fake.clone()))
-    else {
-        panic!("two have it")
-    };
+    let Err(error) = start_with(&directory, &fake) else { panic!("two have it") };
     assert!(error.to_string().ends_with("another Freshet that runs has this state_dir"), "{error}");
     drop(admin);
-    assert!(Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), Box::new(fake)).is_ok());
+    assert!(start_with(&directory, &fake).is_ok());
 }
 
 #[test]
@@ -509,7 +495,7 @@ fn a_directory_that_no_process_has_takes_a_file_in() {
         imported.left,
         [
             "datadir: it has no meaning in Freshet",
-            "mysql-threads: it is the setting threads of Freshet",
+            "mysql-threads: it is the setting threads of Freshet, which counts from its start",
             "mysql_users: a column old is not known"
         ]
     );
