@@ -88,7 +88,8 @@ fn a_setup_goes_through_and_who_may_connect_is_changed_by_it() {
             .expect("it goes through");
         let refused = directory.client("admin", "SELECT 1").expect_err("the password is another");
         assert!(refused.contains("Access denied for user 'admin'"), "{refused}");
-        let shown = "SELECT variable_value FROM global_variables WHERE variable_name='mysql-monitor_password'";
+        let shown =
+            "SELECT variable_value FROM global_variables WHERE variable_name='mysql-monitor_password'";
         assert_eq!(directory.client("radmin", shown).expect("it is let in"), ["monitor"]);
         freshet.stop();
         let freshet = directory.freshet(server);

@@ -1,5 +1,6 @@
 //! From the plan form to a query that is maintained.
 
+mod amounts;
 mod conditions;
 mod having;
 mod output;

@@ -10,7 +10,7 @@ const WORD_DIGITS: u8 = 9;
 /// The most digits behind the point of an average on every server.
 const AVERAGE_SCALE_MAX: u8 = 30;
 /// The most digits of a sum's column: 10^11 rows do not overflow it.
-const SUM_DIGITS_MAX: u8 = 27;
+pub(crate) const SUM_DIGITS_MAX: u8 = 27;
 /// The most digits of a quotient's whole part and of what is added behind the point.
 const QUOTIENT_DIGITS_MAX: u8 = 37;
 
@@ -25,7 +25,7 @@ pub(crate) enum Scaled {
 
 /// Digits with a sign and a point as a whole number of the last digit, and how many digits are behind the point; `None` if it is nothing else, or
 /// too long.
-fn parts(text: &str) -> Option<(Number, u8)> {
+pub(crate) fn parts(text: &str) -> Option<(Number, u8)> {
     let (is_negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
+use crate::amount::Beyond;
+use crate::condition::Place;
 use crate::decimal;
 use crate::kind::{Cell, Kind, Number};
 use crate::query::Item;
@@ -58,6 +60,8 @@ impl Ord for KeyText {
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub(crate) rows: u64,
+    /// How many times a number of a row was one that the servers would not compute, or not so.
+    pub(crate) beyond: u64,
     /// Those of its key's values that are texts, by their places; empty if none is.
     pub(crate) texts: Box<[Option<KeyText>]>,
     aggregates: Vec<Aggregate>,
@@ -73,6 +77,26 @@ enum Aggregate {
     },
     /// How often each value is there.
     Values(BTreeMap<Number, u64>),
+}
+
+impl Aggregate {
+    fn add(&mut self, is_more: bool, value: Number) {
+        match self {
+            Self::None => {}
+            Self::Count(count) => step(count, is_more),
+            Self::Sum { sum, count } => {
+                *sum += if is_more { value } else { -value };
+                step(count, is_more);
+            }
+            Self::Values(values) => {
+                let count = values.entry(value).or_default();
+                step(count, is_more);
+                if *count == 0 {
+                    values.remove(&value);
+                }
+            }
+        }
+    }
 }
 
 impl Computed<'_> {
@@ -108,38 +132,23 @@ impl Group {
             Item::Sum { .. } | Item::Average { .. } => Aggregate::Sum { sum: 0, count: 0 },
             Item::Extreme { .. } | Item::Distinct(_) => Aggregate::Values(BTreeMap::new()),
         };
-        Self { rows: 0, texts, aggregates: items.iter().map(aggregate).collect() }
+        Self { rows: 0, beyond: 0, texts, aggregates: items.iter().map(aggregate).collect() }
     }
 
-    /// One row more, or less; `values`: of each item's operand.
-    pub(crate) fn add(
-        &mut self,
-        is_more: bool,
-        items: &[Item],
-        value_of: impl Fn(&crate::condition::Operand) -> Cell,
-    ) {
+    /// One row more, or less, with the values of its columns.
+    pub(crate) fn add(&mut self, is_more: bool, items: &[Item], value_of: &impl Fn(Place) -> Cell) {
         step(&mut self.rows, is_more);
         for (aggregate, item) in self.aggregates.iter_mut().zip(items) {
-            match (aggregate, item) {
-                (Aggregate::Count(count), Item::Count(operand))
-                    if operand.as_ref().is_none_or(|it| value_of(it).is_some()) =>
-                {
-                    step(count, is_more);
-                }
-                (Aggregate::Sum { sum, count }, Item::Sum { of, .. } | Item::Average { of, .. }) => {
-                    let Some(value) = value_of(of) else { continue };
-                    *sum += if is_more { value } else { -value };
-                    step(count, is_more);
-                }
-                (Aggregate::Values(values), Item::Extreme { of, .. } | Item::Distinct(of)) => {
-                    let Some(value) = value_of(of) else { continue };
-                    let count = values.entry(value).or_default();
-                    step(count, is_more);
-                    if *count == 0 {
-                        values.remove(&value);
-                    }
-                }
-                _ => {}
+            let value = match item {
+                Item::Key(_) => continue,
+                Item::Count(None) => Ok(Some(1)),
+                Item::Count(Some(of)) | Item::Sum { of, .. } | Item::Average { of, .. } => of.value(value_of),
+                Item::Extreme { of, .. } | Item::Distinct(of) => Ok(of.value(value_of)),
+            };
+            match value {
+                Ok(Some(value)) => aggregate.add(is_more, value),
+                Ok(None) => {}
+                Err(Beyond) => step(&mut self.beyond, is_more),
             }
         }
     }

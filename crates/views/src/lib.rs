@@ -30,6 +30,7 @@ mod table;
 
 // What a query is, and what is made of its plan form.
 mod condition;
+mod amount;
 mod query;
 mod join;
 mod compile;

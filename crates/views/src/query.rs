@@ -4,6 +4,7 @@ use std::hash::Hash;
 
 use freshet_sql::DataType;
 
+use crate::amount::Amount;
 use crate::condition::{Condition, Operand, Place};
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
 
@@ -51,14 +52,14 @@ pub(crate) enum Output {
 pub(crate) enum Item {
     /// That of `by` at this place.
     Key(usize),
-    /// How many rows; with an operand, how many are not NULL in it.
-    Count(Option<Operand>),
+    /// How many rows; with an amount, of how many it is not NULL.
+    Count(Option<Amount>),
     /// How many values there are that are not NULL.
     Distinct(Operand),
     /// The sum of an exact number, of which so many digits are behind the point.
-    Sum { of: Operand, scale: u8 },
+    Sum { of: Amount, scale: u8 },
     /// The average of an exact number, with so many digits more behind the point than the number has.
-    Average { of: Operand, scale: u8, more: u8 },
+    Average { of: Amount, scale: u8, more: u8 },
     /// The least, or the greatest.
     Extreme { of: Operand, is_max: bool },
 }
@@ -77,21 +78,23 @@ impl Query {
 
     /// The columns that it shows, or makes what it shows of, with the names of their tables.
     pub fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
-        let operands: Vec<Operand> = match &self.output {
-            Output::Rows { columns, shown, .. } => columns[..(*shown).min(columns.len())].to_vec(),
+        let place = |operand: &Operand| match operand {
+            Operand::Column(place) => Some(*place),
+            Operand::Constant(_) => None,
+        };
+        let places: Vec<Place> = match &self.output {
+            Output::Rows { columns, shown, .. } => columns.iter().take(*shown).filter_map(place).collect(),
             Output::Groups { by, items, .. } => {
-                let of = items.iter().filter_map(|item| match item {
-                    Item::Key(_) | Item::Count(None) => None,
-                    Item::Count(Some(of)) | Item::Distinct(of) => Some(*of),
-                    Item::Sum { of, .. } | Item::Average { of, .. } | Item::Extreme { of, .. } => Some(*of),
+                let of = items.iter().flat_map(|item| match item {
+                    Item::Key(_) | Item::Count(None) => Vec::new(),
+                    Item::Distinct(of) | Item::Extreme { of, .. } => place(of).into_iter().collect(),
+                    Item::Count(Some(of)) | Item::Sum { of, .. } | Item::Average { of, .. } => of.places(),
                 });
-                by.iter().copied().chain(of).collect()
+                by.iter().filter_map(place).chain(of).collect()
             }
         };
-        operands.into_iter().filter_map(|operand| match operand {
-            Operand::Column(place) => Some((&self.tables[self.mentions[place.mention]].0, self.spec(place))),
-            Operand::Constant(_) => None,
-        })
+        let named = |place: Place| (&self.tables[self.mentions[place.mention]].0, self.spec(place));
+        places.into_iter().map(named)
     }
 
     /// How many columns it shows.

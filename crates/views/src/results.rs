@@ -28,7 +28,7 @@ pub struct Shown {
     /// A MIN() or MAX() of dates or of moments of UTC is NULL in a group: MySQL may warn of it.
     pub may_warn: bool,
     /// It sorts, groups or tells apart texts that are equal without being the same, or of which that is not known: what is shown of them, and in which
-    /// order, is the servers' choice.
+    /// order, is the servers' choice. Or it is computed of a number that the servers would not compute.
     pub is_ambiguous: bool,
     /// Of each row, whether the query's order does not tell it from the row before it.
     ties: Vec<bool>,
@@ -209,7 +209,7 @@ impl Results {
                 let of: Box<[Cell]> = by.iter().map(value).collect();
                 let new = || Group::new(items, key_texts(combination, by));
                 let group = groups.entry(of.clone()).or_insert_with(new);
-                group.add(is_more, items, value);
+                group.add(is_more, items, &|place| combination.value(place));
                 if group.rows == 0 && !by.is_empty() {
                     groups.remove(&of);
                 }
@@ -277,7 +277,8 @@ fn show_groups(
     groups: &HashMap<Box<[Cell]>, Group>,
     out: &mut Shown,
 ) {
-    out.is_ambiguous = is_ambiguous(groups.iter().map(|(key, group)| (&**key, &*group.texts)), true);
+    out.is_ambiguous = is_ambiguous(groups.iter().map(|(key, group)| (&**key, &*group.texts)), true)
+        || groups.values().any(|group| group.beyond > 0);
     let is_shown = |row: &Vec<Computed<'_>>| {
         let value = |place: Place| row[place.column].cell();
         query.having.iter().all(|one| one.holds(&value) == Some(true))

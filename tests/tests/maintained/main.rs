@@ -1,5 +1,6 @@
 //! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
 
+mod arithmetic;
 mod automatic;
 mod definitions;
 mod executions;

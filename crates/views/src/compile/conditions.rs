@@ -53,7 +53,7 @@ impl Compiler<'_> {
     }
 
     /// A comparison, its column on the left if only one side is a column.
-    fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
+    pub(super) fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
                 let ((left, of), (right, with)) = (self.compared_column(left)?, self.compared_column(right)?);

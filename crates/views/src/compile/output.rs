@@ -2,8 +2,10 @@
 
 use freshet_sql::{Datum, ResultColumn, Scalar};
 
+use super::amounts::Typed;
 use super::having::Groups;
 use super::{Compiler, Found, Outcome, Parts, Unmaintained, refused};
+use crate::amount::Amount;
 use crate::condition::Operand;
 use crate::decimal;
 use crate::kind::{ColumnSpec, Kind};
@@ -100,7 +102,9 @@ impl Compiler<'_> {
             },
             Scalar::Aggregate(name, false, args) => match (name.as_str(), args.as_slice()) {
                 ("count", [Scalar::All | Scalar::Value(Datum::Int(_))]) => Ok(Item::Count(None)),
-                ("count", [of]) => Ok(Item::Count(Some(self.column(of)?.0))),
+                ("count", [of @ Scalar::Call(..)]) => Ok(Item::Count(Some(self.amount(of)?.amount))),
+                ("count", [of]) => Ok(Item::Count(Some(Amount::Of(self.column(of)?.0)))),
+                ("sum" | "avg", [of @ Scalar::Call(..)]) => self.sum_of_computed(name, self.amount(of)?),
                 ("sum" | "avg", [of]) => self.sum(name, self.column(of)?),
                 ("min" | "max", [of]) => {
                     match self.column(of)?.1.kind {
@@ -130,11 +134,24 @@ impl Compiler<'_> {
         let more = self.asker.computing.division_digits;
         match (name, spec.kind.digits()) {
             (_, None) => refused(format!("{called}() of what is no exact number")),
-            ("sum", Some((digits, scale))) if decimal::can_sum(digits) => Ok(Item::Sum { of, scale }),
+            ("sum", Some((digits, scale))) if decimal::can_sum(digits) => {
+                Ok(Item::Sum { of: Amount::Of(of), scale })
+            }
             ("avg", Some((digits, scale))) if decimal::can_average(digits, scale, more) => {
-                Ok(Item::Average { of, scale, more })
+                Ok(Item::Average { of: Amount::Of(of), scale, more })
             }
             (_, Some(_)) => refused(format!("{called}() with so many digits")),
+        }
+    }
+
+    fn sum_of_computed(&self, name: &str, Typed { amount, scale, .. }: Typed) -> Found<Item> {
+        let more = self.asker.computing.division_digits;
+        match name {
+            "sum" => Ok(Item::Sum { of: amount, scale }),
+            _ if decimal::can_average(decimal::SUM_DIGITS_MAX, scale, more) => {
+                Ok(Item::Average { of: amount, scale, more })
+            }
+            _ => refused("AVG() with so many digits"),
         }
     }
 }

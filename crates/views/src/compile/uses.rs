@@ -38,11 +38,25 @@ impl<'p> Uses<'p> {
     fn value(&mut self, scalar: &'p Scalar, input: usize) {
         match scalar {
             Scalar::Aggregate(_, true, args) => args.iter().for_each(|arg| self.condition(arg, input)),
-            Scalar::Call(_, args) | Scalar::Aggregate(_, false, args) => {
-                args.iter().for_each(|arg| self.value(arg, input));
-            }
+            Scalar::Aggregate(_, false, args) => args.iter().for_each(|arg| self.amount(arg, input)),
+            Scalar::Call(_, args) => args.iter().for_each(|arg| self.value(arg, input)),
             Scalar::Column(of, name) if *of == input => self.shown.push(name),
             _ => {}
+        }
+    }
+
+    /// What is summed or counted.
+    fn amount(&mut self, scalar: &'p Scalar, input: usize) {
+        match scalar {
+            Scalar::Call(name, args) if name == "case of" => {
+                args.iter().take(1).for_each(|arg| self.condition(arg, input));
+                args.iter().skip(1).for_each(|arg| self.amount(arg, input));
+            }
+            Scalar::Call(name, args) if is_computed(name) => {
+                args.iter().for_each(|arg| self.amount(arg, input));
+            }
+            Scalar::Call(..) => self.condition(scalar, input),
+            other => self.value(other, input),
         }
     }
 
@@ -56,4 +70,9 @@ impl<'p> Uses<'p> {
         let is_shown = folded.is_none() || self.shown.contains(&name);
         Ok(is_shown.then_some(spec).into_iter().chain(folded).collect())
     }
+}
+
+/// What computes a number of others, as the servers name it.
+fn is_computed(name: &str) -> bool {
+    matches!(name, "+" | "-" | "*" | "case" | "case of" | "if" | "ifnull" | "coalesce")
 }

@@ -47,10 +47,6 @@ impl Value {
         }
     }
 
-    fn scale(&self) -> u32 {
-        if let Self::Exact(_, scale) = self { *scale } else { 0 }
-    }
-
     /// It compares as its parts, if it is a number.
     fn comparable(&self) -> Self {
         match self {
@@ -223,7 +219,7 @@ fn aggregate((name, is_distinct): (&str, bool), of: &Scalar, group: &[Combinatio
         values.dedup();
     }
     let sum = || values.iter().filter_map(Value::parts).sum::<i128>();
-    let scale = values.first().map_or(0, Value::scale);
+    let scale = scale_of(of);
     match name {
         "count" => Value::Int(i128::try_from(values.len()).expect("it fits")),
         "sum" if values.is_empty() => Value::Null,
@@ -259,15 +255,71 @@ fn value(scalar: &Scalar, one: &Combination<'_>) -> Value {
         Scalar::Value(Datum::Decimal(text)) => {
             let (whole, fraction) = text.trim_start_matches('-').split_once('.').expect("it has a point");
             let parts: i128 = format!("{whole}{fraction:0<10}").parse().expect("it is a number");
-            Value::Exact(if text.starts_with('-') { -parts } else { parts }, 0)
+            let scale = u32::try_from(fraction.len()).expect("it is short");
+            Value::Exact(if text.starts_with('-') { -parts } else { parts }, scale)
         }
         Scalar::Value(Datum::Text(text)) => Value::Text(String::from_utf8_lossy(text).into_owned()),
         Scalar::Call(name, args) => {
             let args: Vec<Value> = args.iter().map(|arg| value(arg, one)).collect();
-            of_truth(call(name, &args))
+            computed(name, &args).unwrap_or_else(|| of_truth(call(name, &args)))
         }
         other => panic!("no value of {other:?}"),
     }
+}
+
+/// How many digits behind the point a number has, NULL or not.
+fn scale_of(scalar: &Scalar) -> u32 {
+    let most = |args: &[Scalar]| args.iter().map(scale_of).max().unwrap_or(0);
+    match scalar {
+        Scalar::Column(_, name) => match name.as_str() {
+            "m" => 2,
+            "w" => 3,
+            _ => 0,
+        },
+        Scalar::Value(Datum::Decimal(text)) => {
+            let fraction = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+            u32::try_from(fraction).expect("it is short")
+        }
+        Scalar::Call(name, args) => match name.as_str() {
+            "*" => args.iter().map(scale_of).sum(),
+            "+" | "-" | "coalesce" | "ifnull" => most(args),
+            // Conditions have no digits.
+            "if" | "case" => most(args),
+            "case of" => most(&args[1..]),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
+/// What is no condition; the digits that are shown are those of [`scale_of`].
+fn computed(name: &str, args: &[Value]) -> Option<Value> {
+    let of_case = |holds: &dyn Fn(&Value) -> bool, cases: &[Value]| {
+        let last = &cases[cases.len() - 1];
+        cases.chunks_exact(2).find(|pair| holds(&pair[0])).map_or(last, |pair| &pair[1]).clone()
+    };
+    Some(match (name, args) {
+        ("-", [one]) => Value::Exact(-one.parts()?, 0),
+        ("+" | "-" | "*", [left, right]) => {
+            let (Some(a), Some(b)) = (left.parts(), right.parts()) else { return Some(Value::Null) };
+            // Halves and hundredths: the product of their thousandths is exact.
+            let milli = UNIT / 1000;
+            let parts = match name {
+                "+" => a + b,
+                "-" => a - b,
+                _ => (a / milli) * (b / milli) * (milli / 1000),
+            };
+            Value::Exact(parts, 0)
+        }
+        ("coalesce" | "ifnull", all) => {
+            all.iter().find(|one| **one != Value::Null).unwrap_or(&Value::Null).clone()
+        }
+        ("if" | "case", _) => of_case(&|condition| truth(condition) == Some(true), args),
+        ("case of", [of, cases @ ..]) => {
+            of_case(&|when| call("=", &[of.clone(), when.clone()]) == Some(true), cases)
+        }
+        _ => return None,
+    })
 }
 
 fn call(name: &str, args: &[Value]) -> Option<bool> {

@@ -119,6 +119,19 @@ const OUTPUTS: &[(&str, &str)] = &[
     ("t.st, COUNT(*), COUNT(t.bt), MAX(t.y)", "t.st"),
     ("COUNT(t.st), COUNT(DISTINCT t.st)", "t.b"),
     ("DISTINCT t.st, t.y", ""),
+    ("SUM(t.a * t.b), SUM(t.m * t.a), SUM(t.m + 1.5), AVG(t.a - t.m), SUM(-2 * t.m)", ""),
+    (
+        "t.a, SUM(CASE WHEN t.s = 'b' THEN t.m ELSE 0 END), COUNT(CASE WHEN t.b > 1 THEN 1 END), SUM(t.e = 'paid')",
+        "t.a",
+    ),
+    (
+        "t.b, SUM(IF(t.e IN ('new', 'paid'), t.m * 2, t.b)), SUM(COALESCE(t.m, t.b, 7)), AVG(IFNULL(t.a, 0.25))",
+        "t.b",
+    ),
+    (
+        "SUM(CASE t.e WHEN 'new' THEN 1 WHEN 'paid' THEN t.b * t.b END), AVG(t.a IS NULL), COUNT(t.a + t.b)",
+        "",
+    ),
 ];
 /// What is shown where `u` is there as well.
 const JOINED: &[(&str, &str)] = &[
@@ -126,6 +139,10 @@ const JOINED: &[(&str, &str)] = &[
     ("t.a, COUNT(u.id), COUNT(DISTINCT u.x), MAX(u.at), SUM(u.m), COUNT(*)", "t.a"),
     ("u.x, COUNT(*), MIN(t.b)", "u.x HAVING COUNT(t.id) > 1"),
     ("COUNT(u.id), MIN(u.at), MAX(u.ts)", ""),
+    (
+        "t.a, SUM(u.x * t.m), AVG(t.b - u.x), SUM(CASE WHEN u.x > t.b THEN u.m ELSE t.m END) AS most",
+        "t.a HAVING most > 0.5 OR SUM(u.x = t.b) < 2",
+    ),
 ];
 
 fn text(choices: (usize, usize, usize, usize, usize)) -> Option<String> {
