@@ -157,6 +157,12 @@ impl Group {
     pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed<'_> {
         match (&self.aggregates[at], item) {
             (Aggregate::Count(count), _) => Computed::Number(Number::from(*count)),
+            (Aggregate::Sum { count: 0, .. }, Item::Sum { scale, or: Some(or), .. }) => {
+                Computed::Decimal(*or, *scale)
+            }
+            (Aggregate::Sum { count: 0, .. }, Item::Average { scale, more, or: Some(or), .. }) => {
+                Computed::Decimal(*or, scale + more)
+            }
             (Aggregate::Sum { count: 0, .. }, _) => Computed::Cell(None),
             (Aggregate::Sum { sum, count }, Item::Average { scale, more, .. }) => {
                 Computed::Decimal(decimal::average(*sum, *count, *more), scale + more)

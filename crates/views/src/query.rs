@@ -56,10 +56,10 @@ pub(crate) enum Item {
     Count(Option<Amount>),
     /// How many values there are that are not NULL.
     Distinct(Operand),
-    /// The sum of an exact number, of which so many digits are behind the point.
-    Sum { of: Amount, scale: u8 },
-    /// The average of an exact number, with so many digits more behind the point than the number has.
-    Average { of: Amount, scale: u8, more: u8 },
+    /// The sum of an exact number, of which so many digits are behind the point; `or`: what is shown of no numbers, if that is not NULL.
+    Sum { of: Amount, scale: u8, or: Option<Number> },
+    /// The average of an exact number, with so many digits more behind the point than the number has; `or` as of a sum.
+    Average { of: Amount, scale: u8, more: u8, or: Option<Number> },
     /// The least, or the greatest.
     Extreme { of: Operand, is_max: bool },
 }

@@ -240,3 +240,54 @@ fn what_is_executed_is_given_its_text() {
         assert!(is_from_memory(&mut reader));
     });
 }
+
+/// Chunks of a table are bounded by texts, in the server's order, and rows are found by them.
+#[test]
+fn a_table_whose_key_is_a_text_is_kept() {
+    with_stages("maintained_keys", &[], |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), "maintained_keys");
+        for collation in collations(server.flavor).into_iter().step_by(3) {
+            let charset = collation.split('_').next().unwrap_or_default();
+            let when = format!("{:?} {collation}", server.flavor);
+            let key = format!("k VARCHAR(40) CHARACTER SET {charset} COLLATE {collation}");
+            run(&mut reader, &["DROP ALL CACHES"]);
+            run(
+                direct,
+                &[
+                    "DROP TABLE IF EXISTS t",
+                    &format!("CREATE TABLE t ({key}, part INT, g INT NOT NULL, PRIMARY KEY (k, part))"),
+                    // 45,000 rows, which are three chunks.
+                    r"INSERT INTO t WITH RECURSIVE c AS (SELECT 1 n UNION ALL SELECT n + 1 FROM c WHERE n < 900)
+                      SELECT CONCAT(ELT(1 + n % 5, 'a', 'B', '''', '\\', ' z'), HEX(n * 7919 % 65521)), 1, n % 7
+                      FROM (SELECT a.n + 900 * b.n n FROM c a JOIN c b ON b.n <= 50) x",
+                ],
+            );
+            caught_up(freshet);
+            let queries = [
+                "SELECT g, COUNT(*) FROM t GROUP BY g",
+                "SELECT g, part FROM t WHERE k = 'B2A' ORDER BY part",
+            ];
+            for query in queries {
+                run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+                assert_eq!(
+                    sorted(answer(&mut reader, query)),
+                    sorted(answer(direct, query)),
+                    "{when}: {query}"
+                );
+            }
+            for write in [
+                "UPDATE t SET g = g + 1 WHERE k < 'b'",
+                "UPDATE t SET k = CONCAT(k, 'x'), part = 2 WHERE g = 3",
+                "DELETE FROM t WHERE k LIKE 'a1%'",
+                r"INSERT INTO t VALUES ('b2a', 5, 1), ('B2A', 6, 3), ('\\', 5, 1), ('', 0, 2)",
+                "UPDATE t SET k = UPPER(k) WHERE k = 'b2a'",
+            ] {
+                run(direct, &[write]);
+                caught_up(freshet);
+                for query in queries {
+                    is_kept(&mut reader, direct, query, &format!("{when} after {write}"));
+                }
+            }
+        }
+    });
+}

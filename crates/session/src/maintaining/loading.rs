@@ -95,14 +95,13 @@ impl Loading {
         // TIMESTAMP is shown in it.
         connection.query("SET SESSION time_zone = '+00:00'").await?;
         let primary = primary_key(&mut connection, info).await?;
+        let keys = primary.iter().map(|name| spec_of(info, name)).collect::<Result<Vec<_>, _>>()?;
         let mut specs = self.columns.clone();
-        for name in &primary {
-            specs.extend(spec_of(info, name)?.filter(|spec| !specs.contains(spec)));
-        }
+        specs.extend(keys.iter().filter(|spec| !self.columns.contains(spec)).cloned());
         let copied = |spec: &ColumnSpec| Copied::of(&info.columns, spec).map_err(Stopped::Refused);
         let columns: Vec<Copied> = specs.iter().map(copied).collect::<Result<_, _>>()?;
-        let place = |name: &String| specs.iter().position(|spec| spec.name == *name);
-        let primary: Vec<usize> = primary.iter().filter_map(place).collect();
+        let place = |key: &ColumnSpec| specs.iter().position(|spec| spec == key);
+        let primary: Vec<usize> = keys.iter().filter_map(place).collect();
         // The row images that are told from here on have the layout that the definition says.
         let until = now_ms() + SETTLED_WITHIN_MS;
         while shared.freshness().applied() < info.settled_by {
@@ -207,21 +206,17 @@ async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Ve
         .ok_or_else(|| Stopped::Refused("it has no primary key".to_owned()))
 }
 
-/// What a column of the primary key is copied as; one that is text cannot bound chunks.
-fn spec_of(info: &TableInfo, name: &str) -> Result<Option<ColumnSpec>, Stopped> {
+/// What a column of the primary key is copied as: that which tells rows apart, and bounds chunks. Of a text it is the text itself: two rows
+/// have none that are equal in its collation, and chunks are in the server's order.
+fn spec_of(info: &TableInfo, name: &str) -> Result<ColumnSpec, Stopped> {
     let column = info.columns.iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Stopped::Refused(format!("{name} is not there")))?;
     match ColumnSpec::of(name, &column.data_type) {
-        Ok(spec)
-            if matches!(
-                spec.kind,
-                Kind::Text { .. } | Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year
-            ) =>
-        {
+        Ok(spec) if matches!(spec.kind, Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year) => {
             let kind = &column.data_type.name;
             Err(Stopped::Refused(format!("{name}, which is of its primary key, is of the type {kind}")))
         }
-        Ok(spec) => Ok(Some(spec)),
+        Ok(spec) => Ok(spec),
         Err(why) => Err(Stopped::Refused(format!("{name}, which is of its primary key, {why}"))),
     }
 }

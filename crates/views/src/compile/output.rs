@@ -7,7 +7,7 @@ use super::having::Groups;
 use super::{Compiler, Found, Outcome, Parts, Unmaintained, refused};
 use crate::amount::Amount;
 use crate::condition::Operand;
-use crate::decimal;
+use crate::decimal::{self, Scaled};
 use crate::kind::{ColumnSpec, Kind};
 use crate::query::{Item, Output};
 
@@ -121,6 +121,12 @@ impl Compiler<'_> {
                 }
                 (name, _) => refused(format!("{}()", name.to_uppercase())),
             },
+            Scalar::Call(name, args) if matches!(name.as_str(), "coalesce" | "ifnull") => {
+                match args.as_slice() {
+                    [of @ Scalar::Aggregate(..), or] => self.or_literal(self.item(of, by)?, or),
+                    _ => refused(format!("{}() of this", name.to_uppercase())),
+                }
+            }
             column => {
                 let operand = self.column(column)?.0;
                 let at = by.iter().position(|own| *own == operand);
@@ -135,10 +141,10 @@ impl Compiler<'_> {
         match (name, spec.kind.digits()) {
             (_, None) => refused(format!("{called}() of what is no exact number")),
             ("sum", Some((digits, scale))) if decimal::can_sum(digits) => {
-                Ok(Item::Sum { of: Amount::Of(of), scale })
+                Ok(Item::Sum { of: Amount::Of(of), scale, or: None })
             }
             ("avg", Some((digits, scale))) if decimal::can_average(digits, scale, more) => {
-                Ok(Item::Average { of: Amount::Of(of), scale, more })
+                Ok(Item::Average { of: Amount::Of(of), scale, more, or: None })
             }
             (_, Some(_)) => refused(format!("{called}() with so many digits")),
         }
@@ -147,11 +153,39 @@ impl Compiler<'_> {
     fn sum_of_computed(&self, name: &str, Typed { amount, scale, .. }: Typed) -> Found<Item> {
         let more = self.asker.computing.division_digits;
         match name {
-            "sum" => Ok(Item::Sum { of: amount, scale }),
+            "sum" => Ok(Item::Sum { of: amount, scale, or: None }),
             _ if decimal::can_average(decimal::SUM_DIGITS_MAX, scale, more) => {
-                Ok(Item::Average { of: amount, scale, more })
+                Ok(Item::Average { of: amount, scale, more, or: None })
             }
             _ => refused("AVG() with so many digits"),
         }
+    }
+
+    /// A sum or an average with what is shown in the place of NULL.
+    fn or_literal(&self, mut item: Item, literal: &Scalar) -> Found<Item> {
+        let (scale, place) = match &mut item {
+            Item::Sum { scale, or, .. } => (*scale, or),
+            Item::Average { scale, more, or, .. } => (*scale + *more, or),
+            _ => return refused("COALESCE() of this"),
+        };
+        let (literal, sign) = match literal {
+            Scalar::Value(datum) => (datum, 1),
+            Scalar::Call(name, args)
+                if name == "-"
+                    && let [Scalar::Value(datum)] = args.as_slice() =>
+            {
+                (datum, -1)
+            }
+            _ => return refused("COALESCE() with such a value"),
+        };
+        let number = match literal {
+            Datum::Int(number) => Some(decimal::scaled(*number, 0, scale)),
+            Datum::Decimal(text) => decimal::literal(text, scale),
+            Datum::Param(_) if self.takes_markers => Some(Scaled::Exact(0)),
+            _ => None,
+        };
+        let Some(Scaled::Exact(number)) = number else { return refused("COALESCE() with such a value") };
+        *place = Some(sign * number);
+        Ok(item)
     }
 }

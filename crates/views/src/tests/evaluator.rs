@@ -150,6 +150,18 @@ impl<'d> Evaluator<'d> {
             rows => self.combinations(rows).into_iter().map(|one| vec![one]).collect(),
         };
         let of_group = |scalar: &Scalar, group: &[Combination<'d>]| match item(scalar, items) {
+            Scalar::Call(name, args)
+                if name == "coalesce"
+                    && let [Scalar::Aggregate(name, is_distinct, of), or] = args.as_slice() =>
+            {
+                let scale = scale_of(&of[0]) + if name == "avg" { 4 } else { 0 };
+                match aggregate((name, *is_distinct), &of[0], group) {
+                    Value::Null => {
+                        Value::Exact(value(or, &Combination::new()).parts().expect("a number"), scale)
+                    }
+                    found => found,
+                }
+            }
             Scalar::Aggregate(name, is_distinct, args) => aggregate((name, *is_distinct), &args[0], group),
             other => group.first().map_or(Value::Null, |one| value(other, one)),
         };
@@ -199,7 +211,7 @@ fn inputs(relation: &Relation) -> Vec<usize> {
 /// A condition on what is computed of a group.
 fn of_items(scalar: &Scalar, of_item: &dyn Fn(&Scalar) -> Value) -> Value {
     match scalar {
-        Scalar::Call(name, args) => {
+        Scalar::Call(name, args) if name != "coalesce" => {
             let args: Vec<Value> = args.iter().map(|arg| of_items(arg, of_item)).collect();
             call(name, &args).map_or(Value::Null, |truth| Value::Int(truth.into()))
         }

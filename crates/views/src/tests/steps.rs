@@ -119,6 +119,8 @@ const OUTPUTS: &[(&str, &str)] = &[
     ("t.st, COUNT(*), COUNT(t.bt), MAX(t.y)", "t.st"),
     ("COUNT(t.st), COUNT(DISTINCT t.st)", "t.b"),
     ("DISTINCT t.st, t.y", ""),
+    ("COALESCE(SUM(t.m), 0), COALESCE(AVG(t.a), -1.5), COALESCE(SUM(t.a * t.m), 2)", ""),
+    ("t.a, COALESCE(SUM(t.b), 7)", "t.a HAVING COALESCE(SUM(t.b), 7) > 2"),
     ("SUM(t.a * t.b), SUM(t.m * t.a), SUM(t.m + 1.5), AVG(t.a - t.m), SUM(-2 * t.m)", ""),
     (
         "t.a, SUM(CASE WHEN t.s = 'b' THEN t.m ELSE 0 END), COUNT(CASE WHEN t.b > 1 THEN 1 END), SUM(t.e = 'paid')",
