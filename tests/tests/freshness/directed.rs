@@ -2,7 +2,7 @@
 
 use freshet_tests::Flavor;
 
-use crate::cases::{Case, run_all, run_on};
+use crate::freshness::cases::{Case, run_all, run_on};
 
 const CREATE: &str = "CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(20))";
 const FILL: &str = "INSERT INTO t VALUES (1,10,'a'),(2,20,'b')";

@@ -9,7 +9,7 @@ use freshet_tests::stall::Stall;
 use freshet_tests::{Flavor, Freshet};
 use mysql::Conn;
 
-use crate::levels::with_stall;
+use crate::freshness::levels::with_stall;
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
 

@@ -9,7 +9,7 @@ use freshet_tests::{Flavor, Freshet, Server};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use crate::steps::{ChangeUser, Execute, InitDb, Ping, Prepare, Run, Say, Step, walk};
+use crate::freshness::steps::{ChangeUser, Execute, InitDb, Ping, Prepare, Run, Say, Step, walk};
 
 const OWN: &str = "fresh_fenced";
 const OTHER: &str = "fresh_fenced_other";
@@ -229,7 +229,7 @@ impl<'a> Stage<'a> {
         let truth = READS.map(|read| answer(&mut self.direct, read));
         // The writes around it have been seen, and all is answered from memory.
         for (read, truth) in READS.iter().zip(&truth) {
-            crate::cases::seen_in_time(&mut self.reader, read, truth).expect("in time");
+            crate::freshness::cases::seen_in_time(&mut self.reader, read, truth).expect("in time");
             let _ = self.counted.prime(&mut self.reader, read);
         }
         let mut writer = connect(self.freshet.target(), OWN);

@@ -3,7 +3,7 @@
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 
-use crate::steps::{Execute, Ping, Prepare, Run, Say, Step, walk};
+use crate::freshness::steps::{Execute, Ping, Prepare, Run, Say, Step, walk};
 
 const SETUP: &[&str] = &[
     "CREATE TABLE w (id INT PRIMARY KEY, v VARCHAR(20))",

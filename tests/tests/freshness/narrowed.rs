@@ -5,8 +5,8 @@ use freshet_tests::cached::{Answer, Counted, answer, connect, eventually, run};
 use freshet_tests::{Flavor, Freshet, Target};
 use mysql::Conn;
 
-use crate::levels::with_stall;
-use crate::steps::{Execute, Say, Step, walk};
+use crate::freshness::levels::with_stall;
+use crate::freshness::steps::{Execute, Say, Step, walk};
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
 const SCHEMA: &str = "narrowed";

@@ -5,7 +5,7 @@ use freshet_tests::cached::{Answer, Counted, answer, caught_up, connect, eventua
 use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::Conn;
 
-use crate::steps::{Execute, Say, Step, walk};
+use crate::freshness::steps::{Execute, Say, Step, walk};
 
 const READ: &str = "SELECT v FROM w WHERE id = 1";
 const SETUP: &[&str] = &[

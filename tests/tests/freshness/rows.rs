@@ -14,7 +14,7 @@ use freshet_tests::cached::{
 use freshet_tests::{Freshet, Server, with_each};
 use mysql::Conn;
 
-use crate::cases::seen_in_time;
+use crate::freshness::cases::seen_in_time;
 
 const SCHEMA: &str = "fresh_precise";
 

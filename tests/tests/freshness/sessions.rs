@@ -4,7 +4,7 @@
 use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
 use freshet_tests::{Flavor, Freshet, Server, with_each};
 
-use crate::steps::{ChangeUser, Execute, InitDb, Ping, Prepare, Reset, Run, Say, Step, walk};
+use crate::freshness::steps::{ChangeUser, Execute, InitDb, Ping, Prepare, Reset, Run, Say, Step, walk};
 
 const SCHEMA: &str = "fresh_returns";
 

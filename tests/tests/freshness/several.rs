@@ -8,8 +8,8 @@ use freshet_tests::stall::Stall;
 use freshet_tests::{Flavor, Freshet};
 use mysql::Conn;
 
-use crate::levels::with_stall;
-use crate::steps::{Execute, Say, Step, walk};
+use crate::freshness::levels::with_stall;
+use crate::freshness::steps::{Execute, Say, Step, walk};
 
 const SCHEMA: &str = "several";
 

@@ -9,7 +9,7 @@ use freshet_tests::raw::Raw;
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 
-use crate::steps::{Execute, Say, Step, walk};
+use crate::freshness::steps::{Execute, Say, Step, walk};
 
 const READ: &str = "SELECT v FROM kept WHERE id = 1";
 /// The least share of hits, in percent.

@@ -11,7 +11,7 @@ use freshet_tests::history::{History, Path, Rules, judge};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::prelude::Queryable;
 
-use crate::workload::{Client, Dice, create, pairs, reads};
+use crate::freshness::workload::{Client, Dice, create, pairs, reads};
 
 /// How long a write around Freshet may stay unseen: far above the stream's lag, so that only a hang fails.
 const LAG: Duration = Duration::from_secs(4);
@@ -82,7 +82,7 @@ impl Run<'_> {
         let mut direct = connect(self.server, self.schema);
         for (text, _) in reads() {
             let wanted = answer(&mut direct, &text);
-            crate::cases::seen_in_time(&mut through, &text, &wanted).expect("at rest all is seen");
+            crate::freshness::cases::seen_in_time(&mut through, &text, &wanted).expect("at rest all is seen");
         }
         // What was acknowledged is there, and each version once.
         for write in &history.writes {
@@ -243,7 +243,7 @@ fn the_stream_comes_back_by_itself_after_it_was_reset() {
                 direct.query_drop(format!("UPDATE t SET v = v + 1 WHERE id = {row}")).expect("written");
                 let read = format!("SELECT id, v FROM t WHERE id = {row}");
                 let wanted = answer(&mut direct, &read);
-                crate::cases::seen_in_time(&mut reader, &read, &wanted).expect("in time");
+                crate::freshness::cases::seen_in_time(&mut reader, &read, &wanted).expect("in time");
             }
             hits_come(freshet, "fresh_again");
         }

@@ -394,7 +394,7 @@ fn what_another_client_prepared_is_seen_when_it_is_committed() {
             let wanted = answer(&mut connect(&server.target, "fresh_xa"), ONE);
             assert_ne!(before, wanted);
             if committer.port == server.target.port {
-                crate::cases::seen_in_time(&mut reader, ONE, &wanted).expect("in time");
+                crate::freshness::cases::seen_in_time(&mut reader, ONE, &wanted).expect("in time");
             } else {
                 assert_eq!(answer(&mut reader, ONE), wanted);
             }
@@ -462,7 +462,7 @@ fn what_the_event_scheduler_writes_is_seen() {
         );
         let wanted = Ok(vec![vec!["77".to_owned()]]);
         eventually("the event ran", || (answer(&mut direct, ONE) == wanted).then_some(()));
-        crate::cases::seen_in_time(&mut reader, ONE, &wanted).expect("in time");
+        crate::freshness::cases::seen_in_time(&mut reader, ONE, &wanted).expect("in time");
         run(&mut direct, &["SET GLOBAL event_scheduler = OFF"]);
     });
 }

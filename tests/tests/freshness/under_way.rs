@@ -12,8 +12,8 @@ use freshet_tests::stall::Stall;
 use freshet_tests::{Freshet, Server};
 use mysql::Conn;
 
-use crate::levels::with_stall;
-use crate::steps::{Execute, Say, Step, walk};
+use crate::freshness::levels::with_stall;
+use crate::freshness::steps::{Execute, Say, Step, walk};
 
 const READ: &str = "SELECT v FROM t WHERE id = 1";
 const SCHEMA: &str = "under_way";

@@ -4,8 +4,8 @@
 use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
 use freshet_tests::{Flavor, with_each};
 
-use crate::cases::seen_in_time;
-use crate::steps::{Execute, Prepare, Run, Say, Step, walk};
+use crate::freshness::cases::seen_in_time;
+use crate::freshness::steps::{Execute, Prepare, Run, Say, Step, walk};
 
 /// More than the bytes of any transaction below, so that a position moved on by each would be beyond it.
 const UNLOGGED: u32 = 1500;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use freshet_tests::Target;
 use freshet_tests::raw::{Raw, command, status, status_at};
 
-use crate::script::{CLIENTS, Script, Step};
+use crate::lockstep::script::{CLIENTS, Script, Step};
 
 /// The account of all clients. It has no password.
 pub const USER: &str = "fresh_lockstep";

@@ -5,7 +5,7 @@ use freshet_tests::{Flavor, Freshet, with_each};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
 
-use crate::levels::with_stall;
+use crate::freshness::levels::with_stall;
 
 use super::{DROPPED, Line, TRIALS, failures_of, line};
 
