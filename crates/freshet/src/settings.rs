@@ -345,7 +345,7 @@ pub static THREADS: Setting = setting(
     "FRESHET_THREADS",
     "0",
     "0 to 1024",
-    "Event loops that serve clients, each on a thread of its own; 0: one for each core",
+    "Event loops that serve clients, each on a thread of its own; 0: one for each core, or for each two where the server is on the same machine (a unix socket, a loopback address)",
 );
 /// Our name among the server's replicas.
 pub static SERVER_ID: Setting = setting(

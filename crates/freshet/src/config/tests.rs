@@ -27,7 +27,19 @@ fn every_default_is_allowed() {
     assert_eq!(config.listen, [Listen::Tcp("127.0.0.1:3307".into())]);
     assert_eq!(config.upstream.server_id, 0);
     assert_eq!(config.upstream.heartbeat, Duration::from_millis(200));
-    assert!(config.threads >= 1);
+}
+
+#[test]
+fn a_server_on_this_machine_has_half_of_the_cores() {
+    let threads = |url: &str| {
+        let mut typed = Typed::default();
+        typed.say(&settings::UPSTREAM, url);
+        Config::new(&typed).unwrap().threads
+    };
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(threads("mysql://u:p@192.0.2.1:3306/"), cores);
+    assert_eq!(threads("mysql://u:p@127.0.0.1:3306/"), cores.div_ceil(2));
+    assert_eq!(threads("mysql://u:p@/?socket=/s"), cores.div_ceil(2));
 }
 
 #[test]
