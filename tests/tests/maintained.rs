@@ -6,6 +6,7 @@ mod definitions;
 mod executions;
 mod hints;
 mod shapes;
+mod subqueries;
 mod texts;
 mod types;
 

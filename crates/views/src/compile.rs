@@ -4,6 +4,7 @@ mod amounts;
 mod conditions;
 mod having;
 mod output;
+mod subqueries;
 mod texts;
 mod uses;
 
@@ -11,11 +12,12 @@ use std::fmt;
 
 use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
+use self::subqueries::Joined;
 use self::uses::Uses;
 use crate::condition::{Comparison, Condition, Operand};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
-use crate::query::{Optional, Output, Query, declared};
+use crate::query::{Optional, Output, Query, Role, declared};
 use crate::results::Limit;
 
 /// Why a query is not maintained.
@@ -95,15 +97,15 @@ struct Parts<'p> {
     having: &'p [Scalar],
     conditions: Vec<&'p Scalar>,
     scans: Vec<usize>,
-    /// Those of them that LEFT JOIN adds, by their places, and what they are joined by.
-    optional: Vec<(usize, Vec<&'p Scalar>)>,
+    /// Those of them that LEFT JOIN and subqueries add, by their places, and how they are joined.
+    optional: Vec<(usize, Joined<'p>)>,
 }
 
 impl<'p> Parts<'p> {
     /// What holds of rows, and what they are joined by.
     fn conditions(&self) -> impl Iterator<Item = &'p Scalar> {
-        let on = self.optional.iter().flat_map(|(_, on)| on);
-        self.conditions.iter().chain(on).copied()
+        let on = self.optional.iter().flat_map(|(_, joined)| joined.conditions());
+        self.conditions.iter().copied().chain(on)
     }
 
     /// What is shown, ordered and grouped by, and what holds of groups.
@@ -155,11 +157,8 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
         }
     }
     let Outcome { output, having, order } = compiler.output(&parts)?;
-    let optional = |(mention, on): &(usize, Vec<&Scalar>)| {
-        let on = on.iter().map(|scalar| compiler.condition(scalar)).collect::<Found<_>>()?;
-        Ok(Optional { mention: *mention, on })
-    };
-    let optional = parts.optional.iter().map(optional).collect::<Found<_>>()?;
+    let optional = parts.optional.iter().map(|(mention, joined)| compiler.optional(*mention, joined));
+    let optional = optional.collect::<Found<_>>()?;
     let query = Query { optional, conditions, parameters, output, having, order, ..compiler.query.clone() };
     let is_joined = (0..query.mentions.len()).all(|mention| JoinPlan::new(&query, mention).is_some());
     let limit = parts.limit.map(|(count, offset)| compiler.limit(count, offset)).transpose()?;
@@ -199,6 +198,19 @@ fn parts(root: &Relation) -> Found<Parts<'_>> {
     let (mut scans, mut optional) = (Vec::new(), Vec::new());
     tables(rest, (&mut scans, &mut optional))?;
     split(&mut conditions);
+    let mut rest = Vec::new();
+    for condition in conditions {
+        match Joined::of(condition) {
+            Some(joined) => {
+                let mut joined = joined.or_else(refused)?;
+                split(&mut joined.on);
+                scans.push(joined.input);
+                optional.push((scans.len() - 1, joined));
+            }
+            None => rest.push(condition),
+        }
+    }
+    let conditions = rest;
     Ok(Parts { limit, order, is_distinct, items, groups, having, conditions, scans, optional })
 }
 
@@ -216,7 +228,7 @@ fn split(conditions: &mut Vec<&Scalar>) {
 /// Notes the tables of a FROM.
 fn tables<'p>(
     relation: &'p Relation,
-    (scans, optional): (&mut Vec<usize>, &mut Vec<(usize, Vec<&'p Scalar>)>),
+    (scans, optional): (&mut Vec<usize>, &mut Vec<(usize, Joined<'p>)>),
 ) -> Found<()> {
     let scan = |relation: &Relation| match relation {
         Relation::Scan(input) => Ok(*input),
@@ -227,10 +239,10 @@ fn tables<'p>(
             tables(&both.0, (scans, optional))?;
             let mut on: Vec<&Scalar> = on.iter().collect();
             split(&mut on);
-            optional.push((scans.len(), on));
-            scans.push(
-                scan(&both.1).map_err(|_| Unmaintained("LEFT JOIN of more than one table".to_owned()))?,
-            );
+            let input =
+                scan(&both.1).map_err(|_| Unmaintained("LEFT JOIN of more than one table".to_owned()))?;
+            optional.push((scans.len(), Joined { input, role: Role::Left, on, equal: None }));
+            scans.push(input);
         }
         Relation::Product(all) => scans.extend(all.iter().map(scan).collect::<Found<Vec<_>>>()?),
         other => scans.push(scan(other)?),
@@ -260,6 +272,8 @@ struct Compiler<'p> {
     scans: Vec<usize>,
     query: Query,
     asker: &'p Asker<'p>,
+    /// The inputs that LEFT JOIN adds.
+    left: Vec<usize>,
     /// A marker stands for any value of the type that it is compared with.
     takes_markers: bool,
 }
@@ -312,7 +326,31 @@ impl<'p> Compiler<'p> {
                 .map_or_else(|| refused("TIMESTAMP in a time zone whose distance from UTC changes"), Ok)?;
             query.offset_s = offset_s;
         }
-        Ok(Self { plan, scans: parts.scans.clone(), query, asker, takes_markers: false })
+        let left = parts.optional.iter().filter(|(_, joined)| joined.role == Role::Left);
+        let left = left.map(|(_, joined)| joined.input).collect();
+        Ok(Self { plan, scans: parts.scans.clone(), query, asker, left, takes_markers: false })
+    }
+
+    /// How a mention is joined that need not have a row.
+    fn optional(&self, mention: usize, joined: &Joined<'_>) -> Found<Optional> {
+        let on = joined.on.iter().map(|scalar| self.condition(scalar));
+        let mut on = on.collect::<Found<Vec<_>>>()?;
+        if let Some((left, right)) = joined.equal {
+            // Where one is NULL it is not known whether it is in a list.
+            if joined.role == Role::Missing && !(self.has_value(left) && self.has_value(right)) {
+                return refused("NOT IN of what may be NULL");
+            }
+            on.push(self.compared(Comparison::Equal, left, right)?);
+        }
+        Ok(Optional { mention, role: joined.role, on })
+    }
+
+    /// Whether it is a column that is never NULL.
+    fn has_value(&self, scalar: &Scalar) -> bool {
+        let Scalar::Column(input, name) = scalar else { return false };
+        let column =
+            self.plan.named.get(*input).and_then(|named| named.columns.iter().find(|it| it.name == *name));
+        column.is_some_and(|column| !column.is_nullable) && !self.left.contains(input)
     }
 
     /// Numbers, or markers.

@@ -2,7 +2,7 @@
 
 use crate::condition::{Condition, Place};
 use crate::kind::{Cell, Number};
-use crate::query::{Optional, Query};
+use crate::query::{Optional, Query, Role};
 use crate::table::{Slot, Table};
 
 /// How a row of one mention is joined with the others.
@@ -12,7 +12,7 @@ pub(crate) struct JoinPlan {
     /// What can be told of the first row alone.
     checks: Checks,
     steps: Vec<Step>,
-    /// If the row is of a mention that may be missing: what comes behind `steps`.
+    /// If the row is of a mention that need not have one: what comes behind `steps`.
     pivot: Option<Pivot>,
 }
 
@@ -38,8 +38,8 @@ struct Step {
     mention: usize,
     column: usize,
     from: Place,
-    /// What else it is joined by, if NULLs stand in the place of a row where there is none.
-    on: Option<Vec<Condition>>,
+    /// What else it is joined by, if there need not be such a row.
+    on: Option<(Role, Vec<Condition>)>,
     checks: Checks,
 }
 
@@ -195,8 +195,19 @@ impl Step {
         let (from, to) = optional.on.iter().find_map(|one| link(one, bound, is_it))?;
         bound.push(optional.mention);
         let checks = untold.told_of(bound);
-        let on = Some(optional.on.clone());
+        let on = Some((optional.role, optional.on.clone()));
         Some(Self { mention: to.mention, column: to.column, from, on, checks })
+    }
+}
+
+impl Step {
+    fn role(&self) -> Option<Role> {
+        self.on.as_ref().map(|(role, _)| *role)
+    }
+
+    /// Whether the row that is bound satisfies what it is joined by.
+    fn joins(&self, combination: &Combination<'_, '_>) -> bool {
+        self.on.as_ref().is_none_or(|(_, on)| all_hold(on, combination))
     }
 }
 
@@ -211,8 +222,8 @@ enum End {
 }
 
 impl<'a, 'r> Join<'a, 'r> {
-    /// Each combination that the row of the plan's first mention makes with rows of the others. If that may be missing, there are with true the
-    /// combinations that NULLs make in its place, where no other row does.
+    /// Each combination that the row of the plan's first mention makes with rows of the others. If that need not have a row, there are with true the
+    /// combinations that are there where no other row is.
     pub(crate) fn each(
         &self,
         (query, tables): (&'a Query, &'a [(&'a Table, &'a [usize])]),
@@ -272,16 +283,23 @@ impl<'a, 'r> Join<'a, 'r> {
                 (End::Combination { is_instead }, _) => found(combination, is_instead),
             };
         };
+        let role = step.role();
         let mut is_joined = false;
         for row in self.candidates(step, combination) {
             combination.rows[step.mention] = row;
-            if step.on.as_ref().is_none_or(|on| all_hold(on, combination)) {
-                is_joined = true;
+            if !step.joins(combination) {
+                continue;
+            }
+            is_joined = true;
+            if role != Some(Role::Missing) {
                 self.go_on((step, rest, end), combination, found);
+            }
+            if matches!(role, Some(Role::Exists | Role::Missing)) {
+                break;
             }
         }
         combination.rows[step.mention] = Bound::None;
-        if step.on.is_some() && !is_joined {
+        if matches!(role, Some(Role::Left | Role::Missing)) && !is_joined {
             self.go_on((step, rest, end), combination, found);
         }
     }
@@ -305,8 +323,14 @@ impl<'a, 'r> Join<'a, 'r> {
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
         let own = combination.rows[other.mention];
-        self.go_on((other, steps, End::Combination { is_instead: false }), combination, found);
-        if self.changed.is_some() && !self.has_other(other, own, combination) {
+        let role = other.role();
+        // Of several rows of a subquery one is as good as all.
+        let is_alone = self.changed.is_some() && !self.has_other(other, own, combination);
+        combination.rows[other.mention] = own;
+        if role == Some(Role::Left) || role == Some(Role::Exists) && is_alone {
+            self.go_on((other, steps, End::Combination { is_instead: false }), combination, found);
+        }
+        if matches!(role, Some(Role::Left | Role::Missing)) && is_alone {
             combination.rows[other.mention] = Bound::None;
             self.go_on((other, steps, End::Combination { is_instead: true }), combination, found);
         }
@@ -318,7 +342,7 @@ impl<'a, 'r> Join<'a, 'r> {
         let is_own = |row: &Bound<'_>| matches!((row, own), (Bound::Slot(a), Bound::Slot(b)) if *a == b);
         self.candidates(step, combination).filter(|row| !is_own(row)).any(|row| {
             combination.rows[step.mention] = row;
-            step.on.as_ref().is_none_or(|on| all_hold(on, combination))
+            step.joins(combination)
         })
     }
 }

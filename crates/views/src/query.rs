@@ -15,7 +15,7 @@ pub struct Query {
     pub(crate) tables: Vec<(TableName, Vec<ColumnSpec>)>,
     /// The mentions of tables, each with the place of its table in `tables`.
     pub(crate) mentions: Vec<usize>,
-    /// The mentions that LEFT JOIN adds, in their order; the others are joined before them.
+    /// The mentions that LEFT JOIN adds, in their order, and behind them those of subqueries; the others are joined before them.
     pub(crate) optional: Vec<Optional>,
     /// What holds of each combination of rows.
     pub(crate) conditions: Vec<Condition>,
@@ -30,10 +30,22 @@ pub struct Query {
     pub(crate) offset_s: i32,
 }
 
-/// A mention whose row is NULLs where no row of its table satisfies what it is joined by.
+/// What it means for the rows before it whether a mention has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    /// LEFT JOIN: they are there with each of its rows, and with NULLs if it has none.
+    Left,
+    /// EXISTS and IN: they are there, once, if it has a row.
+    Exists,
+    /// NOT EXISTS and NOT IN: they are there if it has none.
+    Missing,
+}
+
+/// A mention that need not have a row that satisfies what it is joined by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Optional {
     pub(crate) mention: usize,
+    pub(crate) role: Role,
     /// Of the row, and of those of mentions before it.
     pub(crate) on: Vec<Condition>,
 }

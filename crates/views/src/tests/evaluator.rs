@@ -94,7 +94,7 @@ impl<'d> Evaluator<'d> {
             }),
             Relation::Filter(of, conditions) => {
                 let holds = |one: &Combination<'_>| {
-                    conditions.iter().all(|condition| truth(&value(condition, one)) == Some(true))
+                    conditions.iter().all(|condition| self.holds(condition, one) == Some(true))
                 };
                 self.combinations(of).into_iter().filter(holds).collect()
             }
@@ -117,6 +117,41 @@ impl<'d> Evaluator<'d> {
             }
             other => panic!("no combinations of {other:?}"),
         }
+    }
+
+    /// A condition, which may be one on the rows of a subquery.
+    fn holds(&self, scalar: &Scalar, one: &Combination<'d>) -> Option<bool> {
+        let Scalar::Call(name, args) = scalar else { return truth(&value(scalar, one)) };
+        match (name.as_str(), args.as_slice()) {
+            ("exists", [Scalar::Query(of)]) => Some(!self.of_subquery(of, one).is_empty()),
+            ("in", [left, Scalar::Query(of)]) => {
+                let all = self.of_subquery(of, one);
+                call("in", &[vec![value(left, one)], all].concat())
+            }
+            ("not", [negated]) => self.holds(negated, one).map(|holds| !holds),
+            ("and", all) => {
+                let all = all
+                    .iter()
+                    .map(|each| self.holds(each, one).map_or(Value::Null, |it| Value::Int(it.into())));
+                call("and", &all.collect::<Vec<_>>())
+            }
+            _ => truth(&value(scalar, one)),
+        }
+    }
+
+    /// The first values of a subquery's rows.
+    fn of_subquery(&self, relation: &Relation, around: &Combination<'d>) -> Vec<Value> {
+        let relation = if let Relation::Distinct(of) = relation { of } else { relation };
+        let Relation::Project(of, items) = relation else { panic!("no projection but {relation:?}") };
+        let (of, conditions) = match &**of {
+            Relation::Filter(of, conditions) => (of, conditions.as_slice()),
+            _ => (of, &[][..]),
+        };
+        let rows = self.combinations(of).into_iter();
+        let rows = rows.map(|row| around.clone().into_iter().chain(row).collect::<Combination<'d>>());
+        let rows =
+            rows.filter(|row| conditions.iter().all(|condition| self.holds(condition, row) == Some(true)));
+        rows.map(|row| items.first().map_or(Value::Null, |item| value(&item.value, &row))).collect()
     }
 
     fn shown(&self, relation: &Relation) -> Vec<Vec<Value>> {

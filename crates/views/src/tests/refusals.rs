@@ -76,10 +76,34 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
         ("SELECT a + 1 FROM t", "+()"),
         ("SELECT id FROM t WHERE a IN (1, 2) LIMIT ?", "such a LIMIT"),
         ("SELECT id FROM t UNION ALL SELECT id FROM u", "UNION at the top"),
-        ("SELECT id FROM t WHERE a IN (SELECT tid FROM u)", "a subquery"),
         ("SELECT x.id FROM (SELECT id FROM t) AS x", "a view or a derived table"),
     ];
     for (text, why) in refusals {
+        assert_eq!(refusal(text), why, "{text}");
+    }
+}
+
+#[test]
+fn of_subqueries_what_is_not_reproduced_exactly_is_refused_by_name() {
+    for (text, why) in [
+        ("SELECT id FROM t WHERE a > (SELECT tid FROM u)", "a subquery"),
+        ("SELECT id FROM t WHERE a IN (SELECT tid FROM u) OR b = 1", "a subquery"),
+        ("SELECT id FROM t WHERE a NOT IN (SELECT tid FROM u)", "NOT IN of what may be NULL"),
+        ("SELECT id FROM t WHERE id NOT IN (SELECT tid FROM u)", "NOT IN of what may be NULL"),
+        (
+            "SELECT t.id FROM t LEFT JOIN u ON u.tid = t.id WHERE u.id NOT IN (SELECT k.id FROM u AS k)",
+            "NOT IN of what may be NULL",
+        ),
+        (
+            "SELECT id FROM t WHERE a IN (SELECT MAX(tid) FROM u)",
+            "a subquery of more than one table, or of groups",
+        ),
+        (
+            "SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE x = 1)",
+            "tables that no equality of columns joins",
+        ),
+        ("SELECT id FROM t WHERE a IN (SELECT tid FROM u LIMIT 1)", "such a subquery"),
+    ] {
         assert_eq!(refusal(text), why, "{text}");
     }
 }
