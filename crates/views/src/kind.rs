@@ -54,6 +54,8 @@ pub enum Kind {
     Moment(u8),
     /// Microseconds of UTC since 1970, with this many digits behind the point shown: what is shown hangs on the time zone.
     Stamp(u8),
+    /// A time of up to 838 hours, of either sign: microseconds, with this many digits behind the point shown.
+    Time(u8),
     /// A year, 1901 to 2155.
     Year,
     /// The number of a name.
@@ -93,6 +95,8 @@ const BITS_MAX: u8 = 64;
 /// The most digits of an integer of any width.
 const INTEGER_DIGITS_MAX: u8 = 20;
 const MICROS: Number = 1_000_000;
+/// The most hours of a TIME.
+const HOURS_MAX: Number = 838;
 /// The servers sort texts by their first 1,024 bytes or more, and a character has four at most, or its weight has.
 const SORTED_CHARS_MAX: u32 = 255;
 /// As many bytes of a text are part of its number.
@@ -121,6 +125,7 @@ impl Kind {
             "decimal" => decimal_of(declared),
             "date" => Ok(Self::Date),
             "datetime" => Ok(Self::Moment(scale())),
+            "time" => Ok(Self::Time(scale())),
             "char" | "varchar" => {
                 let collation = declared.collation.as_deref().unwrap_or_default();
                 let is_utf8 = ["utf8mb4_", "utf8mb3_", "utf8_", "ascii_", "uca1400_"]
@@ -142,6 +147,7 @@ impl Kind {
         match (self, other) {
             (Self::Date, Self::Date)
             | (Self::Moment(_), Self::Moment(_))
+            | (Self::Time(_), Self::Time(_))
             | (Self::Stamp(_), Self::Stamp(_))
             | (Self::Year, Self::Year) => true,
             (Self::Folded(one), Self::Folded(other)) => one == other,
@@ -156,6 +162,7 @@ impl Kind {
             Self::Decimal { digits, scale } => Some((digits, scale)),
             Self::Date
             | Self::Moment(_)
+            | Self::Time(_)
             | Self::Stamp(_)
             | Self::Year
             | Self::Enum
@@ -176,9 +183,11 @@ impl Kind {
             | Self::Enum
             | Self::Bit(..=31)
             | Self::Text { .. } => Width::Small,
-            Self::Decimal { digits: 10..=18, .. } | Self::Moment(_) | Self::Stamp(_) | Self::Bit(32..=63) => {
-                Width::Wide
-            }
+            Self::Decimal { digits: 10..=18, .. }
+            | Self::Moment(_)
+            | Self::Stamp(_)
+            | Self::Time(_)
+            | Self::Bit(32..=63) => Width::Wide,
             Self::Set | Self::Bit(_) => Width::Unsigned,
             Self::Decimal { .. } | Self::Folded(_) => Width::Huge,
         }
@@ -199,6 +208,7 @@ impl Kind {
             Self::Decimal { scale, .. } => decimal::parse(text, scale),
             Self::Date => date(text),
             Self::Moment(_) => moment(text),
+            Self::Time(_) => time(text),
             Self::Folded(collation) => folded(collation, text),
             Self::Text { .. } => None,
         }
@@ -225,6 +235,7 @@ impl Kind {
                 write!(out, "{:04}-{:02}-{:02}", number / 10_000, number / 100 % 100, number % 100)
             }
             Self::Moment(digits) => show_moment(number, digits, out),
+            Self::Time(digits) => show_time(number, digits, out),
         };
         debug_assert!(shown.is_ok(), "a vector takes everything");
     }
@@ -395,6 +406,43 @@ fn moment_parts(text: &[u8]) -> Option<utc::Parts> {
     Some((day, hour * 3600 + minute * 60 + second, micros))
 }
 
+/// `hh:mm:ss` or `hhh:mm:ss`, behind a sign where it is negative, with up to six digits behind a point.
+fn time(text: &[u8]) -> Option<Number> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
+    let (text, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = text.split(':');
+    let mut part = |most: usize| {
+        let part = parts.next()?;
+        let is_number = (2..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| part.parse::<Number>().ok())?
+    };
+    let (hours, minutes, seconds) = (part(3)?, part(2)?, part(2)?);
+    let is_fraction =
+        fraction.len() <= usize::from(DIGITS_MAX) && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    if parts.next().is_some() || minutes > 59 || seconds > 59 || hours > HOURS_MAX || !is_fraction {
+        return None;
+    }
+    let micros = format!("{fraction:0<6}").parse::<Number>().ok()?;
+    Some(sign * (((hours * 60 + minutes) * 60 + seconds) * MICROS + micros))
+}
+
+fn show_time(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
+    let (sign, all) = (if number < 0 { "-" } else { "" }, number.abs());
+    let (seconds, micros) = (all / MICROS, all % MICROS);
+    write!(out, "{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
+    show_fraction(micros, digits, out)
+}
+
+/// The digits behind the point of a second.
+fn show_fraction(micros: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
+    if digits > 0 {
+        let scaled = micros / 10_i128.pow(u32::from(DIGITS_MAX - digits.min(DIGITS_MAX)));
+        write!(out, ".{scaled:0width$}", width = usize::from(digits))?;
+    }
+    Ok(())
+}
+
 fn show_moment(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {
     let (seconds, micros) = (number / MICROS, number % MICROS);
     let (days, seconds) = (seconds / 86_400, seconds % 86_400);
@@ -408,11 +456,7 @@ fn show_moment(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result
         seconds / 60 % 60,
         seconds % 60
     )?;
-    if digits > 0 {
-        let scaled = micros / 10_i128.pow(u32::from(DIGITS_MAX - digits.min(DIGITS_MAX)));
-        write!(out, ".{scaled:0width$}", width = usize::from(digits))?;
-    }
-    Ok(())
+    show_fraction(micros, digits, out)
 }
 
 /// Whether this is a day of the calendar.

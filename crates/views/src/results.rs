@@ -25,7 +25,7 @@ pub struct Shown {
     pub ends: Vec<u32>,
     /// How many bytes the characters of its texts have, at most; 0 if it shows none.
     pub width: u8,
-    /// A MIN() or MAX() of dates or of moments of UTC is NULL in a group: MySQL may warn of it.
+    /// A MIN() or MAX() of dates, times or moments of UTC is NULL in a group: MySQL may warn of it.
     pub may_warn: bool,
     /// It sorts, groups or tells apart texts that are equal without being the same, or of which that is not known: what is shown of them, and in which
     /// order, is the servers' choice. Or it is computed of a number that the servers would not compute.
@@ -357,7 +357,7 @@ fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) ->
 /// Whether MySQL may warn where such an item is NULL.
 fn may_warn(query: &Query, item: &Item) -> bool {
     let Item::Extreme { of, .. } = item else { return false };
-    query.spec_of(of).is_some_and(|spec| matches!(spec.kind, Kind::Date | Kind::Stamp(_)))
+    query.spec_of(of).is_some_and(|spec| matches!(spec.kind, Kind::Date | Kind::Stamp(_) | Kind::Time(_)))
 }
 
 fn spec_of<'q>(query: &'q Query, (by, item): (&[Operand], &Item)) -> Option<&'q ColumnSpec> {

@@ -72,6 +72,51 @@ fn numbers_without_a_sign_are_kept_to_their_last() {
 }
 
 #[test]
+fn times_are_kept_with_their_sign_and_their_digits() {
+    let schema = "maintained_times";
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY, a TIME, b TIME(6) NOT NULL, c TIME(2), g INT)",
+        "CREATE TABLE u (k TIME PRIMARY KEY, x INT)",
+        "INSERT INTO t VALUES (1, '00:00:00', '-838:59:59.000000', '10:00:00.05', 1), (2, '-00:00:01', '00:00:00.000001', '-99:59:59.99', 1), \
+         (3, '838:59:59', '838:59:59', '00:00:00', 2), (4, NULL, '23:59:59.999999', NULL, 3), (5, '100:00:00', '00:00:00', '100:00:00', 2)",
+        "INSERT INTO u VALUES ('10:00:00', 1), ('-00:00:01', 2), ('838:59:59', 3)",
+    ];
+    let queries = [
+        "SELECT * FROM t WHERE id > 0",
+        "SELECT id FROM t WHERE a = '100:00:00'",
+        "SELECT id, c FROM t WHERE c < '00:00:00' OR a >= '00:00:00'",
+        "SELECT id FROM t WHERE b IN ('00:00:00.000001', '-838:59:59') OR a IS NULL",
+        "SELECT id FROM t WHERE b BETWEEN '-00:00:01' AND '23:59:59.999999' AND NOT c <=> '10:00:00.05'",
+        "SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY a",
+        "SELECT DISTINCT c FROM t ORDER BY c DESC",
+        "SELECT g, MIN(b), MAX(b), COUNT(DISTINCT a), COUNT(c) FROM t GROUP BY g ORDER BY g",
+        "SELECT k, x FROM u WHERE x > 1",
+    ];
+    let writes = [
+        "UPDATE t SET a = '10:00:00', c = '-838:59:59' WHERE id < 3",
+        "INSERT INTO t VALUES (6, '-00:00:01', '-00:00:00.000001', '00:00:00.01', 3)",
+        "UPDATE u SET k = '100:00:00' WHERE x = 1",
+        "UPDATE t SET a = NULL, b = '01:02:03.04' WHERE g = 2",
+        "DELETE FROM t WHERE id IN (1, 4)",
+    ];
+    with_stages(schema, &tables, |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        all_are_kept((server, direct, freshet), &mut reader, (&queries, &writes));
+        // What is executed shows them in another form.
+        let all = "SELECT id, a, b, c FROM t WHERE id > ?";
+        run(&mut reader, &["CREATE DEEP CACHE FROM SELECT id, a, b, c FROM t WHERE id > 0"]);
+        let rows = |conn: &mut Conn| {
+            let mut rows: Vec<Vec<Value>> =
+                conn.exec(all, (0,)).expect("it is answered").into_iter().map(Row::unwrap).collect();
+            rows.sort_by_key(|row| format!("{row:?}"));
+            rows
+        };
+        let due = rows(direct);
+        assert_eq!(from_memory(&mut reader, rows), Some(due), "{:?}", server.flavor);
+    });
+}
+
+#[test]
 fn years_and_names_are_kept() {
     let schema = "maintained_names_of_enums";
     let tables = [

@@ -31,6 +31,8 @@ impl ColumnType {
             8 => out.extend_from_slice(&number(shown)?),
             // TIMESTAMP, DATE and DATETIME.
             7 | 10 | 12 => put_moment(shown, out)?,
+            // TIME.
+            11 => put_time(shown, out)?,
             // DECIMAL, BIT, ENUM, SET, BLOB and texts.
             0 | 15 | 16 | 246..=254 => put_bytes(shown, out),
             _ => return None,
@@ -64,6 +66,28 @@ fn put_moment(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
         _ => 11,
     };
     let all = [&day[..], &time, &micros.to_le_bytes()].concat();
+    out.push(length);
+    out.extend_from_slice(all.get(..usize::from(length))?);
+    Some(())
+}
+
+/// `hh:mm:ss` or `hhh:mm:ss`, behind a sign where it is negative: as short as it can be.
+fn put_time(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let shown = std::str::from_utf8(shown).ok()?;
+    let (is_negative, shown) = shown.strip_prefix('-').map_or((false, shown), |shown| (true, shown));
+    let (time, fraction) = shown.split_once('.').unwrap_or((shown, ""));
+    let parts: Vec<u32> = time.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let [hours, minutes, seconds] = parts[..] else { return None };
+    let micros: u32 = if fraction.is_empty() { 0 } else { format!("{fraction:0<6}").parse().ok()? };
+    let time = [hours % 24, minutes, seconds].map(|part| u8::try_from(part).ok());
+    let [Some(hour), Some(minute), Some(second)] = time else { return None };
+    let days = (hours / 24).to_le_bytes();
+    let all = [&[u8::from(is_negative)][..], &days, &[hour, minute, second], &micros.to_le_bytes()].concat();
+    let length = match (hours, minutes, seconds, micros) {
+        (0, 0, 0, 0) => 0,
+        (.., 0) => 8,
+        _ => 12,
+    };
     out.push(length);
     out.extend_from_slice(all.get(..usize::from(length))?);
     Some(())

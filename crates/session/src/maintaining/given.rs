@@ -65,6 +65,7 @@ impl Copied {
                 Number::from(at.seconds) * 1_000_000 + Number::from(at.micros)
             }
             (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day)?,
+            (Kind::Time(digits), Value::Time(time)) if time.decimals == digits => Number::from(time.micros),
             (Kind::Moment(digits), Value::DateTime(at)) if at.decimals == digits => {
                 let seconds = (u32::from(at.hour) * 60 + u32::from(at.minute)) * 60 + u32::from(at.second);
                 moment_number((at.date.year, at.date.month, at.date.day), seconds, at.micros)?

@@ -147,10 +147,10 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// A date or a moment. One of UTC is written as the session's clock shows it.
+    /// A date, a time or a moment. One of UTC is written as the session's clock shows it.
     fn moment(&self, text: &[u8], kind: Kind) -> Option<Scaled> {
         let number = match kind {
-            Kind::Date | Kind::Moment(_) => kind.parse(text)?,
+            Kind::Date | Kind::Moment(_) | Kind::Time(_) => kind.parse(text)?,
             Kind::Stamp(_) => {
                 let number = kind.parse(text)? - Number::from(self.query.offset_s) * 1_000_000;
                 // Beyond these days of UTC the servers compare with what is no TIMESTAMP.
