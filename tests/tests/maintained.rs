@@ -106,6 +106,32 @@ fn is_kept(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
     assert_eq!(columns(reader, query), columns(direct, query), "{when}: {query}");
 }
 
+/// Every query is kept after every write.
+fn all_are_kept(
+    (reader, direct, freshet): (&mut Conn, &mut Conn, &Freshet),
+    when: &str,
+    (queries, writes): (&[&str], &[&str]),
+) {
+    for query in queries {
+        run(reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
+        assert_eq!(sorted(answer(reader, query)), sorted(answer(direct, query)), "{when}: {query}");
+    }
+    for write in writes {
+        run(direct, &[write]);
+        caught_up(freshet);
+        for query in queries {
+            is_kept(reader, direct, query, &format!("{when} after {write}"));
+            if query.contains("ORDER BY") {
+                assert_eq!(
+                    answer(reader, query),
+                    answer(direct, query),
+                    "{when} after {write}, in this order: {query}"
+                );
+            }
+        }
+    }
+}
+
 /// Until it is kept again, the answer is the server's all the same.
 fn is_kept_again(reader: &mut Conn, direct: &mut Conn, query: &str, when: &str) {
     eventually(when, || {

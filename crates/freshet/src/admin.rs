@@ -60,8 +60,8 @@ impl Port {
             ping_us: Arc::clone(&ping_us),
             log_name: Mutex::default(),
         };
-        let directories = (&*settings.directory, &*settings.file);
-        let admin = Admin::start(directories, settings.accounts.clone(), Box::new(behind))?;
+        let paths = (&*settings.directory, &*settings.file);
+        let admin = Admin::start(paths, settings.accounts.clone(), Box::new(behind))?;
         let mut listeners = Vec::new();
         for listen in &settings.listen {
             listeners.extend(Listener::bind(listen).await?);

@@ -198,9 +198,7 @@ impl Step {
         let on = Some((optional.role, optional.on.clone()));
         Some(Self { mention: to.mention, column: to.column, from, on, checks })
     }
-}
 
-impl Step {
     fn role(&self) -> Option<Role> {
         self.on.as_ref().map(|(role, _)| *role)
     }

@@ -96,7 +96,7 @@ const BITS_MAX: u8 = 64;
 const INTEGER_DIGITS_MAX: u8 = 20;
 const MICROS: Number = 1_000_000;
 /// The most hours of a TIME.
-const HOURS_MAX: Number = 838;
+const HOURS_MAX: u32 = 838;
 /// The servers sort texts by their first 1,024 bytes or more, and a character has four at most, or its weight has.
 const SORTED_CHARS_MAX: u32 = 255;
 /// As many bytes of a text are part of its number.
@@ -395,36 +395,33 @@ fn moment_parts(text: &[u8]) -> Option<utc::Parts> {
     if !is_cut || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let micros = match time.get(9..)? {
-        [] => 0,
+    let micros = fraction(time.get(9..)?)?;
+    Some((day, hour * 3600 + minute * 60 + second, micros))
+}
+
+/// Microseconds: nothing, or up to six digits behind a point.
+fn fraction(text: &[u8]) -> Option<u32> {
+    match text {
+        [] => Some(0),
         [b'.', digits @ ..] if !digits.is_empty() && digits.len() <= usize::from(DIGITS_MAX) => {
             let padded: Vec<u8> = digits.iter().copied().chain(std::iter::repeat(b'0')).take(6).collect();
-            self::digits::<6>(&padded)?
+            self::digits::<6>(&padded)
         }
-        _ => return None,
-    };
-    Some((day, hour * 3600 + minute * 60 + second, micros))
+        _ => None,
+    }
 }
 
 /// `hh:mm:ss` or `hhh:mm:ss`, behind a sign where it is negative, with up to six digits behind a point.
 fn time(text: &[u8]) -> Option<Number> {
-    let text = std::str::from_utf8(text).ok()?;
-    let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
-    let (text, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut parts = text.split(':');
-    let mut part = |most: usize| {
-        let part = parts.next()?;
-        let is_number = (2..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| part.parse::<Number>().ok())?
-    };
-    let (hours, minutes, seconds) = (part(3)?, part(2)?, part(2)?);
-    let is_fraction =
-        fraction.len() <= usize::from(DIGITS_MAX) && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    if parts.next().is_some() || minutes > 59 || seconds > 59 || hours > HOURS_MAX || !is_fraction {
-        return None;
-    }
-    let micros = format!("{fraction:0<6}").parse::<Number>().ok()?;
-    Some(sign * (((hours * 60 + minutes) * 60 + seconds) * MICROS + micros))
+    let (sign, text) = text.strip_prefix(b"-").map_or((1, text), |text| (-1, text));
+    let of_hours = text.iter().position(|byte| *byte == b':').filter(|of_hours| matches!(of_hours, 2 | 3))?;
+    let (hours, rest) = text.split_at(of_hours);
+    let hours = if of_hours == 2 { digits::<2>(hours)? } else { digits::<3>(hours)? };
+    let (minutes, seconds) = (digits::<2>(rest.get(1..)?)?, digits::<2>(rest.get(4..)?)?);
+    let is_time = rest[3] == b':' && hours <= HOURS_MAX && minutes <= 59 && seconds <= 59;
+    let micros = fraction(rest.get(6..)?)?;
+    let seconds = Number::from((hours * 60 + minutes) * 60 + seconds);
+    is_time.then_some(sign * (seconds * MICROS + Number::from(micros)))
 }
 
 fn show_time(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result<()> {

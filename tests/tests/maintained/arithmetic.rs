@@ -2,7 +2,7 @@
 
 use freshet_tests::cached::{answer, caught_up, connect, run};
 
-use super::{is_from_memory, is_kept, sorted, with_stages};
+use super::{all_are_kept, is_from_memory, is_kept, sorted, with_stages};
 
 const TABLES: [&str; 4] = [
     "CREATE TABLE t (id INT PRIMARY KEY, g TINYINT, i INT, u INT UNSIGNED, b BIGINT, tu TINYINT UNSIGNED NOT NULL, \
@@ -66,17 +66,8 @@ fn what_is_computed_of_rows_is_what_the_server_computes() {
     with_stages(schema, &TABLES, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
         let kept: Vec<&str> = QUERIES.into_iter().filter(|query| !LEFT.contains(query)).collect();
-        for query in &kept {
-            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-            assert_eq!(sorted(answer(&mut reader, query)), sorted(answer(direct, query)), "{query}");
-        }
-        for write in WRITES {
-            run(direct, &[write]);
-            caught_up(freshet);
-            for query in &kept {
-                is_kept(&mut reader, direct, query, &format!("{:?} after {write}", server.flavor));
-            }
-        }
+        let when = format!("{:?}", server.flavor);
+        all_are_kept((&mut reader, direct, freshet), &when, (&kept, &WRITES));
     });
 }
 

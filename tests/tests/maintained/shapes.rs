@@ -1,8 +1,8 @@
 //! Shapes of queries: HAVING, COUNT(DISTINCT), LEFT JOIN, lists.
 
-use freshet_tests::cached::{answer, caught_up, connect, run};
+use freshet_tests::cached::connect;
 
-use super::{is_kept, sorted, with_stages};
+use super::{all_are_kept, with_stages};
 
 const TABLES: [&str; 5] = [
     "CREATE TABLE c (id INT PRIMARY KEY, region INT, name VARCHAR(20) CHARACTER SET utf8mb4)",
@@ -59,19 +59,7 @@ fn every_shape_is_kept_after_every_write() {
     let schema = "maintained_shapes";
     with_stages(schema, &TABLES, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
-        for query in QUERIES {
-            run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-            assert_eq!(sorted(answer(&mut reader, query)), sorted(answer(direct, query)), "{query}");
-        }
-        for write in WRITES {
-            run(direct, &[write]);
-            caught_up(freshet);
-            for query in QUERIES {
-                is_kept(&mut reader, direct, query, &format!("{:?} after {write}", server.flavor));
-                if query.contains("ORDER BY") {
-                    assert_eq!(answer(&mut reader, query), answer(direct, query), "in this order: {query}");
-                }
-            }
-        }
+        let when = format!("{:?}", server.flavor);
+        all_are_kept((&mut reader, direct, freshet), &when, (&QUERIES, &WRITES));
     });
 }

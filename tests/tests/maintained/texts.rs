@@ -5,7 +5,7 @@ use freshet_tests::{Flavor, Freshet};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Row};
 
-use super::{from_memory, is_from_memory, is_kept, sorted, with_stages};
+use super::{all_are_kept, from_memory, is_from_memory, is_kept, sorted, with_stages};
 
 /// Collations of one server or of both.
 const COMMON: [&str; 5] =
@@ -84,20 +84,7 @@ const SPELLINGS: [&str; 4] = [
 /// Every answer comes from memory after every write.
 fn is_all_kept((reader, direct): (&mut Conn, &mut Conn), freshet: &Freshet, when: &str) {
     let kept: Vec<&str> = QUERIES.into_iter().filter(|query| !REFUSED.contains(query)).collect();
-    for query in &kept {
-        run(reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-        assert_eq!(sorted(answer(reader, query)), sorted(answer(direct, query)), "{when}: {query}");
-    }
-    for write in WRITES {
-        run(direct, &[write]);
-        caught_up(freshet);
-        for query in &kept {
-            is_kept(reader, direct, query, &format!("{when} after {write}"));
-            if query.contains("ORDER BY") {
-                assert_eq!(answer(reader, query), answer(direct, query), "{when}: {query}");
-            }
-        }
-    }
+    all_are_kept((reader, direct, freshet), when, (&kept, &WRITES));
 }
 
 /// Every answer is the server's, but for which spelling is shown of a group: the server decides that anew each time.
@@ -267,27 +254,14 @@ fn a_table_whose_key_is_a_text_is_kept() {
                 "SELECT g, COUNT(*) FROM t GROUP BY g",
                 "SELECT g, part FROM t WHERE k = 'B2A' ORDER BY part",
             ];
-            for query in queries {
-                run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-                assert_eq!(
-                    sorted(answer(&mut reader, query)),
-                    sorted(answer(direct, query)),
-                    "{when}: {query}"
-                );
-            }
-            for write in [
+            let writes = [
                 "UPDATE t SET g = g + 1 WHERE k < 'b'",
                 "UPDATE t SET k = CONCAT(k, 'x'), part = 2 WHERE g = 3",
                 "DELETE FROM t WHERE k LIKE 'a1%'",
                 r"INSERT INTO t VALUES ('b2a', 5, 1), ('B2A', 6, 3), ('\\', 5, 1), ('', 0, 2)",
                 "UPDATE t SET k = UPPER(k) WHERE k = 'b2a'",
-            ] {
-                run(direct, &[write]);
-                caught_up(freshet);
-                for query in queries {
-                    is_kept(&mut reader, direct, query, &format!("{when} after {write}"));
-                }
-            }
+            ];
+            all_are_kept((&mut reader, direct, freshet), &when, (&queries, &writes));
         }
     });
 }

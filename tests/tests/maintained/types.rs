@@ -1,33 +1,10 @@
 //! Types, each with what is maintained of it: every answer is the server's after each write.
 
 use freshet_tests::cached::{answer, caught_up, connect, eventually, run};
-use freshet_tests::{Freshet, Server};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Row, Value};
 
-use super::{from_memory, is_from_memory, is_kept, sorted, with_stages};
-
-/// Every query is kept after every write.
-fn all_are_kept(
-    (server, direct, freshet): (&Server, &mut Conn, &Freshet),
-    reader: &mut Conn,
-    (queries, writes): (&[&str], &[&str]),
-) {
-    for query in queries {
-        run(reader, &[&format!("CREATE DEEP CACHE FROM {query}")]);
-        assert_eq!(sorted(answer(reader, query)), sorted(answer(direct, query)), "{query}");
-    }
-    for write in writes {
-        run(direct, &[write]);
-        caught_up(freshet);
-        for query in queries {
-            is_kept(reader, direct, query, &format!("{:?} after {write}", server.flavor));
-            if query.contains("ORDER BY") {
-                assert_eq!(answer(reader, query), answer(direct, query), "in this order: {query}");
-            }
-        }
-    }
-}
+use super::{all_are_kept, from_memory, is_from_memory, is_kept, sorted, with_stages};
 
 #[test]
 fn numbers_without_a_sign_are_kept_to_their_last() {
@@ -67,7 +44,7 @@ fn numbers_without_a_sign_are_kept_to_their_last() {
         let writes: Vec<&str> =
             // Its key is taken.
             writes.into_iter().filter(|write| !write.contains("SET id = id - 1")).collect();
-        all_are_kept((server, direct, freshet), &mut reader, (&queries, &writes));
+        all_are_kept((&mut reader, direct, freshet), &format!("{:?}", server.flavor), (&queries, &writes));
     });
 }
 
@@ -101,7 +78,7 @@ fn times_are_kept_with_their_sign_and_their_digits() {
     ];
     with_stages(schema, &tables, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
-        all_are_kept((server, direct, freshet), &mut reader, (&queries, &writes));
+        all_are_kept((&mut reader, direct, freshet), &format!("{:?}", server.flavor), (&queries, &writes));
         // What is executed shows them in another form.
         let all = "SELECT id, a, b, c FROM t WHERE id > ?";
         run(&mut reader, &["CREATE DEEP CACHE FROM SELECT id, a, b, c FROM t WHERE id > 0"]);
@@ -151,7 +128,7 @@ fn years_and_names_are_kept() {
     ];
     with_stages(schema, &tables, |server, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
-        all_are_kept((server, direct, freshet), &mut reader, (&queries, &writes));
+        all_are_kept((&mut reader, direct, freshet), &format!("{:?}", server.flavor), (&queries, &writes));
         // Another case, and what is no name at all, are the server's to judge.
         for odd in [
             "SELECT id FROM t WHERE e = 'NEW'",
@@ -221,7 +198,11 @@ fn moments_of_utc_are_shown_by_the_session_s_clock_where_that_is_even() {
             let set = format!("SET time_zone = '{zone}'");
             run(&mut reader, &[&set, "DROP ALL CACHES"]);
             run(direct, &[&set]);
-            all_are_kept((server, direct, freshet), &mut reader, (&queries, &writes));
+            all_are_kept(
+                (&mut reader, direct, freshet),
+                &format!("{:?}", server.flavor),
+                (&queries, &writes),
+            );
             run(direct, &["DELETE FROM t WHERE id = 5", "SET time_zone = '+00:00'"]);
             run(
                 direct,
@@ -259,7 +240,11 @@ fn what_the_server_may_warn_of_is_the_server_s() {
         for conn in [&mut reader, &mut *direct] {
             run(conn, &["SET time_zone = '+00:00'"]);
         }
-        all_are_kept((server, direct, freshet), &mut reader, (&queries, &["UPDATE t SET g = g + 1"]));
+        all_are_kept(
+            (&mut reader, direct, freshet),
+            &format!("{:?}", server.flavor),
+            (&queries, &["UPDATE t SET g = g + 1"]),
+        );
         run(direct, &["UPDATE t SET g = 9 WHERE id = 3"]);
         caught_up(freshet);
         for query in queries {

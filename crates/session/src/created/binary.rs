@@ -1,6 +1,7 @@
 //! Rows of answers to executions: the binary form of what a row of the text protocol shows.
 
 use freshet_protocol::HEADER_LEN;
+use freshet_views::Kind;
 
 /// What the server says of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,21 +72,18 @@ fn put_moment(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// `hh:mm:ss` or `hhh:mm:ss`, behind a sign where it is negative: as short as it can be.
+/// A time: as short as it can be.
 fn put_time(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let shown = std::str::from_utf8(shown).ok()?;
-    let (is_negative, shown) = shown.strip_prefix('-').map_or((false, shown), |shown| (true, shown));
-    let (time, fraction) = shown.split_once('.').unwrap_or((shown, ""));
-    let parts: Vec<u32> = time.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    let [hours, minutes, seconds] = parts[..] else { return None };
-    let micros: u32 = if fraction.is_empty() { 0 } else { format!("{fraction:0<6}").parse().ok()? };
-    let time = [hours % 24, minutes, seconds].map(|part| u8::try_from(part).ok());
-    let [Some(hour), Some(minute), Some(second)] = time else { return None };
-    let days = (hours / 24).to_le_bytes();
-    let all = [&[u8::from(is_negative)][..], &days, &[hour, minute, second], &micros.to_le_bytes()].concat();
-    let length = match (hours, minutes, seconds, micros) {
-        (0, 0, 0, 0) => 0,
-        (.., 0) => 8,
+    let number = Kind::Time(0).parse(shown)?;
+    let all = u64::try_from(number.abs()).ok()?;
+    let (seconds, micros) = (all / 1_000_000, u32::try_from(all % 1_000_000).ok()?);
+    let days = u32::try_from(seconds / 86_400).ok()?.to_le_bytes();
+    let part = |of: u64| u8::try_from(of).ok();
+    let time = [part(seconds / 3600 % 24)?, part(seconds / 60 % 60)?, part(seconds % 60)?];
+    let all = [&[u8::from(number < 0)][..], &days, &time, &micros.to_le_bytes()].concat();
+    let length = match (seconds, micros) {
+        (0, 0) => 0,
+        (_, 0) => 8,
         _ => 12,
     };
     out.push(length);

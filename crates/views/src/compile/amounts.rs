@@ -28,7 +28,7 @@ impl Typed {
     }
 
     /// With more digits behind the point.
-    fn scaled(self, scale: u8) -> Self {
+    pub(super) fn scaled(self, scale: u8) -> Self {
         let Some(more @ 1..) = scale.checked_sub(self.scale) else { return self };
         let amount = Amount::Scaled(Box::new(self.amount), 10_i128.pow(more.into()));
         Self { amount, scale, ..self }

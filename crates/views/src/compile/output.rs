@@ -7,8 +7,8 @@ use super::having::Groups;
 use super::{Compiler, Found, Outcome, Parts, Unmaintained, refused};
 use crate::amount::Amount;
 use crate::condition::Operand;
-use crate::decimal::{self, Scaled};
-use crate::kind::{ColumnSpec, Kind};
+use crate::decimal;
+use crate::kind::Kind;
 use crate::query::{Item, Output};
 
 impl Compiler<'_> {
@@ -104,8 +104,14 @@ impl Compiler<'_> {
                 ("count", [Scalar::All | Scalar::Value(Datum::Int(_))]) => Ok(Item::Count(None)),
                 ("count", [of @ Scalar::Call(..)]) => Ok(Item::Count(Some(self.amount(of)?.amount))),
                 ("count", [of]) => Ok(Item::Count(Some(Amount::Of(self.column(of)?.0)))),
-                ("sum" | "avg", [of @ Scalar::Call(..)]) => self.sum_of_computed(name, self.amount(of)?),
-                ("sum" | "avg", [of]) => self.sum(name, self.column(of)?),
+                ("sum" | "avg", [of @ Scalar::Call(..)]) => {
+                    let Typed { amount, scale, .. } = self.amount(of)?;
+                    self.sum(name, amount, Some((decimal::SUM_DIGITS_MAX, scale)))
+                }
+                ("sum" | "avg", [of]) => {
+                    let (of, spec) = self.column(of)?;
+                    self.sum(name, Amount::Of(of), spec.kind.digits())
+                }
                 ("min" | "max", [of]) => {
                     match self.column(of)?.1.kind {
                         Kind::Enum => {
@@ -135,57 +141,38 @@ impl Compiler<'_> {
         }
     }
 
-    fn sum(&self, name: &str, (of, spec): (Operand, &ColumnSpec)) -> Found<Item> {
+    /// A sum or an average of numbers with so many digits, so many of them behind the point; `None`: they are no exact ones.
+    fn sum(&self, name: &str, of: Amount, digits: Option<(u8, u8)>) -> Found<Item> {
         let called = name.to_uppercase();
         let more = self.asker.computing.division_digits;
-        match (name, spec.kind.digits()) {
+        match (name, digits) {
             (_, None) => refused(format!("{called}() of what is no exact number")),
             ("sum", Some((digits, scale))) if decimal::can_sum(digits) => {
-                Ok(Item::Sum { of: Amount::Of(of), scale, or: None })
+                Ok(Item::Sum { of, scale, or: None })
             }
             ("avg", Some((digits, scale))) if decimal::can_average(digits, scale, more) => {
-                Ok(Item::Average { of: Amount::Of(of), scale, more, or: None })
+                Ok(Item::Average { of, scale, more, or: None })
             }
             (_, Some(_)) => refused(format!("{called}() with so many digits")),
         }
     }
 
-    fn sum_of_computed(&self, name: &str, Typed { amount, scale, .. }: Typed) -> Found<Item> {
-        let more = self.asker.computing.division_digits;
-        match name {
-            "sum" => Ok(Item::Sum { of: amount, scale, or: None }),
-            _ if decimal::can_average(decimal::SUM_DIGITS_MAX, scale, more) => {
-                Ok(Item::Average { of: amount, scale, more, or: None })
-            }
-            _ => refused("AVG() with so many digits"),
-        }
-    }
-
-    /// A sum or an average with what is shown in the place of NULL.
+    /// A sum or an average with what is shown in the place of NULL. One with more digits behind the point would give them to every result.
     fn or_literal(&self, mut item: Item, literal: &Scalar) -> Found<Item> {
         let (scale, place) = match &mut item {
             Item::Sum { scale, or, .. } => (*scale, or),
             Item::Average { scale, more, or, .. } => (*scale + *more, or),
             _ => return refused("COALESCE() of this"),
         };
-        let (literal, sign) = match literal {
-            Scalar::Value(datum) => (datum, 1),
-            Scalar::Call(name, args)
-                if name == "-"
-                    && let [Scalar::Value(datum)] = args.as_slice() =>
-            {
-                (datum, -1)
-            }
-            _ => return refused("COALESCE() with such a value"),
-        };
-        let number = match literal {
-            Datum::Int(number) => Some(decimal::scaled(*number, 0, scale)),
-            Datum::Decimal(text) => decimal::literal(text, scale),
-            Datum::Param(_) if self.takes_markers => Some(Scaled::Exact(0)),
-            _ => None,
-        };
-        let Some(Scaled::Exact(number)) = number else { return refused("COALESCE() with such a value") };
-        *place = Some(sign * number);
+        let literal = self.amount(literal)?;
+        if literal.scale > scale || !literal.amount.places().is_empty() {
+            return refused("COALESCE() with such a value");
+        }
+        *place = literal
+            .scaled(scale)
+            .amount
+            .value(&|_| None)
+            .or_else(|_| refused("COALESCE() with such a value"))?;
         Ok(item)
     }
 }

@@ -84,6 +84,17 @@ fn what_is_not_reproduced_exactly_is_refused_by_name() {
 }
 
 #[test]
+fn a_literal_that_would_be_shown_with_more_digits_is_refused() {
+    for text in [
+        "SELECT COALESCE(SUM(a), 0.0) FROM t",
+        "SELECT IFNULL(SUM(m), 1.500) FROM t",
+        "SELECT COALESCE(SUM(a), b) FROM t",
+    ] {
+        assert_eq!(refusal(text), "COALESCE() with such a value", "{text}");
+    }
+}
+
+#[test]
 fn of_subqueries_what_is_not_reproduced_exactly_is_refused_by_name() {
     for (text, why) in [
         ("SELECT id FROM t WHERE a > (SELECT tid FROM u)", "a subquery"),
