@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use freshet_tests::cached::{connect, eventually, run};
+use freshet_tests::cached::{Counted, connect, eventually, run};
 use freshet_tests::{Flavor, Freshet};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Params, Value};
@@ -217,5 +217,32 @@ fn a_crowd_with_prepared_statements_is_answered_right() {
             }
         });
         assert!(carried(freshet) - before > 1000, "{:?}: {}", server.flavor, carried(freshet) - before);
+    });
+}
+
+/// A session that comes to know what it is like by preparing alone: what its settings lead to is known of another. What it executes could be
+/// carried from then on, without a look at what is stored.
+#[test]
+fn a_session_that_only_prepares_after_its_settings_is_answered_from_memory() {
+    let (schema, setting) = ("lanes_prepared_hits", "SET SESSION group_concat_max_len = 2000");
+    with_lanes(schema, |server, _, freshet| {
+        let _lender = lender(freshet, schema);
+        run(&mut freshet.target().connect(), &["SET GLOBAL query_cache_type = ON"]);
+        let mut counted = Counted::of(freshet);
+        // The others begin with what is known of the first, and its preparation is in memory.
+        let mut sessions = Vec::new();
+        for session in 1..=4 {
+            let mut conn = connect(freshet.target(), schema);
+            run(&mut conn, &[setting]);
+            eventually(&format!("session {session} on {:?} is answered from memory", server.flavor), || {
+                let statement = conn.prep("SELECT v FROM t WHERE id = ?").expect("it is prepared");
+                let before = counted.hits();
+                let shown: Vec<String> =
+                    (0..5).map(|_| execute(&mut conn, &statement, vec![Value::Int(1)])).collect();
+                assert!(shown.iter().all(|it| it.ends_with("[[Int(10)]]")), "{shown:?}");
+                (counted.hits() - before == 5).then_some(())
+            });
+            sessions.push(conn);
+        }
     });
 }

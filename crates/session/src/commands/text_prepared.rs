@@ -135,7 +135,6 @@ async fn learn_for(session: &mut Session, found: &TextPrepared) -> Result<(), Er
     if effects.reads.is_nothing() && effects.calls.is_nothing() {
         session.resolve_doubts().await;
         session.learn().await?;
-        session.refresh_key();
     }
     Ok(())
 }

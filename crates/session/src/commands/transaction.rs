@@ -79,7 +79,6 @@ pub(super) async fn begin(
     if let Err(error) = Box::pin(session.learn_quietly()).await {
         return unavailable(session, &error).map(Some);
     }
-    session.refresh_key();
     if let Some(flow) = answered(session, control, command) {
         return Ok(Some(flow));
     }

@@ -93,7 +93,7 @@ impl Session {
         Ok(())
     }
 
-    /// Brings the environment up to date. This asks the server on the session's own connection and takes the row counts
+    /// Brings the environment up to date, and the key of lookups with it. This asks the server on the session's own connection and takes the row counts
     /// and warnings of the statement before with it: only for a statement that leaves its own in their place.
     ///
     /// # Errors
@@ -115,6 +115,7 @@ impl Session {
         {
             self.state.schema.clone_from(&after.schema);
             self.state.environment = Known::Read(after);
+            self.refresh_key();
             return Ok(());
         }
         self.state.environment = match Box::pin(self.read_environment()).await? {
@@ -131,6 +132,7 @@ impl Session {
                 Known::Read(environment)
             }
         };
+        self.refresh_key();
         Ok(())
     }
 
@@ -159,9 +161,7 @@ impl Session {
         if self.environment().is_some() || !has_quote_behind_letter(text) {
             return Ok(());
         }
-        self.learn_quietly().await?;
-        self.refresh_key();
-        Ok(())
+        self.learn_quietly().await
     }
 
     /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found

@@ -359,6 +359,7 @@ impl Session {
                 None => self.state.unproven.push(doubt),
             }
         }
+        self.refresh_key();
     }
 
     /// Takes what doubts are left for true: what is then still hidden, the server can be asked.
@@ -366,6 +367,7 @@ impl Session {
         if !std::mem::take(&mut self.state.unproven).is_empty() {
             self.state.temporary.suspect();
             self.state.environment_is_unknown();
+            self.refresh_key();
         }
     }
 
