@@ -49,6 +49,9 @@ pub struct Collation {
 }
 
 impl Collation {
+    /// That of bytes, which are no text: nothing is equal to them but they themselves.
+    pub const BYTES: Self = Self { charset: "binary", rules: "nopad_bin" };
+
     /// The one of this name, in lower case; `None` if it is not known how it compares.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {

@@ -8,9 +8,9 @@ use crate::token::{Kind, Token};
 const TOKENS_MAX: usize = 4096;
 
 /// Behind a marker that stands for a whole value, if anything does, comes one of these.
-const FOLLOWING: [&str; 14] = [
+const FOLLOWING: [&str; 15] = [
     "AND", "CROSS", "FOR", "GROUP", "INNER", "JOIN", "LEFT", "LIMIT", "LOCK", "OFFSET", "OR", "ORDER",
-    "RIGHT", "WHERE",
+    "RIGHT", "UNION", "WHERE",
 ];
 /// Before a column that is compared by itself comes one of these, or a parenthesis.
 const LEADING: [&str; 5] = ["AND", "NOT", "ON", "OR", "WHERE"];
@@ -21,14 +21,22 @@ const RENAMING: [&str; 2] = ["HAVING", "WITH"];
 
 /// The columns that the markers of `text` are compared with, by their names in lower case. `None` unless every marker is one whole side
 /// of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`), in a statement of one
-/// SELECT whose names are those of its tables.
+/// SELECT, or of several that UNION puts together, whose names are those of its tables.
 #[must_use]
 pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
     let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
     let is = |token: &Token, words: &[&str]| words.iter().any(|word| token.is_word(text, word));
-    let selects = tokens.iter().filter(|token| is(token, &["SELECT"])).count();
+    let is_at = |at: Option<usize>, words: &[&str]| at.is_some_and(|at| is(&tokens[at], words));
+    let is_in_place = |(at, _): (usize, &Token)| {
+        let before = at.checked_sub(1);
+        let is_bare = is_at(before, &["UNION"]);
+        at == 0 || is_bare || is_at(before, &["ALL", "DISTINCT"]) && is_at(at.checked_sub(2), &["UNION"])
+    };
+    let selects = tokens.iter().enumerate().filter(|(_, token)| is(token, &["SELECT"]));
+    let are_in_place =
+        tokens.iter().any(|token| is(token, &["SELECT"])) && selects.into_iter().all(is_in_place);
     let is_plain = tokens.iter().all(|token| token.kind != Kind::Unknown && !is(token, &RENAMING));
-    if tokens.len() > TOKENS_MAX || selects != 1 || !is_plain || modes.other_syntax {
+    if tokens.len() > TOKENS_MAX || !are_in_place || !is_plain || modes.other_syntax {
         return None;
     }
     let reader = Markers { text, tokens: &tokens };
@@ -137,6 +145,11 @@ mod tests {
             ("SELECT d FROM t WHERE s.t.v BETWEEN ? AND ? AND NOT w <> ? FOR UPDATE", vec!["v", "v", "w"]),
             ("SELECT DATE(d) FROM t WHERE v NOT BETWEEN ? AND ?;", vec!["v", "v"]),
             ("SELECT d FROM t", vec![]),
+            ("SELECT d FROM t WHERE v = ? UNION SELECT 1", vec!["v"]),
+            (
+                "SELECT d FROM t WHERE v = ? UNION ALL SELECT e FROM u WHERE w = ? UNION DISTINCT SELECT 1 LIMIT ?",
+                vec!["v", "w"],
+            ),
         ] {
             assert_eq!(compared(text), Some(columns.into_iter().map(str::to_owned).collect()), "{text}");
         }
@@ -165,7 +178,10 @@ mod tests {
             "SELECT d AS v FROM t HAVING v = ?",
             "SELECT v FROM (SELECT d AS v FROM t) x WHERE v = ?",
             "WITH x (v) AS (SELECT d FROM t) SELECT v FROM x WHERE v = ?",
-            "SELECT d FROM t WHERE v = ? UNION SELECT 1",
+            "SELECT d FROM t WHERE v = ? UNION SELECT ?",
+            "SELECT d FROM t WHERE v = ? AND w IN (SELECT w FROM u)",
+            "SELECT d FROM (SELECT d, v FROM t UNION SELECT d, v FROM u) x WHERE v = ?",
+            "SELECT d FROM t WHERE v = ? EXCEPT SELECT 1",
             "SELECT d FROM t ORDER BY ?",
             "SELECT d FROM t GROUP BY v, ?",
             "SELECT IF(v = 1, ?, d) FROM t",

@@ -94,7 +94,7 @@ impl Amount {
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Self::Of(Operand::Column(place)) => vec![*place],
-            Self::Of(Operand::Constant(_)) => Vec::new(),
+            Self::Of(Operand::Constant(_) | Operand::Literal(_)) => Vec::new(),
             Self::Scaled(of, _) => of.places(),
             Self::Computed(_, _, both) => [both.0.places(), both.1.places()].concat(),
             Self::First(all) => all.iter().flat_map(Self::places).collect(),

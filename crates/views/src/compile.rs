@@ -6,6 +6,7 @@ mod having;
 mod output;
 mod subqueries;
 mod texts;
+mod unions;
 mod uses;
 
 use std::fmt;
@@ -17,7 +18,7 @@ use self::uses::Uses;
 use crate::condition::{Comparison, Condition, Operand};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
-use crate::query::{Optional, Output, Query, Role, declared};
+use crate::query::{Optional, Output, Query, Role, Select, declared};
 use crate::results::Limit;
 
 /// Why a query is not maintained.
@@ -89,7 +90,6 @@ pub struct Compiled {
 
 /// The parts of a plan form that is maintained.
 struct Parts<'p> {
-    limit: Option<(&'p Datum, Option<&'p Datum>)>,
     order: &'p [(Scalar, bool)],
     is_distinct: bool,
     items: &'p [ResultColumn],
@@ -121,6 +121,7 @@ struct Outcome {
     output: Output,
     having: Vec<Condition>,
     order: Vec<(usize, bool)>,
+    literals: Vec<Box<[u8]>>,
 }
 
 impl Query {
@@ -143,8 +144,28 @@ impl Query {
 }
 
 fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Compiled> {
-    let parts = parts(&plan.root)?;
-    let compiler = Compiler { takes_markers, ..Compiler::new(plan, &parts, asker)? };
+    let (limit, rest) = match &plan.root {
+        Relation::Limit(of, count, offset) => (Some((count, offset.as_ref())), &**of),
+        other => (None, other),
+    };
+    let limit = limit.map(|(count, offset)| limit_of((asker, takes_markers), count, offset)).transpose()?;
+    let (query, key) = match unions::of(rest) {
+        Some(union) => unions::compile(plan, asker, (union?, takes_markers))?,
+        None => {
+            let (select, key) = select(plan, asker, (&parts(rest)?, takes_markers))?;
+            (Query { selects: vec![select], union: None }, key)
+        }
+    };
+    Ok(Compiled { query, key, limit })
+}
+
+/// One SELECT, and the values of its parameters.
+fn select(
+    plan: &QueryPlan,
+    asker: &Asker<'_>,
+    (parts, takes_markers): (&Parts<'_>, bool),
+) -> Found<(Select, Vec<Number>)> {
+    let compiler = Compiler { takes_markers, ..Compiler::new(plan, parts, asker)? };
     let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
     for scalar in &parts.conditions {
         match compiler.condition(scalar)? {
@@ -156,25 +177,17 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
             other => conditions.push(other),
         }
     }
-    let Outcome { output, having, order } = compiler.output(&parts)?;
+    let Outcome { output, having, order, literals } = compiler.output(parts)?;
     let optional = parts.optional.iter().map(|(mention, joined)| compiler.optional(*mention, joined));
     let optional = optional.collect::<Found<_>>()?;
-    let query = Query { optional, conditions, parameters, output, having, order, ..compiler.query.clone() };
-    let is_joined = (0..query.mentions.len()).all(|mention| JoinPlan::new(&query, mention).is_some());
-    let limit = parts.limit.map(|(count, offset)| compiler.limit(count, offset)).transpose()?;
-    if is_joined {
-        Ok(Compiled { query, key, limit })
-    } else {
-        refused("tables that no equality of columns joins")
-    }
+    let select =
+        Select { optional, conditions, parameters, output, having, order, literals, ..compiler.query };
+    let is_joined = (0..select.mentions.len()).all(|mention| JoinPlan::new(&select, mention).is_some());
+    if is_joined { Ok((select, key)) } else { refused("tables that no equality of columns joins") }
 }
 
 fn parts(root: &Relation) -> Found<Parts<'_>> {
-    let (limit, rest) = match root {
-        Relation::Limit(of, count, offset) => (Some((count, offset.as_ref())), &**of),
-        other => (None, other),
-    };
-    let (order, rest) = match rest {
+    let (order, rest) = match root {
         Relation::Order(of, order) => (order.as_slice(), &**of),
         other => (&[][..], other),
     };
@@ -211,7 +224,7 @@ fn parts(root: &Relation) -> Found<Parts<'_>> {
         }
     }
     let conditions = rest;
-    Ok(Parts { limit, order, is_distinct, items, groups, having, conditions, scans, optional })
+    Ok(Parts { order, is_distinct, items, groups, having, conditions, scans, optional })
 }
 
 /// What AND connects are conditions of their own.
@@ -270,7 +283,7 @@ struct Compiler<'p> {
     plan: &'p QueryPlan,
     /// The input of each mention.
     scans: Vec<usize>,
-    query: Query,
+    query: Select,
     asker: &'p Asker<'p>,
     /// The inputs that LEFT JOIN adds.
     left: Vec<usize>,
@@ -307,7 +320,7 @@ impl<'p> Compiler<'p> {
         }
         tables.iter_mut().for_each(|(_, columns)| columns.sort_by_key(ColumnSpec::place));
         let output = Output::Rows { columns: Vec::new(), shown: 0, is_distinct: false };
-        let mut query = Query {
+        let mut query = Select {
             tables,
             mentions,
             optional: Vec::new(),
@@ -317,6 +330,8 @@ impl<'p> Compiler<'p> {
             having: Vec::new(),
             order: Vec::new(),
             offset_s: 0,
+            merged_by: Vec::new(),
+            literals: Vec::new(),
         };
         let mut specs = query.tables.iter().flat_map(|(_, columns)| columns);
         if specs.any(|spec| matches!(spec.kind, Kind::Stamp(_))) {
@@ -352,14 +367,18 @@ impl<'p> Compiler<'p> {
             self.plan.named.get(*input).and_then(|named| named.columns.iter().find(|it| it.name == *name));
         column.is_some_and(|column| !column.is_nullable) && !self.left.contains(input)
     }
+}
 
-    /// Numbers, or markers.
-    fn limit(&self, count: &Datum, offset: Option<&Datum>) -> Found<Limit> {
-        let number = |datum: &Datum| match self.asker.value(datum) {
-            Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
-            Datum::Param(_) if self.takes_markers => Ok(0),
-            _ => refused("such a LIMIT"),
-        };
-        Ok(Limit { count: number(count)?, offset: offset.map_or(Ok(0), number)? })
-    }
+/// Numbers, or markers.
+fn limit_of(
+    (asker, takes_markers): (&Asker<'_>, bool),
+    count: &Datum,
+    offset: Option<&Datum>,
+) -> Found<Limit> {
+    let number = |datum: &Datum| match asker.value(datum) {
+        Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
+        Datum::Param(_) if takes_markers => Ok(0),
+        _ => refused("such a LIMIT"),
+    };
+    Ok(Limit { count: number(count)?, offset: offset.map_or(Ok(0), number)? })
 }

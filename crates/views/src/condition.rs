@@ -1,6 +1,6 @@
 //! Conditions, with the three values that SQL gives them.
 
-use crate::kind::Cell;
+use crate::kind::{Cell, Number};
 
 /// A column of a mention: both by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,6 +14,8 @@ pub(crate) struct Place {
 pub(crate) enum Operand {
     Column(Place),
     Constant(Cell),
+    /// A text that is shown as it is written, by its place among the SELECT's.
+    Literal(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +45,7 @@ impl Operand {
         match self {
             Self::Column(place) => value_of(*place),
             Self::Constant(cell) => *cell,
+            Self::Literal(at) => Number::try_from(*at).ok(),
         }
     }
 

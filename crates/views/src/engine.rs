@@ -7,7 +7,7 @@ use ahash::HashMap;
 use crate::condition::Place;
 use crate::join::{Bound, Changed, Join, JoinPlan};
 use crate::kind::{Cell, ColumnSpec, Given, Number, TableName};
-use crate::query::Query;
+use crate::query::{Query, Select, Union};
 use crate::results::{Results, Shown};
 use crate::table::Table;
 
@@ -32,7 +32,14 @@ pub struct TableRows {
 /// A query with its results.
 #[derive(Debug)]
 struct Installed {
-    query: Query,
+    selects: Vec<Installation>,
+    union: Option<Union>,
+}
+
+/// One SELECT with its results.
+#[derive(Debug)]
+struct Installation {
+    query: Select,
     /// Where the columns of each of its tables stand in the table.
     columns: Vec<Vec<usize>>,
     /// For each mention, how its rows are joined with the others.
@@ -50,8 +57,60 @@ pub struct Engine {
 }
 
 impl Installed {
+    /// The result for these values of its parameters.
+    fn show(&mut self, all: &HashMap<TableName, Table>, key: &[Number]) -> Option<Arc<Shown>> {
+        let (mut shown, mut rest) = (Vec::new(), key);
+        for select in &mut self.selects {
+            let (own, others) = rest.split_at_checked(select.query.parameters.len())?;
+            shown.push(select.show(all, own)?);
+            rest = others;
+        }
+        match &self.union {
+            _ if !rest.is_empty() => None,
+            Some(union) => Some(Arc::new(union.of(&shown))),
+            None => shown.pop(),
+        }
+    }
+}
+
+impl Installation {
+    /// The one of a query whose tables are there; `None` if they are not.
+    fn of(query: &Select, tables: &HashMap<TableName, Table>) -> Option<Self> {
+        let places = |(name, columns): &(TableName, Vec<ColumnSpec>)| {
+            let table = tables.get(name)?;
+            columns.iter().map(|column| table.place_of(column)).collect::<Option<Vec<usize>>>()
+        };
+        let columns = query.tables.iter().map(places).collect::<Option<_>>()?;
+        let plan = |mention| JoinPlan::new(query, mention);
+        let plans = (0..query.mentions.len()).map(plan).collect::<Option<_>>()?;
+        Some(Self { query: query.clone(), columns, plans, results: Results::default() })
+    }
+
+    /// The columns by which its rows are found: their tables, and their places there.
+    fn looked_by(&self) -> Vec<(TableName, usize)> {
+        let sought = sought(&self.query).map(|(place, _)| place);
+        let places = self.plans.iter().flat_map(JoinPlan::looked_by).chain(sought);
+        let named = |place: Place| {
+            let number = self.query.mentions[place.mention];
+            (self.query.tables[number].0.clone(), self.columns[number][place.column])
+        };
+        places.map(named).collect()
+    }
+
+    /// The result for these values of its parameters, made from the base rows if it is not held.
+    fn show(&mut self, all: &HashMap<TableName, Table>, key: &[Number]) -> Option<Arc<Shown>> {
+        if !self.results.has(key) {
+            let mut results = std::mem::take(&mut self.results);
+            results.begin(&self.query, key);
+            let filled = fill(self, all, (&mut results, key));
+            self.results = results;
+            filled?;
+        }
+        self.results.show(&self.query, key)
+    }
+
     fn tables<'a>(&'a self, all: &'a HashMap<TableName, Table>) -> Option<Vec<(&'a Table, &'a [usize])>> {
-        let tables = self.query.tables().zip(&self.columns);
+        let tables = self.query.tables.iter().zip(&self.columns);
         tables.map(|((name, _), columns)| Some((all.get(name)?, columns.as_slice()))).collect()
     }
 
@@ -65,9 +124,9 @@ impl Installed {
         if self.results.is_empty() {
             return;
         }
-        let Some(number) = self.query.tables().position(|(own, _)| own == name) else { return };
+        let Some(number) = self.query.tables.iter().position(|(own, _)| own == name) else { return };
         let Self { query, columns, plans, results } = self;
-        let tables = query.tables().zip(columns.iter());
+        let tables = query.tables.iter().zip(columns.iter());
         let tables: Option<Vec<(&Table, &[usize])>> =
             tables.map(|((name, _), columns)| Some((all.get(name)?, columns.as_slice()))).collect();
         let Some(tables) = tables else { return };
@@ -102,19 +161,12 @@ impl Engine {
         self.tables.get(name).map(|table| TableRows { rows: table.rows(), bytes: table.bytes() })
     }
 
-    /// Whether a table has all of these columns.
-    #[must_use]
-    pub fn has_columns(&self, name: &TableName, columns: &[ColumnSpec]) -> bool {
-        self.tables
-            .get(name)
-            .is_some_and(|table| columns.iter().all(|column| table.place_of(column).is_some()))
-    }
-
     /// About the memory that all takes, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let tables: usize = self.tables.values().map(Table::bytes).sum();
-        tables + self.queries.values().map(|installed| installed.results.bytes()).sum::<usize>()
+        let selects = self.queries.values().flat_map(|installed| &installed.selects);
+        tables + selects.map(|select| select.results.bytes()).sum::<usize>()
     }
 
     /// Adds a row that was read, or puts it in the place of the one with its key. No query may read the table yet.
@@ -180,35 +232,24 @@ impl Engine {
         let Self { tables, queries, by_table, .. } = self;
         for number in by_table.get(name).into_iter().flatten() {
             if let Some(installed) = queries.get_mut(number) {
-                installed.change(tables, name, change);
+                installed.selects.iter_mut().for_each(|select| select.change(tables, name, change));
             }
         }
     }
 
     /// Installs a query, whose tables are there with all their rows. `None` if they are not.
     pub fn install(&mut self, query: Query) -> Option<QueryNumber> {
-        let places = |(name, columns): (&TableName, &[ColumnSpec])| {
-            let table = self.tables.get(name)?;
-            columns.iter().map(|column| table.place_of(column)).collect::<Option<Vec<usize>>>()
-        };
-        let columns: Vec<Vec<usize>> = query.tables().map(places).collect::<Option<_>>()?;
-        let plan = |mention| JoinPlan::new(&query, mention);
-        let plans: Vec<JoinPlan> = (0..query.mentions.len()).map(plan).collect::<Option<_>>()?;
-        let looked_by: Vec<Place> = plans
-            .iter()
-            .flat_map(JoinPlan::looked_by)
-            .chain(sought(&query).map(|(place, _)| place))
-            .collect();
-        for place in looked_by {
-            let number = query.mentions[place.mention];
-            self.tables.get_mut(&query.tables[number].0)?.index(columns[number][place.column]);
+        let install = |select| Installation::of(select, &self.tables);
+        let selects: Vec<Installation> = query.selects.iter().map(install).collect::<Option<_>>()?;
+        for (name, column) in selects.iter().flat_map(Installation::looked_by) {
+            self.tables.get_mut(&name)?.index(column);
         }
         self.given += 1;
         let number = QueryNumber(self.given);
         for (name, _) in query.tables() {
             self.by_table.entry(name.clone()).or_default().push(number);
         }
-        self.queries.insert(number, Installed { query, columns, plans, results: Results::default() });
+        self.queries.insert(number, Installed { selects, union: query.union });
         Some(number)
     }
 
@@ -226,35 +267,29 @@ impl Engine {
 
     /// Drops all results. They are made again from the rows when they are asked for.
     pub fn drop_results(&mut self) {
-        self.queries.values_mut().for_each(|installed| installed.results = Results::default());
+        self.queries
+            .values_mut()
+            .flat_map(|installed| &mut installed.selects)
+            .for_each(|select| select.results = Results::default());
     }
 
     /// How many results of a query are held.
     #[must_use]
     pub fn results(&self, number: QueryNumber) -> usize {
-        self.queries.get(&number).map_or(0, |installed| installed.results.len())
+        self.queries
+            .get(&number)
+            .map_or(0, |installed| installed.selects.iter().map(|select| select.results.len()).sum())
     }
 
     /// The result for these values of a query's parameters, made from the base rows if it is not held. `None` if there is no such query.
     pub fn show(&mut self, number: QueryNumber, key: &[Number]) -> Option<Arc<Shown>> {
-        let installed = self.queries.get_mut(&number)?;
-        if key.len() != installed.query.parameters.len() {
-            return None;
-        }
-        if !installed.results.has(key) {
-            let mut results = std::mem::take(&mut installed.results);
-            results.begin(&installed.query, key);
-            let filled = fill(installed, &self.tables, (&mut results, key));
-            installed.results = results;
-            filled?;
-        }
-        installed.results.show(&installed.query, key)
+        self.queries.get_mut(&number)?.show(&self.tables, key)
     }
 }
 
 /// Makes a result from the base rows.
 fn fill(
-    installed: &Installed,
+    installed: &Installation,
     all: &HashMap<TableName, Table>,
     (results, key): (&mut Results, &[Number]),
 ) -> Option<()> {
@@ -279,7 +314,7 @@ fn fill(
 }
 
 /// The column by which the first rows of a result are found: that of a parameter, or one that has one of these values.
-fn sought(query: &Query) -> Option<(Place, Vec<Number>)> {
+fn sought(query: &Select) -> Option<(Place, Vec<Number>)> {
     let parameter = query.parameters.first().map(|place| (*place, Vec::new()));
     parameter.or_else(|| query.listed())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use crate::amount::Beyond;
-use crate::condition::Place;
+use crate::condition::{Operand, Place};
 use crate::decimal;
 use crate::kind::{Cell, Kind, Number};
 use crate::query::Item;
@@ -77,12 +77,29 @@ enum Aggregate {
     },
     /// How often each value is there.
     Values(BTreeMap<Number, u64>),
+    /// How often each text is there: those that are equal, by what is in the order of texts.
+    Texts(BTreeMap<Box<[u8]>, Vec<(KeyText, u64)>>),
+}
+
+/// One of these texts more, or less.
+fn add_text(texts: &mut BTreeMap<Box<[u8]>, Vec<(KeyText, u64)>>, is_more: bool, text: KeyText) {
+    let Some(sorted) = text.sorted.clone() else { return };
+    let equal = texts.entry(sorted.clone()).or_default();
+    if let Some((_, count)) = equal.iter_mut().find(|(own, _)| own.shown == text.shown) {
+        step(count, is_more);
+    } else if is_more {
+        equal.push((text, 1));
+    }
+    equal.retain(|(_, count)| *count > 0);
+    if equal.is_empty() {
+        texts.remove(&sorted);
+    }
 }
 
 impl Aggregate {
     fn add(&mut self, is_more: bool, value: Number) {
         match self {
-            Self::None => {}
+            Self::None | Self::Texts(_) => {}
             Self::Count(count) => step(count, is_more),
             Self::Sum { sum, count } => {
                 *sum += if is_more { value } else { -value };
@@ -96,6 +113,13 @@ impl Aggregate {
                 }
             }
         }
+    }
+
+    /// The texts that are equal to the least of all, or to the greatest.
+    fn extremes(&self, is_max: bool) -> &[(KeyText, u64)] {
+        let Self::Texts(texts) = self else { return &[] };
+        let found = if is_max { texts.last_key_value() } else { texts.first_key_value() };
+        found.map_or(&[], |(_, equal)| equal)
     }
 }
 
@@ -130,17 +154,31 @@ impl Group {
             Item::Key(_) => Aggregate::None,
             Item::Count(_) => Aggregate::Count(0),
             Item::Sum { .. } | Item::Average { .. } => Aggregate::Sum { sum: 0, count: 0 },
+            Item::Extreme { is_text: true, .. } => Aggregate::Texts(BTreeMap::new()),
             Item::Extreme { .. } | Item::Distinct(_) => Aggregate::Values(BTreeMap::new()),
         };
         Self { rows: 0, beyond: 0, texts, aggregates: items.iter().map(aggregate).collect() }
     }
 
-    /// One row more, or less, with the values of its columns.
-    pub(crate) fn add(&mut self, is_more: bool, items: &[Item], value_of: &impl Fn(Place) -> Cell) {
+    /// One row more, or less, with the values of its columns, and the texts of those that have some.
+    pub(crate) fn add(
+        &mut self,
+        is_more: bool,
+        items: &[Item],
+        (value_of, text_of): (&impl Fn(Place) -> Cell, &impl Fn(Place) -> Option<KeyText>),
+    ) {
         step(&mut self.rows, is_more);
         for (aggregate, item) in self.aggregates.iter_mut().zip(items) {
             let value = match item {
                 Item::Key(_) => continue,
+                Item::Extreme { of: Operand::Column(place), is_text: true, .. } => {
+                    match (text_of(*place), &mut *aggregate) {
+                        (Some(text), _) if text.sorted.is_none() => step(&mut self.beyond, is_more),
+                        (Some(text), Aggregate::Texts(texts)) => add_text(texts, is_more, text),
+                        _ => {}
+                    }
+                    continue;
+                }
                 Item::Count(None) => Ok(Some(1)),
                 Item::Count(Some(of)) | Item::Sum { of, .. } | Item::Average { of, .. } => of.value(value_of),
                 Item::Extreme { of, .. } | Item::Distinct(of) => Ok(of.value(value_of)),
@@ -153,9 +191,19 @@ impl Group {
         }
     }
 
+    /// Whether an item is one of several texts that are equal without being the same.
+    pub(crate) fn has_equal_extremes(&self, items: &[Item]) -> bool {
+        let is_one_of_several = |(aggregate, item): (&Aggregate, &Item)| match item {
+            Item::Extreme { is_max, is_text: true, .. } => aggregate.extremes(*is_max).len() > 1,
+            _ => false,
+        };
+        self.aggregates.iter().zip(items).any(is_one_of_several)
+    }
+
     /// The value of an item; `key`: the group's.
     pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed<'_> {
-        match (&self.aggregates[at], item) {
+        let aggregate = &self.aggregates[at];
+        match (aggregate, item) {
             (Aggregate::Count(count), _) => Computed::Number(Number::from(*count)),
             (Aggregate::Sum { count: 0, .. }, Item::Sum { scale, or: Some(or), .. }) => {
                 Computed::Decimal(*or, *scale)
@@ -168,6 +216,10 @@ impl Group {
                 Computed::Decimal(decimal::average(*sum, *count, *more), scale + more)
             }
             (Aggregate::Sum { sum, .. }, Item::Sum { scale, .. }) => Computed::Decimal(*sum, *scale),
+            (Aggregate::Texts(_), Item::Extreme { is_max, .. }) => aggregate
+                .extremes(*is_max)
+                .first()
+                .map_or(Computed::Cell(None), |(text, _)| Computed::Text(text)),
             (Aggregate::Values(values), Item::Distinct(_)) => Computed::Number(values.len() as Number),
             (Aggregate::Values(values), Item::Extreme { is_max: true, .. }) => {
                 Computed::Cell(values.last_key_value().map(|(value, _)| *value))
@@ -179,7 +231,7 @@ impl Group {
                 Some(Some(text)) => Computed::Text(text),
                 _ => Computed::Cell(key[*of]),
             },
-            (Aggregate::None | Aggregate::Sum { .. }, _) => Computed::Cell(None),
+            (Aggregate::None | Aggregate::Texts(_) | Aggregate::Sum { .. }, _) => Computed::Cell(None),
         }
     }
 }

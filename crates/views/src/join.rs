@@ -2,7 +2,7 @@
 
 use crate::condition::{Condition, Place};
 use crate::kind::{Cell, Number};
-use crate::query::{Optional, Query, Role};
+use crate::query::{Optional, Role, Select};
 use crate::table::{Slot, Table};
 
 /// How a row of one mention is joined with the others.
@@ -97,7 +97,7 @@ pub(crate) struct Changed<'r> {
 
 /// A combination of rows, and where their values are.
 pub(crate) struct Combination<'a, 'r> {
-    pub(crate) query: &'a Query,
+    pub(crate) query: &'a Select,
     /// The query's tables, in its order, and where its columns stand in them.
     pub(crate) tables: &'a [(&'a Table, &'a [usize])],
     rows: Vec<Bound<'r>>,
@@ -130,7 +130,7 @@ pub(crate) struct Join<'a, 'r> {
 
 impl JoinPlan {
     /// Plans from this mention on; `None` if some mention is joined with no other by an equality.
-    pub(crate) fn new(query: &Query, start: usize) -> Option<Self> {
+    pub(crate) fn new(query: &Select, start: usize) -> Option<Self> {
         // Of a mention that may be missing there is a row, and so of each by which that is joined.
         let mut present = Vec::new();
         let mut next = query.optional(start);
@@ -224,7 +224,7 @@ impl<'a, 'r> Join<'a, 'r> {
     /// combinations that are there where no other row is.
     pub(crate) fn each(
         &self,
-        (query, tables): (&'a Query, &'a [(&'a Table, &'a [usize])]),
+        (query, tables): (&'a Select, &'a [(&'a Table, &'a [usize])]),
         row: Bound<'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {

@@ -34,6 +34,8 @@ pub struct ColumnSpec {
     pub kind: Kind,
     /// The names of an ENUM, from its number 1 on, or those of a SET, from its lowest bit on.
     pub names: Option<Arc<[Vec<u8>]>>,
+    /// How many bytes each value has: of a BINARY, which is filled up with zeros.
+    pub filled_bytes: Option<u32>,
 }
 
 /// What the numbers of a column mean.
@@ -136,6 +138,10 @@ impl Kind {
                 }
                 let is_short = declared.length.is_some_and(|chars| chars <= SORTED_CHARS_MAX);
                 Ok(Self::Text { collation: Collation::of_name(&collation.to_lowercase()), is_short })
+            }
+            "binary" | "varbinary" => {
+                let is_short = declared.length.is_some_and(|bytes| bytes <= SORTED_CHARS_MAX);
+                Ok(Self::Text { collation: Some(Collation::BYTES), is_short })
             }
             other => Err(format!("is of the type {declared}").replace(&declared.to_string(), other)),
         }
@@ -248,7 +254,8 @@ impl ColumnSpec {
     /// As of [`Kind::of`].
     pub fn of(name: &str, declared: &DataType) -> Result<Self, String> {
         let kind = Kind::of(declared)?;
-        Ok(Self { name: name.to_owned(), kind, names: declared.names.clone() })
+        let filled_bytes = declared.length.filter(|_| *declared.name == *"binary");
+        Ok(Self { name: name.to_owned(), kind, names: declared.names.clone(), filled_bytes })
     }
 
     /// Of a text: what tells which of them are equal.
@@ -260,6 +267,11 @@ impl ColumnSpec {
             }
             _ => None,
         }
+    }
+
+    /// Whether its values are bytes, which are no text.
+    pub(crate) fn has_bytes(&self) -> bool {
+        matches!(self.kind, Kind::Text { collation: Some(Collation::BYTES), .. })
     }
 
     /// Where it stands among the columns of its table.

@@ -38,6 +38,7 @@ mod compile;
 // Results, and what changes them.
 mod groups;
 mod results;
+mod union;
 mod engine;
 
 pub use compile::{Asker, Compiled, Computing, Unmaintained};

@@ -11,6 +11,24 @@ use crate::kind::{ColumnSpec, Kind, Number, TableName};
 /// A query of all values of its parameters: conditions of the form `column = literal` are its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Query {
+    /// At least one.
+    pub(crate) selects: Vec<Select>,
+    /// How they are put together, where there are several.
+    pub(crate) union: Option<Union>,
+}
+
+/// UNION.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Union {
+    /// Rows that are equal are shown once.
+    pub(crate) is_distinct: bool,
+    /// Columns that are shown, by which it is ordered; true stands for descending.
+    pub(crate) order: Vec<(usize, bool)>,
+}
+
+/// One SELECT.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Select {
     /// The tables that it reads, each once, with the columns that it needs, by their names.
     pub(crate) tables: Vec<(TableName, Vec<ColumnSpec>)>,
     /// The mentions of tables, each with the place of its table in `tables`.
@@ -28,6 +46,10 @@ pub struct Query {
     pub(crate) order: Vec<(usize, bool)>,
     /// How many seconds the clock is ahead of UTC by which moments of UTC are shown; 0 where there are none.
     pub(crate) offset_s: i32,
+    /// Columns that are shown, by which UNION orders its rows with those of others, and by which it tells them apart.
+    pub(crate) merged_by: Vec<usize>,
+    /// Texts in ASCII that are shown as they are written.
+    pub(crate) literals: Vec<Box<[u8]>>,
 }
 
 /// What it means for the rows before it whether a mention has one.
@@ -72,27 +94,58 @@ pub(crate) enum Item {
     Sum { of: Amount, scale: u8, or: Option<Number> },
     /// The average of an exact number, with so many digits more behind the point than the number has; `or` as of a sum.
     Average { of: Amount, scale: u8, more: u8, or: Option<Number> },
-    /// The least, or the greatest.
-    Extreme { of: Operand, is_max: bool },
+    /// The least, or the greatest: of numbers, or of texts.
+    Extreme { of: Operand, is_max: bool, is_text: bool },
 }
 
 impl Query {
-    /// The tables that it reads, and what it needs of each.
-    pub fn tables(&self) -> impl Iterator<Item = (&TableName, &[ColumnSpec])> {
-        self.tables.iter().map(|(name, columns)| (name, columns.as_slice()))
+    /// The tables that it reads, each once, and what it needs of each.
+    #[must_use]
+    pub fn tables(&self) -> Vec<(&TableName, Vec<&ColumnSpec>)> {
+        let mut all: Vec<(&TableName, Vec<&ColumnSpec>)> = Vec::new();
+        for (name, columns) in self.selects.iter().flat_map(|select| &select.tables) {
+            let at = all.iter().position(|(own, _)| *own == name).unwrap_or(all.len());
+            if at == all.len() {
+                all.push((name, Vec::new()));
+            }
+            let own = &mut all[at].1;
+            columns.iter().for_each(|column| {
+                if !own.contains(&column) {
+                    own.push(column);
+                }
+            });
+        }
+        all
     }
 
     /// Whether it shows the same columns of the same tables as another that differs from it in its values alone.
     #[must_use]
     pub fn shows_alike(&self, other: &Self) -> bool {
-        self.tables == other.tables && self.mentions == other.mentions && self.output == other.output
+        let both = self.selects.iter().zip(&other.selects);
+        self.selects.len() == other.selects.len()
+            && self.union == other.union
+            && both.into_iter().all(|(own, other)| {
+                own.tables == other.tables && own.mentions == other.mentions && own.output == other.output
+            })
     }
 
     /// The columns that it shows, or makes what it shows of, with the names of their tables.
     pub fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
+        self.selects.iter().flat_map(Select::shown)
+    }
+
+    /// How many columns it shows.
+    #[must_use]
+    pub fn columns_shown(&self) -> usize {
+        self.selects.first().map_or(0, Select::columns_shown)
+    }
+}
+
+impl Select {
+    fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
         let place = |operand: &Operand| match operand {
             Operand::Column(place) => Some(*place),
-            Operand::Constant(_) => None,
+            Operand::Constant(_) | Operand::Literal(_) => None,
         };
         let places: Vec<Place> = match &self.output {
             Output::Rows { columns, shown, .. } => columns.iter().take(*shown).filter_map(place).collect(),
@@ -109,9 +162,7 @@ impl Query {
         places.into_iter().map(named)
     }
 
-    /// How many columns it shows.
-    #[must_use]
-    pub const fn columns_shown(&self) -> usize {
+    const fn columns_shown(&self) -> usize {
         match &self.output {
             Output::Rows { shown, .. } | Output::Groups { shown, .. } => *shown,
         }
@@ -128,7 +179,7 @@ impl Query {
             Condition::In(Operand::Column(place), list) if self.optional(place.mention).is_none() => {
                 let values = list.iter().map(|one| match one {
                     Operand::Constant(cell) => *cell,
-                    Operand::Column(_) => None,
+                    Operand::Column(_) | Operand::Literal(_) => None,
                 });
                 Some((*place, values.collect::<Option<Vec<Number>>>()?))
             }
@@ -143,7 +194,9 @@ impl Query {
     /// Whether a column of what is shown, or of what is grouped by, is a text that is sorted by or told apart.
     pub(crate) fn is_key_text(&self, at: usize, place: Place) -> bool {
         let is_key = match &self.output {
-            Output::Rows { is_distinct, .. } => *is_distinct || self.order.iter().any(|(by, _)| *by == at),
+            Output::Rows { is_distinct, .. } => {
+                *is_distinct || self.merged_by.contains(&at) || self.order.iter().any(|(by, _)| *by == at)
+            }
             Output::Groups { .. } => true,
         };
         is_key && matches!(self.spec(place).kind, Kind::Text { .. })
@@ -162,7 +215,7 @@ impl Query {
     pub(crate) fn spec_of(&self, operand: &Operand) -> Option<&ColumnSpec> {
         match operand {
             Operand::Column(place) => Some(self.spec(*place)),
-            Operand::Constant(_) => None,
+            Operand::Constant(_) | Operand::Literal(_) => None,
         }
     }
 }

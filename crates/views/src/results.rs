@@ -9,7 +9,7 @@ use crate::decimal;
 use crate::groups::{Computed, Group, KeyText};
 use crate::join::Combination;
 use crate::kind::{Cell, ColumnSpec, Kind, Number};
-use crate::query::{Item, Output, Query};
+use crate::query::{Item, Output, Select};
 
 /// How many results of one query are held; another one takes the place of that which was read least lately.
 const RESULTS_MAX: usize = 1024;
@@ -32,6 +32,37 @@ pub struct Shown {
     pub is_ambiguous: bool,
     /// Of each row, whether the query's order does not tell it from the row before it.
     ties: Vec<bool>,
+    /// Of each row of one SELECT of a UNION, what it is merged by.
+    keys: Vec<Box<[SortKey]>>,
+}
+
+/// A value in the order of its column, which is the same for values that are equal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum SortKey {
+    Null,
+    Number(Number),
+    Text(Box<[u8]>),
+}
+
+impl SortKey {
+    const fn of_cell(cell: Cell) -> Self {
+        match cell {
+            Some(number) => Self::Number(number),
+            None => Self::Null,
+        }
+    }
+
+    /// That of a text. Where its order is not known, what shows it is ambiguous.
+    fn of_text(text: &KeyText) -> Self {
+        Self::Text(text.sorted.clone().unwrap_or_default())
+    }
+
+    fn of_computed(computed: Computed<'_>) -> Self {
+        match computed {
+            Computed::Text(text) => Self::of_text(text),
+            other => Self::of_cell(other.cell()),
+        }
+    }
 }
 
 /// So many rows, behind so many that are left out.
@@ -71,15 +102,34 @@ impl Shown {
         }
         let mut out = Self { width: self.width, ..Self::default() };
         for (row, ties) in rows[from..to].iter().zip(&self.ties[from..to]) {
-            out.bytes.extend_from_slice(row);
-            out.end(*ties);
+            out.put(row, *ties);
         }
         Some(out)
     }
 
+    /// What several have in common, without their rows.
+    pub(crate) fn without_rows(all: &[Arc<Self>]) -> Self {
+        Self {
+            width: all.iter().map(|shown| shown.width).max().unwrap_or(0),
+            may_warn: all.iter().any(|shown| shown.may_warn),
+            is_ambiguous: all.iter().any(|shown| shown.is_ambiguous),
+            ..Self::default()
+        }
+    }
+
+    /// Each row with what it is merged by.
+    pub(crate) fn merged(&self) -> impl Iterator<Item = (&[u8], &[SortKey])> {
+        self.rows().zip(self.keys.iter().map(|keys| &**keys))
+    }
+
     fn push(&mut self, row: &Wire, ties: bool) {
-        self.bytes.extend_from_slice(&row.bytes);
         self.width = self.width.max(row.width);
+        self.put(&row.bytes, ties);
+    }
+
+    /// Adds a row.
+    pub(crate) fn put(&mut self, row: &[u8], ties: bool) {
+        self.bytes.extend_from_slice(row);
         self.end(ties);
     }
 
@@ -162,7 +212,7 @@ impl Results {
     }
 
     /// Begins one without rows.
-    pub(crate) fn begin(&mut self, query: &Query, key: &[Number]) {
+    pub(crate) fn begin(&mut self, query: &Select, key: &[Number]) {
         if self.by_key.len() >= RESULTS_MAX
             && let Some(last) =
                 self.by_key.iter().min_by_key(|(_, held)| held.read).map(|(key, _)| key.clone())
@@ -209,7 +259,8 @@ impl Results {
                 let of: Box<[Cell]> = by.iter().map(value).collect();
                 let new = || Group::new(items, key_texts(combination, by));
                 let group = groups.entry(of.clone()).or_insert_with(new);
-                group.add(is_more, items, &|place| combination.value(place));
+                let value = |place| combination.value(place);
+                group.add(is_more, items, (&value, &|place| key_text(combination, place)));
                 if group.rows == 0 && !by.is_empty() {
                     groups.remove(&of);
                 }
@@ -219,7 +270,7 @@ impl Results {
     }
 
     /// The rows of a result that is held, in its order.
-    pub(crate) fn show(&mut self, query: &Query, key: &[Number]) -> Option<Arc<Shown>> {
+    pub(crate) fn show(&mut self, query: &Select, key: &[Number]) -> Option<Arc<Shown>> {
         let held = self.by_key.get_mut(key)?;
         if held.shown.is_none() {
             held.shown = Some(Arc::new(held.rows.show(query)));
@@ -229,7 +280,7 @@ impl Results {
 }
 
 impl Rows {
-    fn show(&self, query: &Query) -> Shown {
+    fn show(&self, query: &Select) -> Shown {
         let mut out = Shown { width: u8::from(query.compares_texts()), ..Shown::default() };
         match (self, &query.output) {
             (Self::Each(rows), Output::Rows { is_distinct, .. }) => {
@@ -247,7 +298,7 @@ impl Rows {
 /// A row that is shown: its values, and how often it stands there.
 type Counted<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
 
-fn show_rows((query, is_distinct): (&Query, bool), mut rows: Vec<Counted<'_>>, out: &mut Shown) {
+fn show_rows((query, is_distinct): (&Select, bool), mut rows: Vec<Counted<'_>>, out: &mut Shown) {
     let compared = |(a, (_, left)): &Counted<'_>, (b, (_, right)): &Counted<'_>, at: usize| match (
         left.texts.get(at),
         right.texts.get(at),
@@ -265,20 +316,25 @@ fn show_rows((query, is_distinct): (&Query, bool), mut rows: Vec<Counted<'_>>, o
             .is_some_and(|before| ordered(&query.order, |at| compared(before, &row, at)).is_eq());
         before = Some(row);
         let (count, wire) = row.1;
+        let key = |at: &usize| match wire.texts.get(*at) {
+            Some(Some(text)) => SortKey::of_text(text),
+            _ => SortKey::of_cell(row.0[*at]),
+        };
         for time in 0..if is_distinct { 1 } else { *count } {
             out.push(wire, ties || time > 0);
+            out.keys.push(query.merged_by.iter().map(key).collect());
         }
     }
 }
 
 fn show_groups(
-    (query, by): (&Query, &[Operand]),
+    (query, by): (&Select, &[Operand]),
     (items, shown): (&[Item], usize),
     groups: &HashMap<Box<[Cell]>, Group>,
     out: &mut Shown,
 ) {
     out.is_ambiguous = is_ambiguous(groups.iter().map(|(key, group)| (&**key, &*group.texts)), true)
-        || groups.values().any(|group| group.beyond > 0);
+        || groups.values().any(|group| group.beyond > 0 || group.has_equal_extremes(items));
     let is_shown = |row: &Vec<Computed<'_>>| {
         let value = |place: Place| row[place.column].cell();
         query.having.iter().all(|one| one.holds(&value) == Some(true))
@@ -299,12 +355,13 @@ fn show_groups(
         for (computed, item) in row.iter().zip(items).take(shown) {
             let spec = spec_of(query, (by, item));
             let width = match computed {
-                Computed::Text(text) => width_of(&text.shown),
+                Computed::Text(text) => width_of(&text.shown, spec),
                 _ => u8::from(spec.is_some_and(ColumnSpec::is_named)),
             };
             out.width = out.width.max(width);
             put_computed(*computed, (spec, query.offset_s), &mut out.bytes);
         }
+        out.keys.push(query.merged_by.iter().map(|at| SortKey::of_computed(row[*at])).collect());
         let before = number.checked_sub(1).map(|before| &rows[before]);
         let ties = |before: &Vec<Computed<'_>>| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq();
         out.end(before.is_some_and(ties));
@@ -355,12 +412,12 @@ fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) ->
 }
 
 /// Whether MySQL may warn where such an item is NULL.
-fn may_warn(query: &Query, item: &Item) -> bool {
+fn may_warn(query: &Select, item: &Item) -> bool {
     let Item::Extreme { of, .. } = item else { return false };
     query.spec_of(of).is_some_and(|spec| matches!(spec.kind, Kind::Date | Kind::Stamp(_) | Kind::Time(_)))
 }
 
-fn spec_of<'q>(query: &'q Query, (by, item): (&[Operand], &Item)) -> Option<&'q ColumnSpec> {
+fn spec_of<'q>(query: &'q Select, (by, item): (&[Operand], &Item)) -> Option<&'q ColumnSpec> {
     match item {
         Item::Key(at) => query.spec_of(&by[*at]),
         Item::Extreme { of, .. } => query.spec_of(of),
@@ -392,7 +449,7 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
                 let spec = query.spec(*place);
                 if matches!(spec.kind, Kind::Text { .. }) {
                     let text = combination.text(*place, number);
-                    width = width.max(width_of(text));
+                    width = width.max(width_of(text, Some(spec)));
                     put_bytes(text, &mut out);
                 } else {
                     shown.clear();
@@ -400,6 +457,10 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
                     width = width.max(u8::from(spec.is_named()));
                     put_bytes(&shown, &mut out);
                 }
+            }
+            (Operand::Literal(at), Some(_)) => {
+                width = width.max(1);
+                put_bytes(&combination.query.literals[*at], &mut out);
             }
             (Operand::Constant(_), Some(number)) => put_bytes(number.to_string().as_bytes(), &mut out),
         }
@@ -411,15 +472,12 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
 fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Option<KeyText>]> {
     let query = combination.query;
     let text = |(at, operand): (usize, &Operand)| match operand {
-        Operand::Column(place) if query.is_key_text(at, *place) => {
-            let number = combination.value(*place)?;
-            Some(KeyText::new(combination.text(*place, number), query.spec(*place).kind))
-        }
+        Operand::Column(place) if query.is_key_text(at, *place) => key_text(combination, *place),
         _ => None,
     };
     let is_key = |(at, operand): (usize, &Operand)| match operand {
         Operand::Column(place) => query.is_key_text(at, *place),
-        Operand::Constant(_) => false,
+        Operand::Constant(_) | Operand::Literal(_) => false,
     };
     if columns.iter().enumerate().any(is_key) {
         columns.iter().enumerate().map(text).collect()
@@ -428,8 +486,17 @@ fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Opt
     }
 }
 
-/// How many bytes the characters of a text in UTF-8 have, at most.
-fn width_of(text: &[u8]) -> u8 {
+/// A column's text, as it is sorted and told apart.
+fn key_text(combination: &Combination<'_, '_>, place: Place) -> Option<KeyText> {
+    let number = combination.value(place)?;
+    Some(KeyText::new(combination.text(place, number), combination.query.spec(place).kind))
+}
+
+/// How many bytes the characters of a text in UTF-8 have, at most; 0 of bytes, which are shown as they are.
+fn width_of(text: &[u8], spec: Option<&ColumnSpec>) -> u8 {
+    if spec.is_some_and(ColumnSpec::has_bytes) {
+        return 0;
+    }
     let of_byte = |byte: &u8| match byte {
         0..0x80 => 1,
         0x80..0xE0 => 2,

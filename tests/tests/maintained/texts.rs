@@ -21,7 +21,7 @@ fn collations(flavor: Flavor) -> Vec<&'static str> {
 const LONG: &str = "a text of more bytes than are kept of it";
 
 /// What is kept while no two spellings that are equal meet.
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 25] = [
     "SELECT id, s, c FROM t WHERE s = 'Oslo'",
     "SELECT id FROM t WHERE c = 'x-1' AND n > 0",
     "SELECT id FROM t WHERE s <> 'lima' OR c IS NULL",
@@ -44,6 +44,9 @@ const QUERIES: [&str; 22] = [
     "SELECT t.id, u.id FROM t LEFT JOIN u ON u.c = t.c AND u.s <> 'lima'",
     "SELECT u.s, COUNT(t.id) FROM u LEFT JOIN t ON t.s = u.s GROUP BY u.s ORDER BY u.s LIMIT 2",
     "SELECT t.s FROM t JOIN u ON u.s = t.c WHERE t.s = 'oslo'",
+    "SELECT MIN(s), MAX(s), MIN(c), MAX(c) FROM t",
+    "SELECT n, MAX(s), MIN(c) FROM t GROUP BY n ORDER BY MAX(s), n",
+    "SELECT u.s, MIN(t.c) FROM u LEFT JOIN t ON t.s = u.s GROUP BY u.s HAVING NOT MIN(t.c) IS NULL",
 ];
 /// Of these, those that the engine does not know.
 const REFUSED: [&str; 1] = [QUERIES[8]];
@@ -92,7 +95,7 @@ fn is_the_servers((reader, direct): (&mut Conn, &mut Conn), when: &str) {
     let lower = |answer: Answer| format!("{:?}", sorted(answer)).to_lowercase().replace(' ', "");
     for query in QUERIES {
         let (given, due) = (answer(reader, query), answer(direct, query));
-        if query.contains("GROUP BY") || query.contains("DISTINCT") {
+        if ["GROUP BY", "DISTINCT", "MIN("].iter().any(|word| query.contains(word)) {
             assert_eq!(lower(given), lower(due), "{when}: {query}");
         } else {
             assert_eq!(sorted(given), sorted(due), "{when}: {query}");
@@ -190,7 +193,7 @@ fn texts_whose_equals_are_not_known_are_left_to_the_server() {
         for (odd, why) in [
             ("SELECT id FROM t ORDER BY l", "ORDER BY a text"),
             ("SELECT id FROM t WHERE s > 'a'", "an order of texts in a condition"),
-            ("SELECT MIN(s) FROM t", "MIN() and MAX() of a text"),
+            ("SELECT MIN(l) FROM t", "MIN() and MAX() of a text"),
             ("SELECT a.id FROM t a JOIN t z ON a.s = z.b", "a comparison of two types, or of texts"),
         ] {
             let error =

@@ -1,5 +1,7 @@
 //! Rows of the binlog and of answers as the engine takes them.
 
+use std::borrow::Cow;
+
 use freshet_catalog::ColumnInfo;
 use freshet_protocol::binlog::{Decimal, Field, Value};
 use freshet_views::{ColumnSpec, Given, Kind, Number, date_number, moment_number};
@@ -47,12 +49,12 @@ impl Copied {
             Field::Value(value) => value,
         };
         let number = match (self.spec.kind, value) {
-            (Kind::Text { .. }, Value::Bytes(bytes)) => return Some(Given::Text((*bytes).into())),
+            (Kind::Text { .. }, Value::Bytes(bytes)) => return Some(Given::Text(self.filled(bytes).into())),
             (Kind::Integer(_), Value::Int(number)) => match self.unsigned_bits {
                 Some(bits) => Number::from(*number) & ((1 << bits) - 1),
                 None => Number::from(*number),
             },
-            (kind @ Kind::Folded(_), Value::Bytes(bytes)) => kind.parse(bytes)?,
+            (kind @ Kind::Folded(_), Value::Bytes(bytes)) => kind.parse(&self.filled(bytes))?,
             (Kind::Integer(_), Value::UInt(number)) => Number::from(*number),
             (Kind::Decimal { digits, scale }, Value::Decimal(decimal)) => {
                 whole(decimal).filter(|_| (decimal.precision(), decimal.scale()) == (digits, scale))?
@@ -73,6 +75,17 @@ impl Copied {
             _ => return None,
         };
         Some(Given::Number(Some(number)))
+    }
+
+    /// A BINARY with the zeros behind it, which row images leave out.
+    fn filled<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let filled = self.spec.filled_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+        if bytes.len() >= filled {
+            return bytes.into();
+        }
+        let mut all = bytes.to_vec();
+        all.resize(filled, 0);
+        all.into()
     }
 
     /// The column's value as a row of an answer shows it; `None` if it cannot be told.

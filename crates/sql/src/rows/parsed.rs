@@ -157,6 +157,18 @@ pub(super) enum Built {
     },
 }
 
+impl Built {
+    /// The block whose columns give a query's columns their names.
+    pub(super) fn first_block(&self) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::Block(block) => Some(*block),
+            Self::Set { both, .. } => both.0.first_block(),
+            Self::Ordered { of, .. } => of.first_block(),
+        }
+    }
+}
+
 /// A query that can be read like a table: one block, or several that are a UNION of each other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Query {

@@ -57,7 +57,7 @@ impl Compiler<'_> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
                 let ((left, of), (right, with)) = (self.compared_column(left)?, self.compared_column(right)?);
-                if !of.kind.compares_with(with.kind) {
+                if !of.kind.compares_with(with.kind) || of.filled_bytes != with.filled_bytes {
                     return refused("a comparison of two types, or of texts that are not told apart here");
                 }
                 of.told_by(how)?;
@@ -133,7 +133,10 @@ impl Compiler<'_> {
             // With blanks behind it, an index may find what a comparison does not.
             (Datum::Text(text), None) if matches!(kind, Kind::Folded(_)) => {
                 let is_plain = text.is_ascii() && !text.ends_with(b" ");
-                kind.parse(text).filter(|_| is_plain).map(Scaled::Exact)
+                // What is shorter, an index may fill up before it is looked for.
+                let is_filled =
+                    spec.filled_bytes.is_none_or(|bytes| usize::try_from(bytes) == Ok(text.len()));
+                kind.parse(text).filter(|_| is_plain && is_filled).map(Scaled::Exact)
             }
             (Datum::Int(number), None) if has_bits(kind, *number) => Some(Scaled::Exact(*number)),
             (Datum::Text(text), None) => self.moment(text, kind),

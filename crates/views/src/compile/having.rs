@@ -61,7 +61,7 @@ impl Groups<'_, '_> {
         };
         let unknown = || Unmaintained("an item that is not known".to_owned());
         let item = self.compiler.item(value.ok_or_else(unknown)?, self.by)?;
-        let of_kind = |kind| ColumnSpec { name: String::new(), kind, names: None };
+        let of_kind = |kind| ColumnSpec { name: String::new(), kind, names: None, filled_bytes: None };
         let query = &self.compiler.query;
         let spec = match &item {
             Item::Key(at) => query.spec_of(&self.by[*at]).cloned(),

@@ -20,9 +20,11 @@ impl Compiler<'_> {
     }
 
     fn rows(&self, parts: &Parts<'_>) -> Found<Outcome> {
-        let column = |item: &ResultColumn| match parts.is_distinct {
-            true => self.sortable(&item.value, "DISTINCT of"),
-            false => self.column(&item.value).map(|(operand, _)| operand),
+        let mut literals = Vec::new();
+        let column = |item: &ResultColumn| match (&item.value, parts.is_distinct) {
+            (value, true) => self.sortable(value, "DISTINCT of"),
+            (Scalar::Value(written), false) => self.shown_literal(written, &mut literals),
+            (value, false) => self.column(value).map(|(operand, _)| operand),
         };
         let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
         let shown = columns.len();
@@ -51,7 +53,7 @@ impl Compiler<'_> {
             return refused("DISTINCT in the order of what is not shown");
         }
         let output = Output::Rows { columns, shown, is_distinct: parts.is_distinct };
-        Ok(Outcome { output, having: Vec::new(), order })
+        Ok(Outcome { output, having: Vec::new(), order, literals })
     }
 
     fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<Outcome> {
@@ -83,7 +85,20 @@ impl Compiler<'_> {
         let mut groups = Groups { compiler: self, by: &by, items, shown: parts.items };
         let having = parts.having.iter().map(|scalar| groups.condition(scalar)).collect::<Found<_>>()?;
         let Groups { items, .. } = groups;
-        Ok(Outcome { output: Output::Groups { by, items, shown }, having, order })
+        Ok(Outcome { output: Output::Groups { by, items, shown }, having, order, literals: Vec::new() })
+    }
+
+    /// A literal that is shown. Of what type the value of a marker is hangs on how it is executed.
+    fn shown_literal(&self, written: &Datum, literals: &mut Vec<Box<[u8]>>) -> Found<Operand> {
+        match written {
+            Datum::Int(number) => Ok(Operand::Constant(Some(*number))),
+            Datum::Text(text) if text.is_ascii() => {
+                literals.push(text.as_slice().into());
+                Ok(Operand::Literal(literals.len() - 1))
+            }
+            Datum::Param(_) if self.takes_markers => Ok(Operand::Constant(Some(0))),
+            _ => refused("such a literal in the place of a column"),
+        }
     }
 
     /// A column whose values are sorted by their numbers.
@@ -122,8 +137,10 @@ impl Compiler<'_> {
                         }
                         _ => {}
                     }
-                    let of = self.comparable(of, "MIN() and MAX() of")?;
-                    Ok(Item::Extreme { of, is_max: name == "max" })
+                    let of = self.sortable(of, "MIN() and MAX() of")?;
+                    let is_text =
+                        self.query.spec_of(&of).is_some_and(|spec| matches!(spec.kind, Kind::Text { .. }));
+                    Ok(Item::Extreme { of, is_max: name == "max", is_text })
                 }
                 (name, _) => refused(format!("{}()", name.to_uppercase())),
             },

@@ -163,6 +163,16 @@ impl<'d> Evaluator<'d> {
             Relation::Distinct(of) => (true, &**of),
             other => (false, other),
         };
+        if let Relation::UnionAll(both) = of {
+            let mut rows = [self.shown(&both.0), self.shown(&both.1)].concat();
+            let by = |row: &[Value], (scalar, down): &(Scalar, bool)| match scalar {
+                Scalar::Item(at) => (row[*at].comparable(), *down),
+                other => panic!("no order by {other:?}"),
+            };
+            let keys = |row: &[Value]| order.iter().map(|one| by(row, one)).collect::<Vec<_>>();
+            rows.sort_by(|a, b| compared(&keys(a), &keys(b)));
+            return if is_distinct { told_apart(rows) } else { rows };
+        }
         let Relation::Project(of, items) = of else { panic!("no projection but {of:?}") };
         let (of, having) = match &**of {
             Relation::Filter(of, having) if matches!(**of, Relation::Aggregate(..)) => {
@@ -212,20 +222,26 @@ impl<'d> Evaluator<'d> {
             (by, shown)
         };
         let mut rows: Vec<_> = groups.iter().map(row).collect();
-        rows.sort_by(|(a, _), (b, _)| {
-            let pairs = a.iter().zip(b).map(|((a, down), (b, _))| {
-                let (a, b) = (a.comparable(), b.comparable());
-                if *down { b.cmp(&a) } else { a.cmp(&b) }
-            });
-            pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-        });
-        let mut shown: Vec<Vec<Value>> = rows.into_iter().map(|(_, shown)| shown).collect();
-        if is_distinct {
-            let mut seen = std::collections::BTreeSet::new();
-            shown.retain(|row| seen.insert(row.clone()));
-        }
-        shown
+        rows.sort_by(|(a, _), (b, _)| compared(a, b));
+        let shown: Vec<Vec<Value>> = rows.into_iter().map(|(_, shown)| shown).collect();
+        if is_distinct { told_apart(shown) } else { shown }
     }
+}
+
+/// The order of two rows by these values, of which some descend.
+fn compared(one: &[(Value, bool)], other: &[(Value, bool)]) -> std::cmp::Ordering {
+    let pairs = one.iter().zip(other).map(|((a, down), (b, _))| {
+        let (a, b) = (a.comparable(), b.comparable());
+        if *down { b.cmp(&a) } else { a.cmp(&b) }
+    });
+    pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+}
+
+/// Each row once.
+fn told_apart(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+    let mut seen = std::collections::BTreeSet::new();
+    rows.retain(|row| seen.insert(row.clone()));
+    rows
 }
 
 fn item<'s>(scalar: &'s Scalar, items: &'s [freshet_sql::ResultColumn]) -> &'s Scalar {

@@ -124,6 +124,8 @@ const OUTPUTS: &[(&str, &str)] = &[
     ("t.b, t.s, COUNT(*)", "t.b, t.s HAVING NOT t.s IS NULL"),
     ("t.a, COUNT(DISTINCT t.s)", "t.a"),
     ("t.s, t.id", ""),
+    ("t.a, MIN(t.s), MAX(t.s), COUNT(*)", "t.a"),
+    ("MAX(t.s), MIN(t.s)", ""),
     ("t.st, t.bt, t.id", ""),
     ("t.st, COUNT(*), COUNT(t.bt), MAX(t.y)", "t.st"),
     ("COUNT(t.st), COUNT(DISTINCT t.st)", "t.b"),
@@ -156,7 +158,35 @@ const JOINED: &[(&str, &str)] = &[
     ),
 ];
 
+/// SELECTs whose rows are put together.
+const UNIONS: &[(&str, &str)] = &[
+    ("SELECT t.id, t.a FROM t", "SELECT u.id, u.x FROM u"),
+    ("SELECT t.a, t.s FROM t", "SELECT t.b, t.s FROM t WHERE t.s <> 'b'"),
+    ("SELECT t.m, t.d, t.b FROM t", "SELECT u.m, t.d, u.x FROM t JOIN u ON u.tid = t.id"),
+    ("SELECT t.a, COUNT(*) FROM t GROUP BY t.a", "SELECT u.x, u.id FROM u"),
+    ("SELECT t.s, MAX(t.s), SUM(t.m) FROM t GROUP BY t.s", "SELECT t.s, t.s, t.m FROM t WHERE t.a = 1"),
+    ("SELECT t.a, u.x FROM t LEFT JOIN u ON u.tid = t.id", "SELECT t.b, t.a FROM t WHERE t.b = 2"),
+    ("SELECT t.a FROM t", "SELECT u.x FROM u UNION ALL SELECT t.b FROM t"),
+];
+
+fn union(choices: (usize, usize, usize, usize, usize)) -> String {
+    let (pair, condition, _, kind, order) = choices;
+    let (one, other) = UNIONS[pair / 4 % UNIONS.len()];
+    let condition = CONDITIONS.get(condition % (CONDITIONS.len() + 4)).filter(|_| !one.contains("GROUP BY"));
+    let condition = condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"));
+    let kind = if kind.is_multiple_of(3) && !other.contains("UNION") { "UNION" } else { "UNION ALL" };
+    let order = ["", " ORDER BY 1", " ORDER BY 1 DESC", " ORDER BY 1 DESC"][order % 4];
+    format!("{one}{condition} {kind} {other}{order}")
+}
+
 fn text(choices: (usize, usize, usize, usize, usize)) -> Option<String> {
+    if choices.0.is_multiple_of(4) {
+        return Some(union(choices));
+    }
+    one_select((choices.0 / 4 * 3 + choices.0 % 4, choices.1, choices.2, choices.3, choices.4))
+}
+
+fn one_select(choices: (usize, usize, usize, usize, usize)) -> Option<String> {
     let (from, first, second, output, order) = choices;
     let from = FROM[from % FROM.len()];
     let is_joined = from.contains("u ON") || from.contains("u RIGHT");

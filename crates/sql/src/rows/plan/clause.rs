@@ -99,9 +99,9 @@ impl Planner<'_, '_> {
         range: &Range<usize>,
         depth: usize,
     ) -> Planned<Vec<(Scalar, bool)>> {
-        let Built::Block(block) = of else { return Err(Unplanned::by("ORDER BY of a union")) };
-        let block = self.block_of(*block)?;
         let source = self.source_of(source)?;
+        // A union's columns have the names of its first block's.
+        let block = self.block_of(of.first_block().ok_or_else(|| Unplanned::by("ORDER BY of a query"))?)?;
         let items = self.items(block, depth)?;
         let one = |piece: Range<usize>| {
             let last = piece.end.saturating_sub(1);
@@ -113,10 +113,21 @@ impl Planner<'_, '_> {
                 let at = usize::try_from(number.saturating_sub(1)).ok().filter(|at| *at < items.len());
                 return Ok((Scalar::Item(at.ok_or_else(|| Unplanned::by("ORDER BY a number"))?), descends));
             }
+            if matches!(of, Built::Set { .. }) {
+                let (named, end) = conjunct::column(source, piece.clone());
+                let named = named.filter(|_| end == piece.end);
+                return Ok((
+                    Scalar::Item(item_named(&items, named.as_deref().unwrap_or_default())?),
+                    descends,
+                ));
+            }
             Ok((self.scalar(block, piece, (Sees::Items, depth))?, descends))
         };
         let by: Vec<(Scalar, bool)> =
             source.pieces(range.clone()).into_iter().map(one).collect::<Planned<_>>()?;
+        if matches!(of, Built::Set { .. }) {
+            return Ok(by);
+        }
         let is_grouped = block.clauses.group_by.is_some() || is_of_groups(&items);
         if !is_grouped && by.iter().any(|(value, _)| value.is_of_groups()) {
             return Err(Unplanned::by("an aggregate in ORDER BY alone"));
@@ -172,4 +183,16 @@ fn without_alias(source: &crate::rows::source::Source<'_>, item: &output::Item) 
     let is_aliased =
         matches!(item.what, Selected::Column(_)) && range.len() > 1 && !source.is(last - 1, b'.');
     range.start..range.end - usize::from(is_aliased)
+}
+
+/// The one item of this name.
+fn item_named(items: &[ResultColumn], named: &[String]) -> Planned<usize> {
+    let [name] = named else {
+        return Err(Unplanned::by("ORDER BY of a union by what is no name of a column"));
+    };
+    let mut found = items.iter().enumerate().filter(|(_, item)| item.name.as_ref() == Some(name));
+    match (found.next(), found.next()) {
+        (Some((at, _)), None) => Ok(at),
+        _ => Err(Unplanned::by(format!("{name}, which is not one column of a union"))),
+    }
 }

@@ -1,0 +1,149 @@
+//! UNION: SELECTs that show columns of the same types, whose rows are put together.
+
+use freshet_sql::{Collation, QueryPlan, Relation, Scalar};
+
+use super::{Asker, Found, parts, refused, select};
+use crate::condition::Operand;
+use crate::kind::{ColumnSpec, Kind, Number};
+use crate::query::{Item, Output, Query, Select, Union};
+
+/// A UNION as the plan form has it.
+pub(super) struct Written<'p> {
+    selects: Vec<&'p Relation>,
+    is_distinct: bool,
+    order: Vec<(usize, bool)>,
+}
+
+/// What this is, if it is one.
+pub(super) fn of(root: &Relation) -> Option<Found<Written<'_>>> {
+    let (by, rest) = match root {
+        Relation::Order(of, by) => (by.as_slice(), &**of),
+        other => (&[][..], other),
+    };
+    let (is_distinct, rest) = match rest {
+        Relation::Distinct(of) => (true, &**of),
+        other => (false, other),
+    };
+    let Relation::UnionAll(_) = rest else { return None };
+    let mut selects = Vec::new();
+    flatten(rest, &mut selects);
+    let place = |(scalar, descends): &(Scalar, bool)| match scalar {
+        Scalar::Item(at) => Ok((*at, *descends)),
+        _ => refused("UNION in the order of what is computed"),
+    };
+    let order = by.iter().map(place).collect::<Found<_>>();
+    Some(order.map(|order| Written { selects, is_distinct, order }))
+}
+
+fn flatten<'p>(relation: &'p Relation, selects: &mut Vec<&'p Relation>) {
+    match relation {
+        Relation::UnionAll(both) => {
+            flatten(&both.0, selects);
+            flatten(&both.1, selects);
+        }
+        other => selects.push(other),
+    }
+}
+
+/// The query, and the values of its SELECTs' parameters, one behind the other.
+pub(super) fn compile(
+    plan: &QueryPlan,
+    asker: &Asker<'_>,
+    (written, takes_markers): (Written<'_>, bool),
+) -> Found<(Query, Vec<Number>)> {
+    let Written { selects, is_distinct, order } = written;
+    let (mut all, mut key): (Vec<Select>, Vec<Number>) = (Vec::new(), Vec::new());
+    for relation in selects {
+        let parts = parts(relation)?;
+        if !parts.order.is_empty() {
+            return refused("ORDER BY within a UNION");
+        }
+        let told_apart = if is_distinct { 0..parts.items.len() } else { 0..0 };
+        let merged_by: Vec<usize> = order.iter().map(|(at, _)| *at).chain(told_apart).collect();
+        let (mut select, own) = select(plan, asker, (&parts, takes_markers))?;
+        select.merged_by = merged_by;
+        let types = select.types()?;
+        if select.merged_by.iter().any(|at| types.get(*at).is_none_or(|own| !own.is_sorted(asker))) {
+            return refused("UNION in the order of such texts, or that tells them apart");
+        }
+        if all.first().map(Select::types).transpose()?.is_some_and(|first| first != types) {
+            return refused("UNION of columns of different types");
+        }
+        all.push(select);
+        key.extend(own);
+    }
+    Ok((Query { selects: all, union: Some(Union { is_distinct, order }) }, key))
+}
+
+/// What is shown in a column, as far as it has to be the same in all SELECTs: then each value is shown as it is alone.
+#[derive(Debug, PartialEq, Eq)]
+enum Type {
+    Integer,
+    /// With so many digits behind the point.
+    Decimal(u8),
+    /// Of one kind, which is no text.
+    Of(Kind),
+    /// A text of this collation; of bytes that are filled up, to so many.
+    Text {
+        collation: Option<Collation>,
+        filled_bytes: Option<u32>,
+    },
+    /// A text that is written.
+    Written,
+    /// A text of a column that is longer than what the servers sort by.
+    LongText {
+        collation: Option<Collation>,
+        filled_bytes: Option<u32>,
+    },
+}
+
+impl Type {
+    fn of(spec: &ColumnSpec) -> Found<Self> {
+        let filled_bytes = spec.filled_bytes;
+        Ok(match spec.kind {
+            Kind::Integer(_) => Self::Integer,
+            Kind::Decimal { scale, .. } => Self::Decimal(scale),
+            kind @ (Kind::Date | Kind::Moment(_) | Kind::Time(_)) => Self::Of(kind),
+            Kind::Text { collation, is_short: true } => Self::Text { collation, filled_bytes },
+            Kind::Text { collation, is_short: false } => Self::LongText { collation, filled_bytes },
+            // What holds both is of another type.
+            Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year | Kind::Stamp(_) | Kind::Folded(_) => {
+                return refused("UNION of an ENUM, a SET, a BIT, a YEAR or a TIMESTAMP");
+            }
+        })
+    }
+
+    /// Whether its order is known.
+    fn is_sorted(&self, asker: &Asker<'_>) -> bool {
+        match self {
+            Self::Text { collation, .. } => {
+                asker.computing.sorts_texts && collation.is_some_and(|it| it.sorted(b"").is_some())
+            }
+            Self::LongText { .. } | Self::Written => false,
+            Self::Integer | Self::Decimal(_) | Self::Of(_) => true,
+        }
+    }
+}
+
+impl Select {
+    fn types(&self) -> Found<Vec<Type>> {
+        let of = |operand: &Operand| match (operand, self.spec_of(operand)) {
+            (_, Some(spec)) => Type::of(spec),
+            (Operand::Literal(_), None) => Ok(Type::Written),
+            (_, None) => Ok(Type::Integer),
+        };
+        match &self.output {
+            Output::Rows { columns, shown, .. } => columns.iter().take(*shown).map(of).collect(),
+            Output::Groups { by, items, shown } => {
+                let of_item = |item: &Item| match item {
+                    Item::Key(at) => of(&by[*at]),
+                    Item::Extreme { of: operand, .. } => of(operand),
+                    Item::Count(_) | Item::Distinct(_) => Ok(Type::Integer),
+                    Item::Sum { scale, .. } => Ok(Type::Decimal(*scale)),
+                    Item::Average { scale, more, .. } => Ok(Type::Decimal(scale + more)),
+                };
+                items.iter().take(*shown).map(of_item).collect()
+            }
+        }
+    }
+}
