@@ -1,6 +1,10 @@
-//! Collations, as far as it is known how they compare printable ASCII.
+//! Collations, as far as it is known how they compare texts: all of them printable ASCII, some of them letters beyond it.
+
+mod weights;
 
 use std::borrow::Cow;
+
+use weights::{Syllables, Weights};
 
 /// Character sets in which ASCII is ASCII.
 const CHARSETS: [&str; 5] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii"];
@@ -34,12 +38,19 @@ const RULES: [&str; 24] = [
     "uca1400_nopad_as_cs",
 ];
 
-/// What is no letter and no digit, in the order of Unicode's collation algorithm up to version 5.2.
-const MARKS_BEFORE: &[u8] = b" `^_-,;:!?.'\"()[]{}@*/\\&#%+<=>|~$";
-/// The same from version 9 on.
-const MARKS_SINCE: &[u8] = b" _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
-/// Digits and letters come behind the marks.
-const BEHIND_MARKS: u8 = 64;
+/// Of these, the ones whose weights of letters beyond ASCII are known, in UTF-8. A collation that tells accents apart would need a second table, and
+/// a second comparison where all letters are the same.
+const RULES_OF_LETTERS: [&str; 9] = [
+    "general_ci",
+    "general_nopad_ci",
+    "unicode_ci",
+    "unicode_nopad_ci",
+    "unicode_520_ci",
+    "unicode_520_nopad_ci",
+    "0900_ai_ci",
+    "uca1400_ai_ci",
+    "uca1400_nopad_ai_ci",
+];
 
 /// A collation without a language's own rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,8 +97,8 @@ impl Collation {
         if self.is_binary() && self.charset != "latin1" {
             return Some(text.into());
         }
-        if !text.iter().all(|byte| matches!(byte, b' '..=b'~')) {
-            return None;
+        if !is_plain(text) {
+            return self.letters()?.equal(text).map(Cow::from);
         }
         let is_folded = self.tells_case() || !text.iter().any(u8::is_ascii_uppercase);
         Some(if is_folded { text.into() } else { text.to_ascii_lowercase().into() })
@@ -100,33 +111,47 @@ impl Collation {
         if self.pads() && text.iter().any(|byte| *byte < b' ') {
             return None;
         }
-        let equal = self.equal(text)?;
-        match self.marks() {
-            _ if self.is_binary() => Some(equal),
-            // Case is told apart only where nothing else differs.
-            _ if self.tells_case() => None,
-            None => Some(equal.to_ascii_uppercase().into()),
-            Some(marks) => {
-                equal.iter().map(|byte| ranked(marks, *byte)).collect::<Option<Vec<u8>>>().map(Cow::from)
-            }
+        if self.is_binary() {
+            return self.equal(text);
+        }
+        // Case is told apart only where nothing else differs.
+        if self.tells_case() {
+            return None;
+        }
+        let text = if self.pads() { trimmed(text) } else { text };
+        let sorted = if is_plain(text) {
+            self.weights().sorted_plain(text)
+        } else {
+            self.letters()?.sorted(text, self.syllables())
+        };
+        sorted.map(Cow::from)
+    }
+
+    /// The weights of characters. Of a collation that is not among those with letters, only ASCII's hold.
+    fn weights(&self) -> &'static Weights {
+        match self.rules {
+            rules if rules.starts_with("unicode_520") => &weights::UNICODE_520,
+            rules if rules.starts_with("unicode") => &weights::UNICODE,
+            rules if rules.starts_with("0900") || rules.starts_with("uca1400") => &weights::UCA1400,
+            _ => &weights::GENERAL,
         }
     }
 
-    /// The order of marks, if it is not that of their bytes.
-    fn marks(&self) -> Option<&'static [u8]> {
-        match self.rules {
-            rules if rules.starts_with("unicode") => Some(MARKS_BEFORE),
-            rules if rules.starts_with("0900") || rules.starts_with("uca1400") => Some(MARKS_SINCE),
-            _ => None,
-        }
+    /// The weights of characters, if those beyond ASCII are known.
+    fn letters(&self) -> Option<&'static Weights> {
+        let is_utf8 = self.charset.starts_with("utf8");
+        (is_utf8 && RULES_OF_LETTERS.contains(&self.rules)).then(|| self.weights())
+    }
+
+    /// MySQL sorts a syllable as the letters it is made of by this name. MariaDB has the same name for its newer collation.
+    fn syllables(&self) -> Syllables {
+        if self.rules.starts_with("0900") { Syllables::Unsorted } else { Syllables::Sorted }
     }
 }
 
-fn ranked(marks: &[u8], byte: u8) -> Option<u8> {
-    if byte.is_ascii_alphanumeric() {
-        return Some(BEHIND_MARKS + byte.to_ascii_uppercase() - b'0');
-    }
-    marks.iter().position(|mark| *mark == byte).and_then(|rank| u8::try_from(rank).ok())
+/// It is printable ASCII.
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Without trailing blanks.
@@ -136,45 +161,4 @@ fn trimmed(text: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(name: &str) -> Collation {
-        Collation::of_name(name).unwrap()
-    }
-
-    #[test]
-    fn equal_texts_have_one_form() {
-        let equal = |name: &str, one: &str, other: &str| {
-            named(name).equal(one.as_bytes()).unwrap() == named(name).equal(other.as_bytes()).unwrap()
-        };
-        assert!(equal("utf8mb4_general_ci", "Oslo ", "oSLO"));
-        assert!(equal("utf8mb4_0900_ai_ci", "Oslo", "oSLO") && !equal("utf8mb4_0900_ai_ci", "Oslo ", "Oslo"));
-        assert!(equal("utf8mb4_bin", "a  ", "a") && !equal("utf8mb4_bin", "a", "A"));
-        assert!(!equal("utf8mb4_0900_bin", "a ", "a") && !equal("utf8mb4_nopad_bin", "a ", "a"));
-        assert!(!equal("utf8mb4_uca1400_as_cs", "a", "A") && equal("utf8mb4_uca1400_ai_ci", "a ", "A"));
-        assert!(equal("utf8mb4_bin", "é", "é") && !equal("utf8mb4_bin", "é", "e"));
-        assert_eq!(named("utf8mb4_general_ci").equal("é".as_bytes()), None);
-        assert_eq!(named("latin1_bin").equal(b"\xe9"), None);
-        for none in ["utf8mb4_swedish_ci", "utf8mb4_da_0900_ai_ci", "latin1_german1_ci", "binary", "utf8mb4"]
-        {
-            assert_eq!(Collation::of_name(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn marks_have_the_order_of_their_collation() {
-        let is_sorted = |name: &str, texts: &[&str]| {
-            texts.is_sorted_by(|one, next| {
-                named(name).sorted(one.as_bytes()).unwrap() < named(name).sorted(next.as_bytes()).unwrap()
-            })
-        };
-        assert!(is_sorted("utf8mb4_general_ci", &["", "-", "1", "A", "ab", "a_", "B", "_", "~"]));
-        assert!(is_sorted("utf8mb4_bin", &["", "A", "B", "_", "a"]));
-        assert!(is_sorted("utf8mb4_unicode_ci", &["`", "_", "-", "~", "$", "0", "9", "a", "B"]));
-        assert!(is_sorted("utf8mb4_0900_ai_ci", &["_", "-", "`", "~", "$", "0", "9", "a", "a ", "B"]));
-        assert_eq!(named("utf8mb4_0900_as_cs").sorted(b"a"), None);
-        assert_eq!(named("utf8mb4_bin").sorted(b"a\t"), None);
-        assert!(named("utf8mb4_0900_bin").sorted(b"a\t").is_some());
-    }
-}
+mod tests;
