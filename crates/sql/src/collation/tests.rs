@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::*;
 
 fn named(name: &str) -> Collation {
@@ -167,4 +169,34 @@ fn trailing_blanks_count_for_nothing_where_they_are_added() {
     assert!(is_equal("uca1400_ai_ci", "中 ", "中") && !is_equal("uca1400_nopad_ai_ci", "中 ", "中"));
     assert!(!is_equal("0900_ai_ci", "é ", "é") && !is_equal("general_nopad_ci", "é ", "é"));
     assert!(ascend("0900_ai_ci", &["é", "é ", "é -", "éa"]));
+}
+
+#[test]
+fn each_character_of_a_file_has_one_line_and_codes_suffice() {
+    let files = [
+        ("general_ci", include_str!("general.txt")),
+        ("unicode_ci", include_str!("unicode.txt")),
+        ("unicode_520_ci", include_str!("unicode_520.txt")),
+        ("uca1400_ai_ci", include_str!("uca1400.txt")),
+    ];
+    for (rules, file) in files {
+        let (mut members, mut firsts) = (HashSet::from([' ']), HashSet::from([' ']));
+        for line in file.lines() {
+            let (own, of) = line.split_once(" = ").unwrap_or((line, ""));
+            assert!(own.chars().all(|char| members.insert(char)), "{rules}: {line}");
+            assert!(of.chars().all(|char| firsts.contains(&char)), "{rules}: {line}");
+            firsts.extend(line.chars().next().filter(|_| of.is_empty()));
+        }
+        let first_byte = |char: char| {
+            // A blank at the end counts for nothing: it has no byte.
+            let sorted = named(&format!("utf8mb4_{rules}"))
+                .sorted(char.encode_utf8(&mut [0; 4]).as_bytes())
+                .map(Cow::into_owned);
+            sorted.unwrap().first().copied().unwrap_or_default()
+        };
+        assert!(members.len() > 1_400 && (' '..='~').all(|char| members.contains(&char)), "{rules}");
+        for char in members {
+            assert!(first_byte(char) < first_byte('一'), "{rules}: {char}");
+        }
+    }
 }
