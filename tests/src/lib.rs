@@ -1,7 +1,8 @@
 //! What the black-box tests stand on: real servers, a Freshet before each, and the clients of other languages.
 //!
 //! It knows Freshet only as its users do, by its command line, its log lines and its port; no crate of the product is
-//! linked here, and the client library is not ours, so that no mistake is shared between the tester and the tested.
+//! linked here, and the client library is not ours, so that no mistake is shared between the tester and the tested. Only
+//! `tests/collations.rs` calls the product's own functions: it asks servers whether these are right.
 //!
 //! The servers come from the environment: FRESHET_TEST_MARIADB and FRESHET_TEST_MYSQL are URLs with an account that may
 //! do everything; with FRESHET_TEST_MARIADB_2 and FRESHET_TEST_MYSQL_2 two tests run at once, with `_3` three.

@@ -8,6 +8,7 @@ mod broken_off;
 mod by_names;
 mod clients;
 mod coalescing;
+mod collations;
 mod costs;
 mod created;
 mod diagnostics;
