@@ -182,8 +182,8 @@ fn texts_whose_equals_are_not_known_are_left_to_the_server() {
         for query in [binary, ci, ordered] {
             is_kept(&mut reader, direct, query, &format!("{:?}", server.flavor));
         }
-        // `ë` is `e` to one collation and not to another.
-        run(direct, &["INSERT INTO t VALUES (3, 'Zoë', 'x', 'z'), (4, 'Žoe', 'x', 'z')"]);
+        // A combining accent counts for nothing in one collation and not in another; general_ci has one weight for all characters of four bytes.
+        run(direct, &["INSERT INTO t VALUES (3, 'Zoe\u{308}', 'x', 'z'), (4, 'Zoe😀', 'x', 'z')"]);
         caught_up(freshet);
         for _ in 0..3 {
             for query in [binary, ci, ordered] {
