@@ -268,3 +268,57 @@ fn a_table_whose_key_is_a_text_is_kept() {
         }
     });
 }
+
+/// Those that know letters beyond ASCII.
+const LETTERS: [&str; 3] = ["utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci"];
+
+#[test]
+fn letters_beyond_ascii_are_kept() {
+    let schema = "maintained_letters";
+    let queries = [
+        "SELECT id, s FROM t WHERE s = 'malaga'",
+        "SELECT id, s FROM t WHERE s = 'MÁLAGA' AND n > 0",
+        "SELECT id FROM t WHERE s IN ('zurich', 'łódź', 'Αθηνα', '東京') OR s = 'москва'",
+        "SELECT id FROM t WHERE s <> 'Straße'",
+        "SELECT s, COUNT(*), SUM(n) FROM t GROUP BY s ORDER BY s",
+        "SELECT DISTINCT s FROM t ORDER BY s DESC",
+        "SELECT id, s FROM t ORDER BY s, id LIMIT 5",
+        "SELECT MIN(s), MAX(s), COUNT(DISTINCT s) FROM t",
+        "SELECT t.id, u.id FROM t JOIN u ON u.s = t.s",
+        "SELECT s FROM t UNION SELECT s FROM u ORDER BY s",
+    ];
+    let writes = [
+        "UPDATE t SET s = 'Šibenik' WHERE id = 2",
+        "INSERT INTO t VALUES (20, 'Ölüdeniz', 3), (21, 'Zürich', 4), (22, '京都', 5), (23, 'Đà Nẵng', 6)",
+        "UPDATE u SET s = 'Málaga' WHERE id = 1",
+        "DELETE FROM t WHERE s = 'łódź'",
+    ];
+    with_stages(schema, &[], |server, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        let own =
+            if server.flavor == Flavor::MariaDb { "utf8mb4_uca1400_ai_ci" } else { "utf8mb4_0900_ai_ci" };
+        // Older servers do not have it.
+        let has_own = format!("SHOW COLLATION LIKE '{own}'");
+        let has_own = answer(direct, &has_own).is_ok_and(|rows| !rows.is_empty());
+        for collation in LETTERS.into_iter().chain(has_own.then_some(own)) {
+            let of = format!("VARCHAR(40) CHARACTER SET utf8mb4 COLLATE {collation}");
+            run(&mut reader, &["DROP ALL CACHES"]);
+            run(
+                direct,
+                &[
+                    "SET NAMES utf8mb4",
+                    "DROP TABLE IF EXISTS t, u",
+                    &format!("CREATE TABLE t (id INT PRIMARY KEY, s {of}, n INT, KEY (s))"),
+                    &format!("CREATE TABLE u (id INT PRIMARY KEY, s {of})"),
+                    "INSERT INTO t VALUES (1, 'Málaga', 1), (2, 'Zürich', 2), (3, 'Łódź', 3), (4, 'Москва', 4), (5, 'Αθήνα', 5), (6, '東京', 6), \
+                     (7, 'Straße', 7), (8, 'Oslo', 8), (9, NULL, 9), (10, 'Málaga', 10), (11, 'Orléans', 11)",
+                    "INSERT INTO u VALUES (1, 'Łódź'), (2, 'Straße'), (3, '東京')",
+                ],
+            );
+            caught_up(freshet);
+            run(&mut reader, &["SET NAMES utf8mb4"]);
+            let when = format!("{:?} {collation}", server.flavor);
+            all_are_kept((&mut reader, direct, freshet), &when, (&queries, &writes));
+        }
+    });
+}

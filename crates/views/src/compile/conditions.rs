@@ -132,7 +132,7 @@ impl Compiler<'_> {
             }
             // With blanks behind it, an index may find what a comparison does not.
             (Datum::Text(text), None) if matches!(kind, Kind::Folded(_)) => {
-                let is_plain = text.is_ascii() && !text.ends_with(b" ");
+                let is_plain = !text.ends_with(b" ");
                 // What is shorter, an index may fill up before it is looked for.
                 let is_filled =
                     spec.filled_bytes.is_none_or(|bytes| usize::try_from(bytes) == Ok(text.len()));
