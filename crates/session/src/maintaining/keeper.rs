@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use ahash::HashMap;
+use ahash::{HashMap, HashSet};
 use freshet_cache::Position;
 use freshet_catalog::{Name, TableInfo};
 use freshet_upstream::now_ms;
@@ -82,6 +82,8 @@ struct Keeper<'s> {
     shared: &'s Arc<Shared>,
     engine: Engine,
     copies: HashMap<Name, Copy>,
+    /// Those of which it has not been said how they stand now.
+    untold: HashSet<Name>,
     /// Queries with their numbers, and when each was asked for last, as a count of questions.
     installed: HashMap<Query, (QueryNumber, u64)>,
     questions: u64,
@@ -126,6 +128,7 @@ impl<'s> Keeper<'s> {
             shared,
             engine: Engine::default(),
             copies: HashMap::default(),
+            untold: HashSet::default(),
             installed: HashMap::default(),
             questions: 0,
             at: Position::ZERO,
@@ -165,6 +168,8 @@ impl<'s> Keeper<'s> {
             return Some(*number);
         }
         let number = self.engine.install(query.clone())?;
+        // Their indexes may be new.
+        self.untold.extend(query.tables().into_iter().map(|(name, _)| name.clone()));
         self.installed.insert(query, (number, self.questions));
         if self.installed.len() > QUERIES_MAX {
             let last = self.installed.iter().min_by_key(|(_, (_, asked))| *asked);
@@ -254,6 +259,7 @@ impl<'s> Keeper<'s> {
             took_ms: None,
         };
         self.copies.insert(name.clone(), copy);
+        self.untold.insert(name.clone());
         Answer::NotYet("a table is being loaded")
     }
 
@@ -263,6 +269,7 @@ impl<'s> Keeper<'s> {
             return;
         };
         let name = name.clone();
+        self.untold.insert(name.clone());
         match loaded {
             Loaded::Begun { columns, primary, rows_about } => {
                 copy.columns.clone_from(&columns);
@@ -327,6 +334,7 @@ impl<'s> Keeper<'s> {
             copy.number = 0;
             copy.loader.0.abort();
             copy.state = State::Refused { why, not_before_ms };
+            self.untold.insert(name.clone());
         }
     }
 
@@ -379,6 +387,9 @@ impl<'s> Keeper<'s> {
     /// A row of a table is another.
     fn change(&mut self, name: &Name, at: Position, change: &Change) {
         let Some(copy) = self.copies.get_mut(name) else { return };
+        if !self.untold.contains(name) {
+            self.untold.insert(name.clone());
+        }
         let (before, after) = (change.0.as_deref(), change.1.as_deref());
         match &mut copy.state {
             State::Loading { waiting, .. } if waiting.len() < WAITING_ROWS_MAX => {
@@ -398,21 +409,24 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    /// Says how the copies stand.
-    fn tell(&self) {
-        let state = |(name, copy): (&Name, &Copy)| {
+    /// Says how the copies stand that have changed.
+    fn tell(&mut self) {
+        if self.untold.is_empty() {
+            return;
+        }
+        let mut told = self.shared.maintaining.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in self.untold.drain() {
+            let Some(copy) = self.copies.get(&name) else { continue };
             let state = match &copy.state {
                 State::Loading { rows, .. } => CopyState::Loading(*rows),
                 State::Complete(_) => {
-                    let held = self.engine.table(name).unwrap_or_default();
+                    let held = self.engine.table(&name).unwrap_or_default();
                     CopyState::Kept(held.rows, held.bytes)
                 }
                 State::Refused { why, .. } => CopyState::Refused(why.clone()),
             };
-            (name.clone(), state)
-        };
-        let states = self.copies.iter().map(state).collect();
-        *self.shared.maintaining.copies.lock().unwrap_or_else(PoisonError::into_inner) = states;
+            told.insert(name, state);
+        }
     }
 }
 
