@@ -6,8 +6,8 @@ mod having;
 mod output;
 mod subqueries;
 mod texts;
-mod unions;
 mod uses;
+mod whole;
 
 use std::fmt;
 
@@ -122,41 +122,6 @@ struct Outcome {
     having: Vec<Condition>,
     order: Vec<(usize, bool)>,
     literals: Vec<Box<[u8]>>,
-}
-
-impl Query {
-    /// Whether a plan whose values are markers is maintained once they are known, if each is of the type that it is compared with: the tables and
-    /// columns that it needs then.
-    ///
-    /// # Errors
-    /// What in it is not maintained.
-    pub fn check(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Self, Unmaintained> {
-        compile(plan, asker, true).map(|compiled| compiled.query)
-    }
-
-    /// Compiles a plan.
-    ///
-    /// # Errors
-    /// What in it is not maintained.
-    pub fn compile(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Compiled, Unmaintained> {
-        compile(plan, asker, false)
-    }
-}
-
-fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Compiled> {
-    let (limit, rest) = match &plan.root {
-        Relation::Limit(of, count, offset) => (Some((count, offset.as_ref())), &**of),
-        other => (None, other),
-    };
-    let limit = limit.map(|(count, offset)| limit_of((asker, takes_markers), count, offset)).transpose()?;
-    let (query, key) = match unions::of(rest) {
-        Some(union) => unions::compile(plan, asker, (union?, takes_markers))?,
-        None => {
-            let (select, key) = select(plan, asker, (&parts(rest)?, takes_markers))?;
-            (Query { selects: vec![select], union: None }, key)
-        }
-    };
-    Ok(Compiled { query, key, limit })
 }
 
 /// One SELECT, and the values of its parameters.
@@ -367,18 +332,4 @@ impl<'p> Compiler<'p> {
             self.plan.named.get(*input).and_then(|named| named.columns.iter().find(|it| it.name == *name));
         column.is_some_and(|column| !column.is_nullable) && !self.left.contains(input)
     }
-}
-
-/// Numbers, or markers.
-fn limit_of(
-    (asker, takes_markers): (&Asker<'_>, bool),
-    count: &Datum,
-    offset: Option<&Datum>,
-) -> Found<Limit> {
-    let number = |datum: &Datum| match asker.value(datum) {
-        Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
-        Datum::Param(_) if takes_markers => Ok(0),
-        _ => refused("such a LIMIT"),
-    };
-    Ok(Limit { count: number(count)?, offset: offset.map_or(Ok(0), number)? })
 }

@@ -1,21 +1,71 @@
-//! UNION: SELECTs that show columns of the same types, whose rows are put together.
+//! A whole query: one SELECT, or several that show columns of the same types, whose rows UNION puts together.
 
-use freshet_sql::{Collation, QueryPlan, Relation, Scalar};
+use freshet_sql::{Collation, Datum, QueryPlan, Relation, Scalar};
 
-use super::{Asker, Found, parts, refused, select};
+use super::{Asker, Compiled, Found, Unmaintained, parts, refused, select};
 use crate::condition::Operand;
 use crate::kind::{ColumnSpec, Kind, Number};
 use crate::query::{Item, Output, Query, Select, Union};
+use crate::results::Limit;
+
+impl Query {
+    /// Whether a plan whose values are markers is maintained once they are known, if each is of the type that it is compared with: the tables and
+    /// columns that it needs then.
+    ///
+    /// # Errors
+    /// What in it is not maintained.
+    pub fn check(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Self, Unmaintained> {
+        compile(plan, asker, true).map(|compiled| compiled.query)
+    }
+
+    /// Compiles a plan.
+    ///
+    /// # Errors
+    /// What in it is not maintained.
+    pub fn compile(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Compiled, Unmaintained> {
+        compile(plan, asker, false)
+    }
+}
+
+fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Compiled> {
+    let (limit, rest) = match &plan.root {
+        Relation::Limit(of, count, offset) => (Some((count, offset.as_ref())), &**of),
+        other => (None, other),
+    };
+    let limit = limit.map(|(count, offset)| limit_of((asker, takes_markers), count, offset)).transpose()?;
+    let (query, key) = match union_of(rest) {
+        Some(written) => union(plan, asker, (written?, takes_markers))?,
+        None => {
+            let (select, key) = select(plan, asker, (&parts(rest)?, takes_markers))?;
+            (Query { selects: vec![select], union: None }, key)
+        }
+    };
+    Ok(Compiled { query, key, limit })
+}
+
+/// Numbers, or markers.
+fn limit_of(
+    (asker, takes_markers): (&Asker<'_>, bool),
+    count: &Datum,
+    offset: Option<&Datum>,
+) -> Found<Limit> {
+    let number = |datum: &Datum| match asker.value(datum) {
+        Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
+        Datum::Param(_) if takes_markers => Ok(0),
+        _ => refused("such a LIMIT"),
+    };
+    Ok(Limit { count: number(count)?, offset: offset.map_or(Ok(0), number)? })
+}
 
 /// A UNION as the plan form has it.
-pub(super) struct Written<'p> {
+struct Written<'p> {
     selects: Vec<&'p Relation>,
     is_distinct: bool,
     order: Vec<(usize, bool)>,
 }
 
-/// What this is, if it is one.
-pub(super) fn of(root: &Relation) -> Option<Found<Written<'_>>> {
+/// The UNION that this is, if it is one.
+fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
     let (by, rest) = match root {
         Relation::Order(of, by) => (by.as_slice(), &**of),
         other => (&[][..], other),
@@ -46,7 +96,7 @@ fn flatten<'p>(relation: &'p Relation, selects: &mut Vec<&'p Relation>) {
 }
 
 /// The query, and the values of its SELECTs' parameters, one behind the other.
-pub(super) fn compile(
+fn union(
     plan: &QueryPlan,
     asker: &Asker<'_>,
     (written, takes_markers): (Written<'_>, bool),
