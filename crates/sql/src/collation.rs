@@ -104,6 +104,15 @@ impl Collation {
         Some(if is_folded { text.into() } else { text.to_ascii_lowercase().into() })
     }
 
+    /// As [`Self::equal`], for what the server may look for in an index. `None` also of a text with a character that has several weights, as `ß`
+    /// that is `ss`: the servers cut what they look for to as many characters as the index has, so they find such texts in some ways and not
+    /// in others.
+    #[must_use]
+    pub fn equal_by_index<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
+        let is_of_single_weights = self.is_binary() || is_plain(text) || self.letters()?.are_single(text);
+        is_of_single_weights.then(|| self.equal(text)).flatten()
+    }
+
     /// What is in the order of texts, and the same where they are equal. `None` if that is not known of a text.
     #[must_use]
     pub fn sorted<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {

@@ -345,7 +345,7 @@ fn decimal_of(declared: &DataType) -> Result<Kind, String> {
 /// A number that this text has in common with those that are equal to it: the text itself if it is short, else a hash of it of which no two texts are known
 /// that share it. `None` if it is not known what is equal to it.
 fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
-    let text = collation.equal(text)?;
+    let text = collation.equal_by_index(text)?;
     let mut bytes = [0; size_of::<Number>()];
     let kept = if text.len() <= FOLDED_BYTES_MAX {
         bytes[0] = u8::try_from(text.len()).ok()?;

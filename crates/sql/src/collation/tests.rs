@@ -70,6 +70,26 @@ fn letters_are_equal_without_their_accents() {
     }
 }
 
+#[test]
+fn what_has_several_weights_is_not_found_by_every_index() {
+    let by_index = |rules: &str, text: &str| {
+        let collation = named(&format!("utf8mb4_{rules}"));
+        collation
+            .equal_by_index(text.as_bytes())
+            .map(|found| found == collation.equal(text.as_bytes()).unwrap())
+    };
+    for rules in ["unicode_ci", "unicode_520_ci", "uca1400_ai_ci", "0900_ai_ci"] {
+        assert_eq!((by_index(rules, "Straße"), by_index(rules, "½")), (None, None), "{rules}");
+        assert_eq!(
+            (by_index(rules, "Strasse"), by_index(rules, "Zürich 東京")),
+            (Some(true), Some(true)),
+            "{rules}"
+        );
+    }
+    assert_eq!((by_index("general_ci", "Straße"), by_index("bin", "Straße")), (Some(true), Some(true)));
+    assert_eq!(by_index("general_ci", "\u{301}"), None);
+}
+
 /// A text, another, and the collations in which they are equal.
 const EQUAL_IN: [(&str, &str, &[&str]); 15] = [
     ("ß", "s", &["general_ci"]),

@@ -106,6 +106,12 @@ impl Weights {
         self.forms.get(usize::from(number.checked_sub(1)?))
     }
 
+    /// Whether no character of a text has several weights.
+    pub(super) fn are_single(&self, text: &[u8]) -> bool {
+        let is_single = |char| self.form(char).is_none_or(|form| form.weights() == 1);
+        std::str::from_utf8(text).is_ok_and(|text| text.chars().all(is_single))
+    }
+
     /// What is the same for equal texts.
     pub(super) fn equal(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut equal = String::with_capacity(text.len());
