@@ -1,6 +1,6 @@
 //! Texts in conditions, groups and orders: each collation compares and sorts as the server does, or is left to it.
 
-use freshet_tests::cached::{Answer, answer, caught_up, connect, run};
+use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, run};
 use freshet_tests::{Flavor, Freshet};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Row};
@@ -349,18 +349,16 @@ fn letters_that_are_several_are_left_to_the_server() {
         for query in queries {
             run(&mut reader, &[&format!("CREATE CACHE FROM {query}")]);
         }
-        for write in [
-            "UPDATE w SET id = id + 10",
-            "UPDATE v SET id = id + 10",
-            "INSERT INTO w VALUES (4, 'ss'), (5, 'asse')",
-        ] {
-            run(direct, &[write]);
-            caught_up(freshet);
-            for query in [queries, queries].concat() {
-                let (given, due) = (answer(&mut reader, query), answer(direct, query));
-                assert_eq!(sorted(given), sorted(due), "{:?} after {write}: {query}", server.flavor);
+        // Which rows the server finds is its optimizer's choice, which nothing else makes.
+        eventually("none of them is maintained", || {
+            for query in queries {
+                answer(&mut reader, query).expect("it is answered");
             }
-        }
+            let caches = answer(&mut reader, "SHOW CACHES").expect("they are listed");
+            let are_refreshed =
+                caches.len() == queries.len() && caches.iter().all(|cache| cache[3].starts_with("shallow"));
+            are_refreshed.then_some(())
+        });
         // What is shown, grouped and sorted is looked for in no index.
         let sorted_by = "SELECT c, COUNT(*) FROM z WHERE id <> 9 GROUP BY c ORDER BY c";
         run(&mut reader, &[&format!("CREATE DEEP CACHE FROM {sorted_by}")]);
