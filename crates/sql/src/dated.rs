@@ -42,6 +42,8 @@ const READ_TIME: [&str; 17] = [
 ];
 /// Words that bring the columns of two tables together by their names or places.
 const UNITE: [&str; 5] = ["UNION", "EXCEPT", "INTERSECT", "MINUS", "NATURAL"];
+/// Words that have columns used that are not named: those that both tables have, and all of a table.
+const NAMELESS: [&str; 2] = ["NATURAL", "TABLE"];
 /// What may stand before a TIME by itself.
 const BEFORE: [&str; 14] = [
     "SELECT",
@@ -186,11 +188,11 @@ impl<'a> Reader<'a> {
         Some(name.get(1..name.len() - 1)?.replace(&quote.repeat(2), &quote))
     }
 
-    /// Names that may be equal to others without being the same bytes, or a text that cannot be cut.
+    /// Names that may be equal to others without being the same bytes, columns that are used and not named, or a text that cannot be cut.
     fn is_unreadable(&self) -> bool {
         let is_odd = |token: &Token| token.is_name() && !token.of(self.text).is_ascii();
         self.tokens.iter().any(|token| token.kind == Kind::Unknown || is_odd(token))
-            || (0..self.tokens.len()).any(|at| self.is_word(at, &UNITE))
+            || (0..self.tokens.len()).any(|at| self.is_word(at, &NAMELESS))
     }
 
     /// Whether all columns of a table are shown.

@@ -15,7 +15,7 @@ const TABLES: [&str; 5] = [
     "INSERT INTO r VALUES (1, 1, 2, '2024-01-02 10:00:00', 'a', 1), (18446744073709551615, 2, 7.5, '2024-01-05 10:00:00', NULL, 2)",
 ];
 
-const QUERIES: [&str; 13] = [
+const QUERIES: [&str; 14] = [
     "SELECT id, cid FROM o UNION ALL SELECT id, cid FROM r",
     "SELECT cid FROM o WHERE total > 4 UNION ALL SELECT cid FROM r WHERE cid = 1 UNION ALL SELECT id FROM c",
     "SELECT id, total, at FROM o UNION ALL SELECT id, total, at FROM r ORDER BY at DESC, id LIMIT 3",
@@ -29,6 +29,7 @@ const QUERIES: [&str; 13] = [
     "SELECT COUNT(*), MAX(at) FROM o UNION ALL SELECT COUNT(*), MIN(at) FROM r",
     "SELECT id, 'it''s' AS t, 7 FROM o WHERE cid = 1",
     "(SELECT id FROM o) UNION ALL (SELECT id FROM r) ORDER BY id DESC",
+    "SELECT cid FROM o UNION SELECT cid FROM r UNION SELECT id FROM c ORDER BY cid",
 ];
 
 const WRITES: [&str; 7] = [

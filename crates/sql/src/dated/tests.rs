@@ -32,6 +32,8 @@ fn a_time_by_itself_or_beside_literals_is_one_on_all_days() {
         "SELECT GROUP_CONCAT(tm ORDER BY tm SEPARATOR ';') FROM t",
         "SELECT dt, CAST(d AS DATETIME), d = dt FROM t",
         "SELECT tm.id FROM t AS tm_",
+        "SELECT id, dt FROM t UNION ALL SELECT a, d FROM u ORDER BY dt LIMIT 7",
+        "(SELECT id FROM t WHERE d > '2026-01-01') UNION SELECT (SELECT COUNT(*) FROM u) FROM t",
         "SELECT CAST(TIME'10:00' AS TIME(3)), CONVERT(tm, TIME), CONVERT(dt, TIME(3)), TIME '10:00' FROM t",
     ] {
         assert!(!is_dated(text), "{text}");
@@ -62,6 +64,9 @@ fn a_time_that_is_taken_as_a_date_and_time_is_another_one_tomorrow() {
         "SELECT LEAST(dt, MIN(tm)) FROM t",
         "SELECT tm FROM t UNION SELECT dt FROM t",
         "SELECT * FROM t UNION SELECT * FROM u",
+        "TABLE t UNION TABLE u",
+        "SELECT id FROM t WHERE tm > '10:00' UNION SELECT id FROM u",
+        "SELECT id FROM t NATURAL JOIN u",
         "SELECT * FROM t NATURAL JOIN u",
         "SELECT id FROM t JOIN u USING (tm)",
         "SELECT id FROM t WHERE dt = (SELECT tm FROM t)",

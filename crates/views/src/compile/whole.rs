@@ -76,7 +76,7 @@ fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
     };
     let Relation::UnionAll(_) = rest else { return None };
     let mut selects = Vec::new();
-    flatten(rest, &mut selects);
+    flatten(rest, is_distinct, &mut selects);
     let place = |(scalar, descends): &(Scalar, bool)| match scalar {
         Scalar::Item(at) => Ok((*at, *descends)),
         _ => refused("UNION in the order of what is computed"),
@@ -85,11 +85,15 @@ fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
     Some(order.map(|order| Written { selects, is_distinct, order }))
 }
 
-fn flatten<'p>(relation: &'p Relation, selects: &mut Vec<&'p Relation>) {
+/// Notes its SELECTs. Where rows that are equal are shown once, it is the same whether they are so in a part of it.
+fn flatten<'p>(relation: &'p Relation, is_distinct: bool, selects: &mut Vec<&'p Relation>) {
     match relation {
         Relation::UnionAll(both) => {
-            flatten(&both.0, selects);
-            flatten(&both.1, selects);
+            flatten(&both.0, is_distinct, selects);
+            flatten(&both.1, is_distinct, selects);
+        }
+        Relation::Distinct(of) if is_distinct && matches!(**of, Relation::UnionAll(_)) => {
+            flatten(of, is_distinct, selects);
         }
         other => selects.push(other),
     }

@@ -167,6 +167,7 @@ const UNIONS: &[(&str, &str)] = &[
     ("SELECT t.s, MAX(t.s), SUM(t.m) FROM t GROUP BY t.s", "SELECT t.s, t.s, t.m FROM t WHERE t.a = 1"),
     ("SELECT t.a, u.x FROM t LEFT JOIN u ON u.tid = t.id", "SELECT t.b, t.a FROM t WHERE t.b = 2"),
     ("SELECT t.a FROM t", "SELECT u.x FROM u UNION ALL SELECT t.b FROM t"),
+    ("SELECT t.b FROM t", "SELECT u.x FROM u UNION SELECT t.a FROM t"),
 ];
 
 fn union(choices: (usize, usize, usize, usize, usize)) -> String {
@@ -174,7 +175,7 @@ fn union(choices: (usize, usize, usize, usize, usize)) -> String {
     let (one, other) = UNIONS[pair / 4 % UNIONS.len()];
     let condition = CONDITIONS.get(condition % (CONDITIONS.len() + 4)).filter(|_| !one.contains("GROUP BY"));
     let condition = condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"));
-    let kind = if kind.is_multiple_of(3) && !other.contains("UNION") { "UNION" } else { "UNION ALL" };
+    let kind = if kind.is_multiple_of(3) && !other.contains("UNION ALL") { "UNION" } else { "UNION ALL" };
     let order = ["", " ORDER BY 1", " ORDER BY 1 DESC", " ORDER BY 1 DESC"][order % 4];
     format!("{one}{condition} {kind} {other}{order}")
 }
