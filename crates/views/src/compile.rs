@@ -151,15 +151,20 @@ fn select(
     if is_joined { Ok((select, key)) } else { refused("tables that no equality of columns joins") }
 }
 
-fn parts(root: &Relation) -> Found<Parts<'_>> {
+/// The order on top of a query, whether its rows are told apart, and what is below.
+fn on_top(root: &Relation) -> (&[(Scalar, bool)], bool, &Relation) {
     let (order, rest) = match root {
         Relation::Order(of, order) => (order.as_slice(), &**of),
         other => (&[][..], other),
     };
-    let (is_distinct, rest) = match rest {
-        Relation::Distinct(of) => (true, &**of),
-        other => (false, other),
-    };
+    match rest {
+        Relation::Distinct(of) => (order, true, of),
+        other => (order, false, other),
+    }
+}
+
+fn parts(root: &Relation) -> Found<Parts<'_>> {
+    let (order, is_distinct, rest) = on_top(root);
     let Relation::Project(rest, items) = rest else { return refused(format!("{} at the top", named(rest))) };
     let (having, rest) = match &**rest {
         Relation::Filter(of, having) if matches!(**of, Relation::Aggregate(..)) => (having.as_slice(), &**of),

@@ -270,7 +270,8 @@ impl ColumnSpec {
     }
 
     /// Whether its values are bytes, which are no text.
-    pub(crate) fn has_bytes(&self) -> bool {
+    #[must_use]
+    pub fn has_bytes(&self) -> bool {
         matches!(self.kind, Kind::Text { collation: Some(Collation::BYTES), .. })
     }
 

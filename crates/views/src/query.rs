@@ -1,5 +1,6 @@
 //! A query as it is maintained.
 
+use std::borrow::Cow;
 use std::hash::Hash;
 
 use freshet_sql::DataType;
@@ -101,19 +102,19 @@ pub(crate) enum Item {
 impl Query {
     /// The tables that it reads, each once, and what it needs of each.
     #[must_use]
-    pub fn tables(&self) -> Vec<(&TableName, Vec<&ColumnSpec>)> {
-        let mut all: Vec<(&TableName, Vec<&ColumnSpec>)> = Vec::new();
+    pub fn tables(&self) -> Vec<(&TableName, Cow<'_, [ColumnSpec]>)> {
+        let mut all: Vec<(&TableName, Cow<'_, [ColumnSpec]>)> = Vec::new();
         for (name, columns) in self.selects.iter().flat_map(|select| &select.tables) {
-            let at = all.iter().position(|(own, _)| *own == name).unwrap_or(all.len());
-            if at == all.len() {
-                all.push((name, Vec::new()));
-            }
-            let own = &mut all[at].1;
-            columns.iter().for_each(|column| {
-                if !own.contains(&column) {
-                    own.push(column);
+            match all.iter_mut().find(|(own, _)| *own == name) {
+                None => all.push((name, columns.into())),
+                Some((_, own)) => {
+                    let missing: Vec<_> =
+                        columns.iter().filter(|column| !own.contains(column)).cloned().collect();
+                    if !missing.is_empty() {
+                        own.to_mut().extend(missing);
+                    }
                 }
-            });
+            }
         }
         all
     }

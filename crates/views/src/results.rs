@@ -32,7 +32,7 @@ pub struct Shown {
     pub is_ambiguous: bool,
     /// Of each row, whether the query's order does not tell it from the row before it.
     ties: Vec<bool>,
-    /// Of each row of one SELECT of a UNION, what it is merged by.
+    /// Of each row of one SELECT of a UNION, what it is merged by; empty if it is by nothing.
     keys: Vec<Box<[SortKey]>>,
 }
 
@@ -119,7 +119,14 @@ impl Shown {
 
     /// Each row with what it is merged by.
     pub(crate) fn merged(&self) -> impl Iterator<Item = (&[u8], &[SortKey])> {
-        self.rows().zip(self.keys.iter().map(|keys| &**keys))
+        self.rows().enumerate().map(|(at, row)| (row, self.keys.get(at).map_or(&[][..], |keys| keys)))
+    }
+
+    /// Notes what a row is merged by, if it is by anything.
+    fn note_keys(&mut self, keys: impl ExactSizeIterator<Item = SortKey>) {
+        if keys.len() > 0 {
+            self.keys.push(keys.collect());
+        }
     }
 
     fn push(&mut self, row: &Wire, ties: bool) {
@@ -322,7 +329,7 @@ fn show_rows((query, is_distinct): (&Select, bool), mut rows: Vec<Counted<'_>>, 
         };
         for time in 0..if is_distinct { 1 } else { *count } {
             out.push(wire, ties || time > 0);
-            out.keys.push(query.merged_by.iter().map(key).collect());
+            out.note_keys(query.merged_by.iter().map(key));
         }
     }
 }
@@ -361,7 +368,7 @@ fn show_groups(
             out.width = out.width.max(width);
             put_computed(*computed, (spec, query.offset_s), &mut out.bytes);
         }
-        out.keys.push(query.merged_by.iter().map(|at| SortKey::of_computed(row[*at])).collect());
+        out.note_keys(query.merged_by.iter().map(|at| SortKey::of_computed(row[*at])));
         let before = number.checked_sub(1).map(|before| &rows[before]);
         let ties = |before: &Vec<Computed<'_>>| ordered(&query.order, |at| before[at].cmp(&row[at])).is_eq();
         out.end(before.is_some_and(ties));

@@ -185,8 +185,7 @@ impl<'s> Keeper<'s> {
     fn not_kept(&mut self, asked: &Asked) -> Option<Answer> {
         let mut answer = None;
         for (name, columns) in asked.query.tables() {
-            let columns: Vec<ColumnSpec> = columns.into_iter().cloned().collect();
-            let columns = columns.as_slice();
+            let columns = &*columns;
             let info = asked.tables.iter().find(|(own, _)| own == name).map(|(_, info)| info);
             let Some(info) = info else { return Some(Answer::Never("a table that is not known".to_owned())) };
             if let Some(setting) = self.shared.options.copied_tables.leaves_out(name) {

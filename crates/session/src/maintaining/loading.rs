@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use freshet_cache::Dep;
 use freshet_catalog::TableInfo;
-use freshet_sql::Collation;
 use freshet_upstream::{Connection, Error, control, now_ms};
 use freshet_views::{ColumnSpec, Given, Kind};
 use tokio::sync::mpsc;
@@ -262,15 +261,15 @@ fn literals(
     primary: &[usize],
 ) -> Result<Vec<String>, Stopped> {
     let literal = |at: &usize| {
-        let (text, kind) = (row.get(*at)?.as_deref()?, columns[*at].spec.kind);
-        if matches!(kind, Kind::Text { collation: Some(Collation::BYTES), .. }) {
+        let (text, spec) = (row.get(*at)?.as_deref()?, &columns[*at].spec);
+        if spec.has_bytes() {
             let digits: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
             return Some(format!("x'{digits}'"));
         }
         let text = std::str::from_utf8(text).ok()?;
         // Beside a quoted one, DECIMAL is compared as DOUBLE.
-        let is_number = matches!(kind, Kind::Integer(_) | Kind::Decimal { .. });
-        if is_number && kind.parse(text.as_bytes()).is_some() {
+        let is_number = matches!(spec.kind, Kind::Integer(_) | Kind::Decimal { .. });
+        if is_number && spec.kind.parse(text.as_bytes()).is_some() {
             Some(text.to_owned())
         } else {
             Some(control::quote(text))

@@ -2,7 +2,7 @@
 
 use freshet_sql::{Collation, Datum, QueryPlan, Relation, Scalar};
 
-use super::{Asker, Compiled, Found, Unmaintained, parts, refused, select};
+use super::{Asker, Compiled, Found, Unmaintained, on_top, parts, refused, select};
 use crate::condition::Operand;
 use crate::kind::{ColumnSpec, Kind, Number};
 use crate::query::{Item, Output, Query, Select, Union};
@@ -66,14 +66,7 @@ struct Written<'p> {
 
 /// The UNION that this is, if it is one.
 fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
-    let (by, rest) = match root {
-        Relation::Order(of, by) => (by.as_slice(), &**of),
-        other => (&[][..], other),
-    };
-    let (is_distinct, rest) = match rest {
-        Relation::Distinct(of) => (true, &**of),
-        other => (false, other),
-    };
+    let (by, is_distinct, rest) = on_top(root);
     let Relation::UnionAll(_) = rest else { return None };
     let mut selects = Vec::new();
     flatten(rest, is_distinct, &mut selects);
@@ -107,6 +100,7 @@ fn union(
 ) -> Found<(Query, Vec<Number>)> {
     let Written { selects, is_distinct, order } = written;
     let (mut all, mut key): (Vec<Select>, Vec<Number>) = (Vec::new(), Vec::new());
+    let mut first_types = None;
     for relation in selects {
         let parts = parts(relation)?;
         if !parts.order.is_empty() {
@@ -120,7 +114,7 @@ fn union(
         if select.merged_by.iter().any(|at| types.get(*at).is_none_or(|own| !own.is_sorted(asker))) {
             return refused("UNION in the order of such texts, or that tells them apart");
         }
-        if all.first().map(Select::types).transpose()?.is_some_and(|first| first != types) {
+        if *first_types.get_or_insert_with(|| types.clone()) != types {
             return refused("UNION of columns of different types");
         }
         all.push(select);
@@ -130,7 +124,7 @@ fn union(
 }
 
 /// What is shown in a column, as far as it has to be the same in all SELECTs: then each value is shown as it is alone.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
     Integer,
     /// With so many digits behind the point.
