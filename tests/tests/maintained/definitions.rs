@@ -255,3 +255,42 @@ fn a_cache_is_maintained_after_a_restart_before_anybody_asks() {
     });
     let _ = std::fs::remove_dir_all(&directory);
 }
+
+#[test]
+fn a_column_that_is_not_copied_costs_the_queries_that_name_it_and_no_others() {
+    const FINE: &str = "SELECT id, SUM(v) FROM g WHERE v >= 0 GROUP BY id";
+    const UNFIT: [(&str, &str); 2] = [
+        ("SELECT id, v FROM g WHERE twice = 4", "twice is a generated column"),
+        ("SELECT id, at FROM g", "at has"),
+    ];
+    let schema = "maintained_unfit";
+    let tables = [
+        "SET SESSION sql_mode = ''",
+        "CREATE TABLE g (id INT PRIMARY KEY, v INT, at DATE, twice INT GENERATED ALWAYS AS (2 * v) VIRTUAL)",
+        "INSERT INTO g (id, v, at) VALUES (1, 1, '2020-01-01'), (2, 2, '0000-00-00')",
+    ];
+    with_stages(schema, &tables, |_, direct, freshet| {
+        let mut reader = connect(freshet.target(), schema);
+        for query in [FINE, UNFIT[0].0, UNFIT[1].0] {
+            run(&mut reader, &[&format!("CREATE CACHE FROM {query}")]);
+        }
+        for (query, why) in UNFIT {
+            eventually(why, || {
+                assert_eq!(sorted(answer(&mut reader, query)), sorted(answer(direct, query)));
+                run(&mut reader, &["RESET QUERY CACHE"]);
+                let caches = answer(&mut reader, "SHOW CACHES").expect("they are listed");
+                caches.iter().any(|cache| cache.iter().any(|told| told.contains(why))).then_some(())
+            });
+        }
+        let _ = from_memory(&mut reader, |reader| answer(reader, FINE)).expect("it is kept");
+        let before = loads(&mut reader);
+        for round in 0..3 {
+            run(&mut reader, &[&format!("UPDATE g SET v = {round} WHERE id = 1")]);
+            for (query, _) in UNFIT {
+                assert_eq!(sorted(answer(&mut reader, query)), sorted(answer(direct, query)));
+            }
+            is_kept(&mut reader, direct, FINE, "beside those that are not");
+        }
+        assert_eq!(loads(&mut reader), before, "nothing is loaded anew for those that are not");
+    });
+}

@@ -112,10 +112,14 @@ pub(super) fn of_image(columns: &[Copied], image: &[Field<'_>]) -> Option<Box<[G
     columns.iter().map(|column| column.of_image(image)).collect()
 }
 
-/// A row of an answer with these columns.
-pub(super) fn of_texts(columns: &[Copied], row: &[Option<Vec<u8>>]) -> Option<Box<[Given]>> {
-    if row.len() != columns.len() {
-        return None;
-    }
-    columns.iter().zip(row).map(|(column, text)| column.of_text(text.as_deref())).collect()
+/// A row of an answer with these columns. An error names a column whose value cannot be told.
+pub(super) fn of_texts<'c>(
+    columns: &'c [Copied],
+    row: &[Option<Vec<u8>>],
+) -> Result<Box<[Given]>, &'c ColumnSpec> {
+    let value = |(at, column): (usize, &'c Copied)| {
+        let text = row.get(at).ok_or(&column.spec)?;
+        column.of_text(text.as_deref()).ok_or(&column.spec)
+    };
+    columns.iter().enumerate().map(value).collect()
 }

@@ -11,6 +11,7 @@ use freshet_views::{ColumnSpec, Engine, Given, Query, QueryNumber};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
+use super::given::Copied;
 use super::layout::Layout;
 use super::loading::{Loaded, Loading, is_current};
 use super::news::{Ended, Told};
@@ -75,6 +76,13 @@ enum State {
     Refused { why: String, not_before_ms: u64 },
 }
 
+/// Why a column is not copied, as its table was defined then, and not before this time.
+struct Unfit {
+    info: Arc<TableInfo>,
+    why: String,
+    not_before_ms: u64,
+}
+
 /// A row before and after.
 type Change = (Option<Box<[Given]>>, Option<Box<[Given]>>);
 
@@ -82,6 +90,8 @@ struct Keeper<'s> {
     shared: &'s Arc<Shared>,
     engine: Engine,
     copies: HashMap<Name, Copy>,
+    /// Columns that tables are copied without.
+    unfit: HashMap<(Name, ColumnSpec), Unfit>,
     /// Those of which it has not been said how they stand now.
     untold: HashSet<Name>,
     /// Queries with their numbers, and when each was asked for last, as a count of questions.
@@ -128,6 +138,7 @@ impl<'s> Keeper<'s> {
             shared,
             engine: Engine::default(),
             copies: HashMap::default(),
+            unfit: HashMap::default(),
             untold: HashSet::default(),
             installed: HashMap::default(),
             questions: 0,
@@ -191,6 +202,9 @@ impl<'s> Keeper<'s> {
             if let Some(setting) = self.shared.options.copied_tables.leaves_out(name) {
                 return Some(Answer::Never(format!("{}, which {setting} leaves out", name.1)));
             }
+            if let Some(why) = self.why_unfit(name, (info, columns)) {
+                return Some(Answer::Never(format!("{}: {why}", name.1)));
+            }
             let is_of = self.copies.get_mut(name).is_some_and(|copy| copy.becomes(info));
             let told = match self.copies.get(name) {
                 Some(copy) if is_of && has_all(&copy.columns, columns) => match &copy.state {
@@ -218,6 +232,19 @@ impl<'s> Keeper<'s> {
         answer
     }
 
+    /// Why a table is not copied with one of these columns. Others of its columns may be.
+    fn why_unfit(&self, name: &Name, (info, columns): (&Arc<TableInfo>, &[ColumnSpec])) -> Option<String> {
+        columns.iter().find_map(|column| {
+            let known = || Some(self.unfit_of(name, (info, column))?.why.clone());
+            Copied::of(&info.columns, column).err().or_else(known)
+        })
+    }
+
+    fn unfit_of(&self, name: &Name, (info, column): (&Arc<TableInfo>, &ColumnSpec)) -> Option<&Unfit> {
+        let unfit = self.unfit.get(&(name.clone(), column.clone()))?;
+        (Arc::ptr_eq(&unfit.info, info) && now_ms() < unfit.not_before_ms).then_some(unfit)
+    }
+
     /// Begins to load a table, with the columns that it had before.
     fn begin(&mut self, name: &Name, (info, columns): (&Arc<TableInfo>, &[ColumnSpec])) -> Answer {
         let mut all = columns.to_vec();
@@ -228,7 +255,8 @@ impl<'s> Keeper<'s> {
         };
         if let Some(before) = self.copies.get(name) {
             let others = before.columns.iter().filter(|column| !columns.contains(column));
-            all.extend(others.filter(is_there).cloned());
+            let is_fit = |column: &&ColumnSpec| self.unfit_of(name, (info, column)).is_none();
+            all.extend(others.filter(is_there).filter(is_fit).cloned());
         }
         self.engine.drop_table(name);
         self.shared.counters.add(Count::MaintainedLoads);
@@ -294,6 +322,14 @@ impl<'s> Keeper<'s> {
             Loaded::Failed { why, is_lasting } => {
                 warn!(table = %format!("{}.{}", name.0, name.1), why, "its rows cannot be copied");
                 self.give_up(&name, why, is_lasting);
+            }
+            Loaded::Unfit { column, why } => {
+                let why = format!("{} has {why}", column.name);
+                warn!(table = %format!("{}.{}", name.0, name.1), why, "a column cannot be copied");
+                let not_before_ms = now_ms() + LASTING_MS;
+                let unfit = Unfit { info: Arc::clone(&copy.info), why: why.clone(), not_before_ms };
+                self.unfit.insert((name.clone(), column), unfit);
+                self.give_up(&name, why, false);
             }
         }
     }

@@ -42,6 +42,11 @@ pub(super) enum Loaded {
         why: String,
         is_lasting: bool,
     },
+    /// It cannot be copied with this column.
+    Unfit {
+        column: ColumnSpec,
+        why: &'static str,
+    },
 }
 
 /// One loading: which copy of which table, and where what comes of it is told.
@@ -58,8 +63,14 @@ enum Stopped {
     /// Nobody wants it any more.
     Unwanted,
     Refused(String),
+    /// A row has what cannot be copied in this column.
+    Unfit(ColumnSpec),
     Server(Error),
 }
+
+/// Why a column is not copied whose type is.
+const UNFIT: &str = "a value that is not copied: a date that is no day of the calendar, a year 0, what is none of the names of an ENUM, or a text in \
+                     a condition of which it is not known what is equal to it";
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
@@ -74,6 +85,7 @@ impl Loading {
         let failed = match outcome {
             Ok(()) | Err(Stopped::Unwanted) => return,
             Err(Stopped::Refused(why)) => Loaded::Failed { why, is_lasting: true },
+            Err(Stopped::Unfit(column)) => Loaded::Unfit { column, why: UNFIT },
             Err(Stopped::Server(error)) => Loaded::Failed { why: error.to_string(), is_lasting: false },
         };
         let _ = self.tell(failed).await;
@@ -126,14 +138,8 @@ impl Loading {
             let rows = connection.query(&sql).await?.rows;
             let is_last = rows.len() < CHUNK_ROWS;
             last = rows.last().map(|row| literals((row, &columns), &primary)).transpose()?;
-            let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Option<Vec<_>>>();
-            let given = given.ok_or_else(|| {
-                Stopped::Refused(
-                    "a value that is not copied: a date that is no day of the calendar, a year 0, what is none of the names of an ENUM, or a text in a condition of which it is not known \
-                     what is equal to it".to_owned(),
-                )
-            })?;
-            self.tell(Loaded::Rows(given)).await?;
+            let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Result<Vec<_>, _>>();
+            self.tell(Loaded::Rows(given.map_err(|spec| Stopped::Unfit(spec.clone()))?)).await?;
             if is_last {
                 break;
             }
