@@ -82,6 +82,17 @@ pub fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     found.unwrap_or_else(|| panic!("not within {SECONDS_MAX} s: {what}"))
 }
 
+/// The same of something, of which more is told if it is not there.
+pub fn eventually_of<S, T>(
+    what: &str,
+    of: &mut S,
+    mut look: impl FnMut(&mut S) -> Option<T>,
+    tell: impl FnOnce(&mut S) -> String,
+) -> T {
+    let found = looked_for(Duration::from_secs(SECONDS_MAX), || look(of));
+    found.unwrap_or_else(|| panic!("not within {SECONDS_MAX} s: {what}: {}", tell(of)))
+}
+
 /// The same for a given time; `None` if it is not there by then.
 fn looked_for<T>(time_max: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + time_max;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use freshet_tests::cached::{Counted, eventually, fresh_schema, run, user_of};
+use freshet_tests::cached::{Counted, eventually, eventually_of, fresh_schema, run, user_of};
 use freshet_tests::raw::{Raw, command, error_code};
 use freshet_tests::{Target, with_each};
 use mysql::prelude::Queryable;
@@ -34,6 +34,12 @@ fn session(target: &Target, schema: &str, charset: &str) -> Option<Raw> {
 
 fn ask(raw: &mut Raw, text: &[u8]) -> Vec<Vec<u8>> {
     raw.ask(command::QUERY, text).expect("an answer")
+}
+
+/// What Freshet says of why a statement is not answered from memory.
+fn explained(raw: &mut Raw, text: &[u8]) -> String {
+    let told = ask(raw, &[b"EXPLAIN FRESHET ", text].concat());
+    told.iter().map(|packet| String::from_utf8_lossy(packet).into_owned()).collect::<Vec<_>>().join(" / ")
 }
 
 /// Whether the first string ends in front of the subquery or behind it, the text is a SELECT: from `u` or from `t`.
@@ -101,11 +107,12 @@ fn texts_with_characters_of_several_bytes_are_answered_from_memory() {
             let insert = [format!("INSERT INTO t VALUES ({at}, '").as_bytes(), characters, b"')"].concat();
             assert_eq!(ask(&mut own, &insert)[0][0], 0, "{charset}");
             let read = [b"SELECT w, HEX(w) FROM t WHERE w = '", *characters, b"'"].concat();
-            eventually(&format!("a hit in {charset}"), || {
+            let is_hit = |own: &mut Raw| {
                 let before = counted.hits();
-                assert_eq!(ask(&mut own, &read), ask(&mut told, &read), "{charset}");
+                assert_eq!(ask(own, &read), ask(&mut told, &read), "{charset}");
                 (counted.hits() > before || !freshet.is_there()).then_some(())
-            });
+            };
+            eventually_of(&format!("a hit in {charset}"), &mut own, is_hit, |own| explained(own, &read));
             // A session that has logged in so need not have asked for anything before.
             eventually(&format!("a hit in a new session in {charset}"), || {
                 let mut new = Raw::dial(&freshet.target().host, freshet.target().port).expect("it greets");
