@@ -2,6 +2,7 @@
 
 mod admin_clients;
 mod admin_survival;
+mod admission;
 mod applications;
 mod bargain;
 mod broken_off;

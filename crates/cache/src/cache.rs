@@ -13,7 +13,7 @@
 //! ghosts, and large bodies that were evicted while a hit still copies them. It is reserved before it is taken and
 //! released after it is given back, so it never grows beyond `size()`. When the size goes down, nothing gets in until
 //! [`Cache::trim`] has evicted enough. Outside of it are the cells and slots ([`Freshness::FIXED_BYTES`], of which most is
-//! taken only as rows change), the empty shards and the counters (about 90 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
+//! taken only as rows change), the empty shards and the counters (about 130 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
 //! one chunk (136 KiB) per shard and one block in 32, and the rest of the last page of each shard's arrays (12 KiB).
 //!
 //! So the process holds little more than that: after the sizes of results changed from hundreds of bytes to tens of
@@ -51,10 +51,11 @@ use crate::budget::{Budget, Charge};
 use crate::found::{Kind, Lookup};
 use crate::insert::Insert;
 use crate::large::Large;
-use crate::shard::{FIRST_INDEX_BYTES, Inserted, Left, New, Shard};
+use crate::shard::{Around, FIRST_INDEX_BYTES, Inserted, IsDead, Left, New, Shard};
 use crate::snapshot::Ruling;
 use crate::statistics::{Count, Counters};
 use crate::stored::{self, Stored};
+use crate::yields::Yields;
 use crate::{Body, Entry, Fences, Fill, Freshness, Key, Position, Statistics};
 use ahash::RandomState;
 use crossbeam_utils::CachePadded;
@@ -62,6 +63,7 @@ use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteG
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
 
+mod admission;
 mod lookup;
 mod one_moment;
 mod sweep;
@@ -118,6 +120,7 @@ pub struct Cache {
     victims: CachePadded<AtomicUsize>,
     swept: AtomicU64,
     counters: Counters,
+    yields: Yields,
 }
 
 impl Cache {
@@ -154,6 +157,7 @@ impl Cache {
             victims: CachePadded::default(),
             swept: AtomicU64::new(0),
             counters: Counters::default(),
+            yields: Yields::default(),
         }
     }
 
@@ -287,7 +291,12 @@ impl Cache {
     /// needs room made elsewhere.
     fn place(&self, new: New<'_>, charge: Charge) -> Result<Insert, Insert> {
         for _ in 0..PLACINGS_MAX {
-            let placed = self.shard_of(new.hash).write().insert(&new, &self.budget, &self.is_dead());
+            let mut shard = self.shard_of(new.hash).write();
+            let placed = shard.insert(&new, self.around(&self.is_dead()));
+            if placed.is_some() {
+                self.note_peer(&shard, new.hash);
+            }
+            drop(shard);
             if let Some(inserted) = placed {
                 return Ok(self.settle(inserted, charge));
             }
@@ -359,12 +368,16 @@ impl Cache {
     fn evict_from_next(&self, least: usize) -> bool {
         let at = self.victims.fetch_add(1, Ordering::Relaxed) % SHARDS;
         let mut shard = self.shards[at].write();
-        let victim = if shard.holds(least) { shard.evict(&self.budget, &self.is_dead()) } else { None };
+        let victim = if shard.holds(least) { shard.evict(self.around(&self.is_dead())) } else { None };
         drop(shard);
         if let Some(victim) = &victim {
             self.count_removed(victim);
         }
         victim.is_some()
+    }
+
+    fn around<'a>(&'a self, is_dead: IsDead<'a>) -> Around<'a> {
+        Around { budget: &self.budget, is_dead, yields: &self.yields }
     }
 
     fn count_removed(&self, removed: &Left) {

@@ -36,6 +36,7 @@ mod large;
 mod stored;
 mod insert;
 mod slab;
+mod yields;
 mod shard;
 mod striped;
 mod found;

@@ -2,8 +2,8 @@
 //!
 //! Eviction is S3-FIFO, adapted to bytes and to upstream time. New entries enter the *small* queue, a tenth of the
 //! bytes; what was hit there moves to *main*, the rest leaves soon, so a scan passes through without
-//! displacing anything. Main is a FIFO with second chances. A *ghost* remembers the hashes of what has left: a
-//! result that is asked for again goes to main at once.
+//! displacing anything. Main is a FIFO with second chances. A *ghost* remembers the hashes of what has left, and of what was not
+//! stored at the first time it was asked for (`yields`): a result that is asked for again goes to main at once.
 //!
 //! A hit gives credit, and credit is spent for surviving the end of a queue. A result that saves much more upstream time
 //! for its bytes than its neighbours gets more credit for a hit. A hit moves nothing and takes no lock for it: at most one
@@ -16,6 +16,7 @@ use crate::large::Large;
 use crate::memory::Words;
 use crate::slab::{Indexed, Queue, Slab, SlabEntry};
 use crate::stored::{self, Expiry, Header, Stored};
+use crate::yields::{Sample, Yields, is_tried};
 use crate::{Fill, Key, Position};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,6 +63,14 @@ impl New<'_> {
         let large = self.large.as_ref().map_or(0, |large| large.charge());
         u32::try_from((self.charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
     }
+}
+
+/// What an eviction needs beside the shard.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) budget: &'a Budget,
+    pub(crate) is_dead: IsDead<'a>,
+    pub(crate) yields: &'a Yields,
 }
 
 /// What became of an insert.
@@ -151,13 +160,14 @@ impl Shard {
     /// Stores an entry. What leaves for it (an older one of the same key, or one whose slot it needs) is handed
     /// back, to be dropped outside of the lock. `None` if there is neither a slot nor the budget for one, or if the
     /// system has no memory.
-    pub(crate) fn insert(&mut self, new: &New<'_>, budget: &Budget, is_dead: IsDead<'_>) -> Option<Inserted> {
+    pub(crate) fn insert(&mut self, new: &New<'_>, around: Around<'_>) -> Option<Inserted> {
+        let budget = around.budget;
         if let Some((at, _)) = self.find_slot(new.hash, new.key) {
             return self.renew(at, new, budget);
         }
         let mut evicted = None;
         if self.slab.len() == self.slab.capacity() && !self.grow(budget) {
-            evicted = Some(self.evict(budget, is_dead)?);
+            evicted = Some(self.evict(around)?);
         }
         if self.slab.len() == self.slab.capacity() && !self.grow(budget) {
             return None;
@@ -234,11 +244,14 @@ impl Shard {
     }
 
     /// Takes out the entry that is worth least.
-    pub(crate) fn evict(&mut self, budget: &Budget, is_dead: IsDead<'_>) -> Option<Left> {
-        let at = self.victim(is_dead)?;
+    pub(crate) fn evict(&mut self, around: Around<'_>) -> Option<Left> {
+        let at = self.victim(around)?;
         self.remember(at);
-        let was_dead = self.is_dead_at(at, is_dead);
-        Some(Left { was_dead, ..self.take_out(at, budget)? })
+        let was_dead = self.is_dead_at(at, around.is_dead);
+        if !was_dead && let Some(sample) = self.sample(at) {
+            around.yields.note(sample);
+        }
+        Some(Left { was_dead, ..self.take_out(at, around.budget)? })
     }
 
     /// Takes out a dead entry. What has proven its worth is remembered: its next result goes to main again.
@@ -306,10 +319,10 @@ impl Shard {
         self.charge() + self.larges.values().map(|large| large.charge()).sum::<usize>()
     }
 
-    fn victim(&mut self, is_dead: IsDead<'_>) -> Option<u32> {
+    fn victim(&mut self, Around { is_dead, yields, .. }: Around<'_>) -> Option<u32> {
         for _ in 0..PASSED_OVER_MAX {
             let at = self.next_to_leave()?;
-            if self.is_dead_at(at, is_dead) || !self.is_kept(at) {
+            if self.is_dead_at(at, is_dead) || !self.is_kept(at, yields) {
                 return Some(at);
             }
         }
@@ -325,7 +338,7 @@ impl Shard {
     }
 
     /// Spends the credit of an entry at the end of its queue, if it has enough to stay.
-    fn is_kept(&mut self, at: u32) -> bool {
+    fn is_kept(&mut self, at: u32, yields: &Yields) -> bool {
         let Some(slot) = self.slab.get(at) else { return false };
         let credit = self.slab.credit(at);
         let left = match slot.queue() {
@@ -333,6 +346,9 @@ impl Shard {
             Queue::Main if credit > 0 => credit - 1,
             Queue::Small | Queue::Main => return false,
         };
+        if let Some(sample) = self.sample(at) {
+            yields.note(sample);
+        }
         self.slab.set_credit(at, left);
         self.slab.requeue(at, Queue::Main);
         true
@@ -350,16 +366,41 @@ impl Shard {
         (above / DENSE_LOG2).min(WEIGHT_MAX) as u8
     }
 
+    /// Whether the entry in this slot was read since it was stored. Only of one that was stored at the first time it was asked for: those
+    /// are in the small queue.
+    fn sample(&self, at: u32) -> Option<Sample> {
+        self.slab.get(at).filter(|slot| slot.queue() == Queue::Small)?;
+        Some(Sample { tag: self.stored_at(at)?.header().tag, was_read: self.hits(at) > 0 })
+    }
+
+    /// The same of any entry, which a hash chooses.
+    pub(crate) fn sample_by(&self, hash: u64) -> Option<Sample> {
+        self.sample((hash >> 8).checked_rem(self.slab.len() as u64)? as u32)
+    }
+
+    /// Whether a result is stored of those that are seldom read: it is one that is tried, or was asked for of late. If not, that it was asked for
+    /// is remembered.
+    pub(crate) fn admits(&mut self, hash: u64) -> bool {
+        if is_tried(hash) || self.ghost.len() == 0 || self.knows(hash) {
+            return true;
+        }
+        self.ghost.set(self.ghost_place(hash), fingerprint(hash));
+        false
+    }
+
     fn remember(&mut self, at: u32) {
         let Some(hash) = self.slab.get(at).map(|slot| slot.hash()) else { return };
         self.ghost.set(self.ghost_place(hash), fingerprint(hash));
     }
 
+    fn knows(&self, hash: u64) -> bool {
+        self.ghost.get(self.ghost_place(hash)) == Some(fingerprint(hash))
+    }
+
     fn recall(&mut self, hash: u64) -> bool {
-        let place = self.ghost_place(hash);
-        let known = self.ghost.get(place) == Some(fingerprint(hash));
+        let known = self.knows(hash);
         if known {
-            self.ghost.set(place, 0);
+            self.ghost.set(self.ghost_place(hash), 0);
         }
         known
     }

@@ -1,5 +1,6 @@
 //! The commands of the protocol, each in a file of its own, and which one a packet is.
 
+mod admitting;
 mod asked;
 mod attributes;
 mod bargain;

@@ -48,6 +48,7 @@ pub(crate) enum Why {
     Level,
     Unsettled,
     WriteUnderWay,
+    SeldomRead,
     AnsweredBefore,
     Error,
     TooLarge,
@@ -93,7 +94,7 @@ pub(crate) struct Said {
 }
 
 /// How many reasons there are.
-pub(crate) const COUNT: usize = 45;
+pub(crate) const COUNT: usize = 46;
 
 const fn said(
     why: Why,
@@ -221,6 +222,9 @@ pub(crate) static SAID: [Said; COUNT] = [
     said(Why::WriteUnderWay, "write_under_way", Lasts::Now,
         "A write is under way that may change what it reads.",
         "Nothing: after the write it is stored again. Shorter transactions keep less from being stored."),
+    said(Why::SeldomRead, "seldom_read", Lasts::Now,
+        "Of the results of such statements that were stored, fewer than one in 16 was read again. So one is stored when it is asked for a second time.",
+        "Nothing; when more of them are asked for again, all are stored. SQL_CACHE in a statement has its result stored at once."),
     said(Why::AnsweredBefore, "stored_not_given", Lasts::Now,
         "Its answer is stored, and could not be given: the client's buffer was full, or the transaction's moment is not settled yet.",
         "Raise send_buffers_size if Freshet_send_refused grows."),

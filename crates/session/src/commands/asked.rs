@@ -63,7 +63,7 @@ pub(super) fn hint_of(session: &Session, text: &[u8], of_form: Option<Hint>) -> 
 }
 
 /// Whether a statement asks for its answer to be cached. A view may ask for it in the statement's place.
-fn demands_cache(template: Option<&Template>, hint: Option<Hint>) -> bool {
+pub(super) fn demands_cache(template: Option<&Template>, hint: Option<Hint>) -> bool {
     match hint {
         Some(hint) => hint == Hint::Cache,
         None => template

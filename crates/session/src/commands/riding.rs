@@ -13,6 +13,7 @@ use freshet_sql::{Hint, Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
+use super::admitting::is_worth_storing;
 use super::asked::{hint_error, hint_of, key_for, strips, without_hint};
 use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text_from, rights};
 use super::text::Query;
@@ -50,6 +51,8 @@ pub(super) async fn ride(
         return Ok(false);
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    let hint = known.compiled.hint;
+    let plan = weighed(session, &ride, plan, (template, hint), (&key_text, missed));
     let found = stored(session, (&key_text, missed), (plan, template), ridden).await;
     session.answered_by_lane(text, found);
     Ok(true)
@@ -115,6 +118,21 @@ async fn takes_for_transaction(
     let absent = plan.depends.absent.map(|(dep, _)| dep);
     let deps: Vec<Dep> = plan.depends.deps.iter().copied().chain(absent).collect();
     Ok(session.takes_read(&deps, (plan.valid_from, ends_asked)))
+}
+
+/// The plan of what a transaction has read in a read view, which had to be there for the transaction's sake, if it is worth storing.
+fn weighed(
+    session: &Session,
+    ride: &Ride,
+    plan: Result<FillPlan, Why>,
+    form: (&Template, Option<Hint>),
+    (text, missed): (&[u8], Missed),
+) -> Result<FillPlan, Why> {
+    let is_worth_it = |plan: &FillPlan| is_worth_storing(session, form, missed, (plan.environment, || text));
+    match plan {
+        Ok(plan) if ride.view.is_some() && !is_worth_it(&plan) => Err(Why::SeldomRead),
+        plan => plan,
+    }
 }
 
 /// Stores an answer that was carried, if it is to be. How many rows it has found.
@@ -187,6 +205,10 @@ fn planned(
         Err(why) => return Some(Err(why)),
     };
     let session = &*session;
+    let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
+    if ride.view.is_none() && !is_worth_storing(session, (known.template(), hint), missed, (at.0, key_text)) {
+        return Some(Err(Why::SeldomRead));
+    }
     told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, at, from))
 }
 
@@ -199,12 +221,23 @@ fn keyed(
 ) -> Option<Result<u32, Why>> {
     let is_in_view = ride.view.is_some();
     match key_for(session, template, hint) {
+        Ok(_) if !is_in_view && has_become_known(session) => None,
         Ok(key) => (is_in_view || missed.may_be_stored()).then_some(Ok(key)),
         // What a transaction reads in a read view is told by what it depends on.
         Err(_) if is_in_view => None,
         Err(why @ (Why::CacheOff | Why::NotDemanded | Why::NoCacheHint)) => Some(Err(why)),
         Err(why) => template.is_of_its_time.then_some(Err(why)),
     }
+}
+
+/// Whether the key of look-ups was not known, though it can be: then the statement has not been looked for. It is, on its other way,
+/// and what comes after it is looked for at once.
+fn has_become_known(session: &mut Session) -> bool {
+    if session.state.key.is_some() {
+        return false;
+    }
+    session.refresh_key();
+    session.state.key.is_some()
 }
 
 /// How its answer is stored, by what can be told of one that is valid from there on. Where it is a transaction's, that has to be sure.

@@ -6,6 +6,7 @@ use freshet_cache::Key;
 use freshet_protocol::{Command, ErrPacket};
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
+use super::admitting::is_worth_storing;
 use super::asked::{
     bound, compiled, from_memory, hint_error, hint_of, key_for, reads_nothing, strips, touches, without_hint,
 };
@@ -175,6 +176,10 @@ async fn fate<'a>(
             && Box::pin(maintained::answer(session, (Way::Text(text, &bound), key))).await?
         {
             return Ok(Fate::Answered(Flow::Continue));
+        }
+        let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
+        if !is_worth_storing(session, (template, hint), *missed, (key, key_text)) {
+            return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
         match plan_of_text(session, text, &bound, (key, *missed)) {
             Fillable::Surely(plan) if !session.takes_turns(template) => {

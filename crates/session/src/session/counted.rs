@@ -55,6 +55,7 @@ impl Session {
 
     /// Notes which tables the statements of a digest read, and what their query is called.
     pub(crate) fn note_template(&self, tag: u16, template: &Template) {
+        template.note_tag(tag);
         if let Some(statistics) = &self.shared.statistics {
             statistics.note_template(tag, &template.tables, &template.query);
         }

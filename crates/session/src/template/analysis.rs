@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use freshet_cache::Freshness;
 use freshet_catalog::{CatalogError, Name, TableInfo, TableKind, Told};
@@ -37,6 +38,8 @@ pub(crate) struct Template {
     pub(crate) pace: Pace,
     /// What it is called.
     pub(crate) query: NamedQuery,
+    /// What the last result that was stored of it is marked with.
+    pub(crate) tag: AtomicU16,
 }
 
 impl Template {
@@ -51,6 +54,19 @@ impl Template {
             shows_rows_read: false,
             pace: Pace::default(),
             query: NamedQuery::new(schema, tokens.rewritten()),
+            tag: AtomicU16::default(),
+        }
+    }
+
+    /// What the results of its statements are marked with; 0 if that is not known.
+    pub(crate) fn tag(&self) -> u16 {
+        self.tag.load(Ordering::Relaxed)
+    }
+
+    /// Notes it.
+    pub(crate) fn note_tag(&self, tag: u16) {
+        if self.tag() != tag {
+            self.tag.store(tag, Ordering::Relaxed);
         }
     }
 
@@ -133,7 +149,17 @@ pub(super) async fn analyse(
     tables.rest(&mut told);
     let query = NamedQuery::new(schema, tokens.rewritten());
     let shows_rows_read = tables.have_read_views() && tokens.shows_rows_read();
-    Template { told, verdict, effects, tables, is_of_its_time, shows_rows_read, pace: Pace::default(), query }
+    Template {
+        told,
+        verdict,
+        effects,
+        tables,
+        is_of_its_time,
+        shows_rows_read,
+        pace: Pace::default(),
+        query,
+        tag: AtomicU16::default(),
+    }
 }
 
 /// The tables of a statement whose answers might be cached, but for the time in them.

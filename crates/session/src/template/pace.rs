@@ -91,6 +91,11 @@ impl Pace {
         self.best_us.load(Ordering::Relaxed) <= QUICK_US_MAX
     }
 
+    /// Whether the best of late took less than so many microseconds.
+    pub(crate) fn takes_less_than(&self, us: u32) -> bool {
+        self.best_us.load(Ordering::Relaxed) < us
+    }
+
     /// Whether none was slow, or had a large answer, of late.
     pub(crate) fn is_fit(&self, now_ms: u64) -> bool {
         now_ms >= self.unfit_until_ms.load(Ordering::Relaxed)

@@ -9,6 +9,7 @@ use freshet_sql::Datum;
 use freshet_upstream::Error;
 
 use super::execution::{Execution, note_answered, take_bargain, take_stored};
+use crate::commands::admitting::is_worth_storing;
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, Agreed};
 use crate::commands::caches::create_if_hinted;
@@ -158,11 +159,15 @@ async fn planned(
         {
             return Ok(Ok(Planned::Answered));
         }
+        let of_executions = key_of_executions(environment);
+        if !is_worth_storing(session, (template, select.hint), *missed, (of_executions, || key(execution))) {
+            break Err(Why::SeldomRead);
+        }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
             deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
         };
-        match plan(session, template, (key_of_executions(environment), *missed), depends) {
+        match plan(session, template, (of_executions, *missed), depends) {
             Fillable::Surely(plan) => break Ok(plan),
             Fillable::Perhaps(plan) if !patience.waits(session).await => break plan,
             Fillable::Perhaps(_) => {}
@@ -175,6 +180,13 @@ async fn planned(
         Ok(plan) => Planned::Stored(plan),
         Err(why) => Planned::Forwarded(Touches::ReadView, why.into()),
     }))
+}
+
+/// The second part of its key.
+fn key(execution: Execution<'_>) -> Vec<u8> {
+    let mut key = Vec::new();
+    let _ = execution.key_of(&mut key);
+    key
 }
 
 /// What is compiled of a SELECT, by the definitions as they are now.

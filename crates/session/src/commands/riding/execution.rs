@@ -8,7 +8,8 @@ use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::Statement;
 
-use super::{carried, keyed, may_be_carried, stored, told};
+use super::{carried, keyed, may_be_carried, stored, told, weighed};
+use crate::commands::admitting::is_worth_storing;
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, plan_from, rights};
 use crate::commands::prepared::{Execution, note_answered, zone_at};
@@ -50,12 +51,13 @@ pub(in crate::commands) async fn ride(
     let Some(ride) = ride else { return Ok(false) };
     let Statement::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
-    let plan = planned(session, missed, (select, &compiled, &values), &ride);
+    let plan = planned(session, (&key, missed), (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };
     let command = (Command::StmtExecute, &*sent, prepared.asked());
     let Some(ridden) = carried(session, &ride, command, (&compiled.template, &mut plan)).await? else {
         return Ok(false);
     };
+    let plan = weighed(session, &ride, plan, (&compiled.template, None), (&key, missed));
     let found = stored(session, (&key, missed), (plan, &compiled.template), ridden).await;
     session.answered_by_lane(packet, found);
     note_answered(session, execution);
@@ -80,7 +82,7 @@ fn known<'a>(
 /// How its answer is stored, or why it is not; `None` if it is not to be carried.
 fn planned(
     session: &mut Session,
-    missed: Missed,
+    (key, missed): (&[u8], Missed),
     (select, compiled, values): (&PreparedSelect, &CompiledExecution, &[Datum]),
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
@@ -95,6 +97,9 @@ fn planned(
     };
     let at = (key_of_executions(environment), missed);
     let session = &*session;
+    if ride.view.is_none() && !is_worth_storing(session, (template, None), missed, (at.0, || key)) {
+        return Some(Err(Why::SeldomRead));
+    }
     told(session.shared.freshness(), ride, |valid_from| {
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);

@@ -30,6 +30,7 @@ fn template(text: &[u8]) -> Arc<Template> {
     let known = vec![Named::new(("s".to_owned(), "t".to_owned()), table())];
     Arc::new(Template {
         query: crate::created::NamedQuery::new(None, String::new()),
+        tag: std::sync::atomic::AtomicU16::default(),
         told: Told::at(0),
         verdict: Verdict::Cache,
         effects: freshet_sql::effects(text, MODES),
