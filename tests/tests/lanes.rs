@@ -1,5 +1,6 @@
 //! Reads of many clients are carried on one connection to the server. Nobody notices, but the server.
 
+mod given_up;
 mod newcomers;
 mod prepared;
 mod transactions;

@@ -25,6 +25,8 @@ pub(crate) enum Count {
     Bargains,
     /// Reads that were carried on a connection with those of other sessions.
     Carried,
+    /// Connections that sessions have given up.
+    GivenUp,
     /// SELECTs that were sent again after the loss of a connection, as query rules allow.
     Repeated,
     /// Statements that waited for the answer to an identical one.

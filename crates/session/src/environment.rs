@@ -23,7 +23,7 @@ use crate::session::Reports;
 
 pub(crate) use interner::{Environments, Ruled, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
-pub(crate) use path::{are_alike_but_for_account, path_but_for_account};
+pub(crate) use path::{are_alike_but_for_account, path, path_but_for_account};
 pub(crate) use table::{VectorQuery, variable_names};
 
 /// The servers sort texts by so many bytes unless they are told otherwise.
@@ -431,7 +431,7 @@ pub(crate) fn is_plain_set(text: &[u8]) -> bool {
         && !words.any(|word| ELSEWHERE.iter().any(|elsewhere| word.eq_ignore_ascii_case(elsewhere)))
 }
 
-/// Whether `text` is such a SET, and sets nothing but the character set and variables that are read of every session.
+/// Whether `text` is such a SET, and sets nothing but the character set, how transactions read, and variables that are read of every session.
 pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     if !is_plain_set(text.as_bytes()) || text.contains('\\') {
@@ -449,7 +449,14 @@ pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
     text["set".len()..].split(is_between).all(|piece| match piece.split_once('=') {
         Some((name, _)) => is_read(name.trim_end_matches(':')),
         None => piece.split_ascii_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("names")),
-    })
+    }) || is_of_transactions(text)
+}
+
+/// Whether a plain SET is `SET SESSION TRANSACTION …`: the isolation level and the access mode are read as the variables that they are.
+fn is_of_transactions(text: &str) -> bool {
+    let words: Vec<&str> = text.split_ascii_whitespace().skip(1).take(2).collect();
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|own: &&str| own.eq_ignore_ascii_case(word));
+    (is(0, "session") || is(0, "local")) && is(1, "transaction")
 }
 
 /// Whether this names a variable that is read of every session, as it stands before the `=`.

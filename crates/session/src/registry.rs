@@ -21,6 +21,8 @@ pub(crate) struct Handle {
     connected: Arc<Connected>,
     /// When it last sent a command, in monotonic milliseconds.
     active_ms: AtomicU64,
+    /// How long its client may be silent, in milliseconds, where no connection of its is there for the server to end.
+    silent_ms_max: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
     /// What holds it, as `Hold::words` has it.
@@ -138,6 +140,7 @@ impl Handle {
             thread_id: AtomicU32::new(0),
             connected,
             active_ms: AtomicU64::new(now_ms),
+            silent_ms_max: AtomicU64::new(u64::MAX),
             busy: AtomicBool::new(false),
             holds: AtomicU32::new(0),
             asked: Mutex::default(),
@@ -155,6 +158,17 @@ impl Handle {
     pub(crate) fn set_thread_id(&self, id: u32) {
         let before = self.thread_id.swap(id, Ordering::Relaxed);
         self.connected.changes(before != 0, id != 0);
+    }
+
+    /// It has given its connection up. Its client may be silent for so long.
+    pub(crate) fn gives_up(&self, silent_ms_max: u64) {
+        self.silent_ms_max.store(silent_ms_max, Ordering::Relaxed);
+        self.set_thread_id(0);
+    }
+
+    /// It has one again, which the server ends in time.
+    pub(crate) fn goes_on(&self) {
+        self.silent_ms_max.store(u64::MAX, Ordering::Relaxed);
     }
 
     /// Notes what holds it.
@@ -372,10 +386,11 @@ impl Registry {
         self.lock().iter().map(process).collect()
     }
 
-    /// Ends the sessions that were last active before `since_ms`.
-    pub(crate) fn end_idle(&self, since_ms: u64) {
+    /// Ends the sessions that have been silent for longer than this, or than they may be.
+    pub(crate) fn end_idle(&self, now_ms: u64, silent_ms_max: u64) {
         for handle in self.lock().values() {
-            if handle.is_idle(since_ms) {
+            let silent_ms_max = silent_ms_max.min(handle.silent_ms_max.load(Ordering::Relaxed));
+            if handle.is_idle(now_ms.saturating_sub(silent_ms_max)) {
                 handle.end(Ending::Now);
             }
         }

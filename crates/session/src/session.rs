@@ -44,6 +44,7 @@ mod decide;
 mod paced;
 mod logged;
 mod repeat;
+mod giving_up;
 
 // What rights that it keeps make of its keys.
 mod keeper;
@@ -78,7 +79,7 @@ pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, Holds};
-pub(crate) use lanes::{Carriage, Ride, SharedView};
+pub(crate) use lanes::{Carriage, Ride, SharedView, crowd};
 pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use making::{Made, unknown_statement};

@@ -322,7 +322,7 @@ impl Shared {
     /// Disconnects clients that have been silent for longer than they may. To be called about once a second.
     pub fn end_idle(&self) {
         let idle_max_ms = u64::try_from(self.options.idle_max.as_millis()).unwrap_or(u64::MAX);
-        self.registry.end_idle(freshet_upstream::now_ms().saturating_sub(idle_max_ms));
+        self.registry.end_idle(freshet_upstream::now_ms(), idle_max_ms);
     }
 
     /// Gives memory back when the cache's size has gone down, for ever: in small steps, so that hits go on meanwhile.

@@ -47,6 +47,11 @@ pub(crate) static STATUS: &[Status] = &[
         read: |shared, _| shared.counters.sum(Count::Connections).to_string(),
     },
     Status {
+        name: "Freshet_connections_given_up",
+        doc: "Connections to the server that sessions have given up, because their reads were carried on others and nothing of them was left there.",
+        read: |shared, _| shared.counters.sum(Count::GivenUp).to_string(),
+    },
+    Status {
         name: "Freshet_fenced",
         doc: "Lookups that found a result which a write under way may change; at the level session it may be given all the \
               same.",

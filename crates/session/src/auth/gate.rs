@@ -270,6 +270,12 @@ impl Gate {
         self.secrets.beginning(&admitted.user, &kind, self.epoch()?, age_ms_max)
     }
 
+    /// Whether another connection could be had for this login: its password is known, and its account has no bounds that logins count against.
+    pub(crate) fn could_open(&self, admitted: &Admitted) -> bool {
+        let repeats = |epoch| self.secrets.repeats(&admitted.user, epoch);
+        admitted.credential.is_some() && self.epoch().is_some_and(repeats)
+    }
+
     /// A session that has begun so has told its environment, and nothing has happened in it since its login.
     pub(crate) fn begins(&self, admitted: &Admitted, begun: LoginBegun, environment: &Arc<Environment>) {
         if environment.begins_alike {

@@ -61,6 +61,11 @@ impl Secrets {
         self.lock().current(user, epoch).is_some_and(|known| known.repeats.is_some())
     }
 
+    /// Whether logins of this user may be made again and again: its account has no bounds.
+    pub(super) fn repeats(&self, user: &[u8], epoch: Epoch) -> bool {
+        self.lock().current(user, epoch).is_some_and(|known| known.repeats == Some(true))
+    }
+
     /// The server has let this name in as `account`. `repeats` says whether its logins may be repeated without the server.
     pub(super) fn meet(&self, user: &[u8], account: &[u8], repeats: bool, epoch: Epoch) {
         if let Some(known) = self.lock().meet(user, account, Some(epoch)) {

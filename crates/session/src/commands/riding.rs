@@ -52,7 +52,7 @@ pub(super) async fn ride(
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
-    let plan = weighed(session, &ride, plan, (template, hint), (&key_text, missed));
+    weigh(session, &ride, &mut plan, (template, hint), (&key_text, missed));
     let found = stored(session, (&key_text, missed), (plan, template), ridden).await;
     session.answered_by_lane(text, found);
     Ok(true)
@@ -120,18 +120,20 @@ async fn takes_for_transaction(
     Ok(session.takes_read(&deps, (plan.valid_from, ends_asked)))
 }
 
-/// The plan of what a transaction has read in a read view, which had to be there for the transaction's sake, if it is worth storing.
-fn weighed(
+/// Of what a transaction has read in a read view, the plan had to be there for the transaction's sake; it goes if the answer is not worth storing.
+fn weigh(
     session: &Session,
     ride: &Ride,
-    plan: Result<FillPlan, Why>,
+    plan: &mut Result<FillPlan, Why>,
     form: (&Template, Option<Hint>),
     (text, missed): (&[u8], Missed),
-) -> Result<FillPlan, Why> {
+) {
+    if ride.view.is_none() {
+        return;
+    }
     let is_worth_it = |plan: &FillPlan| is_worth_storing(session, form, missed, (plan.environment, || text));
-    match plan {
-        Ok(plan) if ride.view.is_some() && !is_worth_it(&plan) => Err(Why::SeldomRead),
-        plan => plan,
+    if plan.as_ref().is_ok_and(|plan| !is_worth_it(plan)) {
+        *plan = Err(Why::SeldomRead);
     }
 }
 

@@ -18,7 +18,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
-use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited};
+use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited, crowd};
 use crate::template::{BoundSelect, New, Template, Verdict};
 use crate::why::Why;
 
@@ -106,8 +106,9 @@ pub(super) async fn handle(
         Ok(plan) => {
             let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
             let touches = Touches::ReadView;
-            let forward =
-                Forward { text, touches, ..Forward::new(payload, Command::Query, &template.effects) };
+            let mut forward = Forward::new(payload, Command::Query, &template.effects);
+            (forward.text, forward.touches) = (text, touches);
+            forward.reads_tables_alone = template.reads_tables_alone();
             let relayed = pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
             note_pace(template, &relayed);
             session.note_template(relayed.tag, template);
@@ -214,7 +215,8 @@ async fn forward_uncached(
 ) -> Result<Flow, Lost> {
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
-    let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
+    let mut forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
+    forward.reads_tables_alone = template.reads_tables_alone();
     let relayed = session.forward(forward).await?;
     count_not_cached(session, relayed.error);
     note_pace(template, &relayed);
@@ -229,7 +231,7 @@ async fn forward_uncached(
 /// Notes how long the server took, of a statement that others may be carried with.
 pub(super) fn note_pace(template: &Template, relayed: &Relayed) {
     if relayed.error.is_none() && relayed.bytes <= ANSWER_BYTES_MAX {
-        template.pace.took_us(relayed.took_us);
+        template.pace.took_us(relayed.took_us / crowd());
     }
 }
 

@@ -9,8 +9,7 @@ use super::{Environment, VectorQuery};
 
 /// The statements that lead from an environment to another of the same kind of login, both read by `query`. None at all where they
 /// are equal, and `None` where no statement leads there.
-#[cfg_attr(not(test), expect(dead_code, reason = "a session keeps the connection that it has"))]
-pub(super) fn path(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<Vec<String>> {
+pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<Vec<String>> {
     if from.whole.get(..from.fixed_bytes) != to.whole.get(..to.fixed_bytes) {
         return None;
     }

@@ -257,6 +257,8 @@ fn a_set_of_what_is_read_sets_nothing_else() {
         "set names 'latin1' collate latin1_bin",
         "SET time_zone = '+05:00', SESSION sql_mode = 'ANSI,NO_ZERO_DATE', LOCAL wait_timeout := 7",
         "SET autocommit=0, NAMES utf8mb4",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "set local transaction read only",
     ] {
         assert!(sets_only_what_is_read(text.as_bytes()), "{text}");
     }
@@ -271,6 +273,9 @@ fn a_set_of_what_is_read_sets_nothing_else() {
         "SET time_zone = (SELECT 1)",
         "SET @a = 1",
         "SET ROLE ALL",
+        "SET TRANSACTION READ ONLY",
+        "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "SET SESSION TRANSACTION READ ONLY, ISOLATION LEVEL READ COMMITTED",
         "SET RESOURCE GROUP fast",
         "SET CHARACTER SET utf8mb4",
         "SET PASSWORD = 'x'",

@@ -1,9 +1,11 @@
 //! A command for the server, and what is known of it before it is sent.
 
 use freshet_protocol::Command;
-use freshet_sql::{Effects, Writes};
+use freshet_sql::{Effects, TransactionEffect, Writes, contains_ignoring_case};
 
 use super::prepared::Shown;
+use crate::environment::sets_only_what_is_read;
+use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed};
 use crate::rows::Write;
 
@@ -32,6 +34,8 @@ pub(crate) struct Forward<'a> {
     pub(crate) first: &'a [Shown],
     /// Whether an execution certainly leaves FOUND_ROWS() as it is.
     pub(crate) keeps_found_rows: bool,
+    /// It reads tables and nothing else: no connection answers it otherwise than another.
+    pub(crate) reads_tables_alone: bool,
 }
 
 impl<'a> Forward<'a> {
@@ -50,7 +54,41 @@ impl<'a> Forward<'a> {
             found_rows: None,
             first: &[],
             keeps_found_rows: false,
+            reads_tables_alone: false,
         }
+    }
+
+    /// Whether its answer tells nothing of the connection on which it is asked.
+    pub(super) fn is_same_elsewhere(&self) -> bool {
+        let Effects { transaction, moves, is_definition, .. } = self.effects;
+        let ends_or_begins = *transaction != TransactionEffect::None && !is_definition;
+        match self.command {
+            Command::Ping | Command::InitDb | Command::StmtClose | Command::StmtReset => true,
+            Command::Query => {
+                self.reads_tables_alone
+                    || *moves
+                    || ends_or_begins && self.effects.reads.is_nothing()
+                    || sets_only_what_is_read(self.text)
+                    || self.shows_settings()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is a SELECT from no table, as drivers ask for settings, that mentions no number of the connection and none that was given out on it.
+    fn shows_settings(&self) -> bool {
+        const TELLING: [&[u8]; 2] = [b"_id", b"identity"];
+        let Effects { reads, calls, session, .. } = self.effects;
+        let is_select = || {
+            let text = self.text.trim_ascii_start();
+            text.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
+        };
+        reads.is_nothing()
+            && calls.is_nothing()
+            && !session
+            && self.text.len() < LONG_BYTES_MIN
+            && is_select()
+            && !TELLING.iter().any(|word| contains_ignoring_case(self.text, word))
     }
 
     /// The text by whose digest it is counted.

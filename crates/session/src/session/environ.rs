@@ -74,7 +74,10 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        match self.state.given_up.take() {
+            Some(environment) => Box::pin(self.goes_on(environment)).await,
+            None => Ok(()),
+        }
     }
 
     /// A client that names no schema gets that of the server's URL, if there is one and it may use it.

@@ -50,6 +50,7 @@ impl Session {
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         self.note_answered_by_server(None);
+        self.lease.is_unknown_to_client &= forward.is_same_elsewhere();
         self.ruled.ruling.sent.get_or_insert_default();
         if !matches!(forward.command, Command::Query | Command::StmtExecute) {
             self.note_asked(forward.text);

@@ -127,6 +127,16 @@ impl Lanes {
     }
 }
 
+/// As many commands as this, on connections of their own, keep no server busy for longer than one of them alone.
+const AT_ONCE: usize = 32;
+
+/// How many times as long as it takes alone a statement takes at least, for all that are with the server: where a thousand are, none is
+/// answered quickly, and each that shared a connection would be.
+pub(crate) fn crowd() -> u32 {
+    let under_way = LANES.with(|lanes| lanes.under_way.get());
+    u32::try_from(under_way / AT_ONCE).unwrap_or(u32::MAX).max(1)
+}
+
 /// A command is with the server on a connection of its own, as long as this lives.
 pub(super) struct UnderWay;
 
@@ -186,7 +196,7 @@ impl Session {
         self.state.view.refute();
     }
 
-    fn are_there_lanes(&self) -> bool {
+    pub(super) fn are_there_lanes(&self) -> bool {
         match self.shared.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,

@@ -70,6 +70,10 @@ pub(crate) struct Lease {
     pub(crate) opened_ms: u64,
     /// When it was last used, in monotonic milliseconds.
     pub(crate) used_ms: u64,
+    /// When it was last looked at whether the session can do without it, likewise.
+    pub(super) looked_ms: u64,
+    /// Nothing was asked on it whose answer tells it from another one, such as its number.
+    pub(super) is_unknown_to_client: bool,
     /// How many commands it was sent, those of our own included.
     pub(crate) sent: u64,
     /// What of these its client did not ask for.
@@ -122,6 +126,8 @@ impl Lease {
             server: None,
             opened_ms: 0,
             used_ms: 0,
+            looked_ms: 0,
+            is_unknown_to_client: true,
             sent: 0,
             own: Own::default(),
             has_diagnostics: false,
@@ -136,6 +142,11 @@ impl Lease {
             traces: Traces::default(),
             scratch: BytesMut::new(),
         }
+    }
+
+    /// Of a session that has given this one up, with what it has prepared: it goes on with the same rights until it has another.
+    pub(super) fn after(before: &Self, prepared: PreparedStatements) -> Self {
+        Self { rights_from: before.rights_from, server: before.server, prepared, ..Self::as_new(None) }
     }
 
     /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
@@ -156,6 +167,11 @@ impl Lease {
     /// Whether it was lost while it was lent.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self.at, Place::Lost)
+    }
+
+    /// The session is over: nothing may be asked on it any more.
+    pub(super) fn lose(&mut self) {
+        self.at = Place::Lost;
     }
 
     /// Whether it is open and carries the statements of many sessions.

@@ -17,7 +17,7 @@ use super::tx::{Begun, Tx};
 use super::unlocking::Unlocking;
 use super::user_variables::UserVariables;
 use super::view::ReadView;
-use crate::environment::Known;
+use crate::environment::{Environment, Known};
 use crate::fences::{Doubt, Pending};
 use crate::relay::Served;
 use crate::shared::Wlock;
@@ -104,6 +104,10 @@ pub(crate) struct State {
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
     pub(crate) key_version: u64,
+    /// The environment in which the next connection that is opened is to be, if the session has given one up.
+    pub(super) given_up: Option<Arc<Environment>>,
+    /// How long a connection has to be unused before it is given up again, in milliseconds.
+    pub(super) keeps_unused_ms: u64,
 }
 
 impl State {
@@ -144,6 +148,8 @@ impl State {
             pinged: false,
             key: None,
             key_version: 0,
+            given_up: None,
+            keeps_unused_ms: 0,
         }
     }
 

@@ -8,7 +8,7 @@ use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::Statement;
 
-use super::{carried, keyed, may_be_carried, stored, told, weighed};
+use super::{carried, keyed, may_be_carried, stored, told, weigh};
 use crate::commands::admitting::is_worth_storing;
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, plan_from, rights};
@@ -57,7 +57,7 @@ pub(in crate::commands) async fn ride(
     let Some(ridden) = carried(session, &ride, command, (&compiled.template, &mut plan)).await? else {
         return Ok(false);
     };
-    let plan = weighed(session, &ride, plan, (&compiled.template, None), (&key, missed));
+    weigh(session, &ride, &mut plan, (&compiled.template, None), (&key, missed));
     let found = stored(session, (&key, missed), (plan, &compiled.template), ridden).await;
     session.answered_by_lane(packet, found);
     note_answered(session, execution);

@@ -84,6 +84,11 @@ impl PreparedStatements {
         }
     }
 
+    /// Whether the server has prepared none of them.
+    pub(crate) fn are_unmade(&self) -> bool {
+        self.unmade == self.by_id.len() && !self.any_made && self.closed.is_empty() && self.server_id_max == 0
+    }
+
     /// Whether the next number that the server gives may be one that a statement has which was prepared from memory.
     pub(crate) fn may_collide(&self) -> bool {
         self.server_id_max >= HERE_MIN - 1 && self.by_id.keys().any(|id| *id >= HERE_MIN)
