@@ -13,13 +13,13 @@ pub struct Client {
 
 /// What a rule says of where clients come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ClientPattern {
     pub(crate) client_addr: Option<String>,
     pub(crate) proxy_addr: Option<String>,
     pub(crate) proxy_port: Option<u16>,
 }
 
-impl Place {
+impl ClientPattern {
     /// Whether it says anything.
     pub(crate) const fn says_anything(&self) -> bool {
         self.client_addr.is_some() || self.proxy_addr.is_some() || self.proxy_port.is_some()

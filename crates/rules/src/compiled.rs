@@ -3,7 +3,7 @@
 use freshet_digest::Digest;
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::address::Place;
+use crate::address::ClientPattern;
 use crate::attributes::Attributes;
 use crate::replace::Replacement;
 use crate::{Rule, RuleError, Settings};
@@ -119,9 +119,9 @@ impl Compiled {
 }
 
 /// What a rule says of places.
-pub(crate) fn place(rule: &Rule) -> Option<Place> {
+pub(crate) fn place(rule: &Rule) -> Option<ClientPattern> {
     let Rule { client_addr, proxy_addr, proxy_port, .. } = rule.clone();
-    Some(Place { client_addr, proxy_addr, proxy_port }).filter(Place::says_anything)
+    Some(ClientPattern { client_addr, proxy_addr, proxy_port }).filter(ClientPattern::says_anything)
 }
 
 /// A rule that asks for what is not done here is not taken for one that is carried out.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use ahash::HashMap;
 use freshet_digest::{Digest, Options};
 
-use crate::address::{Client, Place};
+use crate::address::{Client, ClientPattern};
 use crate::compiled::{Compiled, Met, place};
 use crate::hint;
 use crate::{Decision, Outcome, Rule, RuleError, Settings};
@@ -78,7 +78,7 @@ pub struct RuleSet {
     rules: Vec<Compiled>,
     defaults: Defaults,
     /// The places that the rules tell apart.
-    places: Vec<Place>,
+    places: Vec<ClientPattern>,
     /// Which of them a class is in.
     classes: RwLock<Vec<Box<[bool]>>>,
     /// By all but the text; nothing where the text counts too.
@@ -103,7 +103,7 @@ impl RuleSet {
     /// The first rule that cannot be carried out.
     pub fn compile(mut rules: Vec<Rule>, defaults: Defaults) -> Result<Self, RuleError> {
         rules.sort_by_key(|rule| rule.rule_id);
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<ClientPattern> = Vec::new();
         let mut compiled = Vec::with_capacity(rules.len());
         for rule in &rules {
             let at = place(rule).map(|place| {

@@ -23,14 +23,14 @@ pub struct AlteredColumn {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
-    Add { name: String, place: Place, unless_there: bool },
+    Add { name: String, place: ColumnPlace, unless_there: bool },
     Drop { name: String, if_there: bool },
-    Change { name: String, to: String, place: Option<Place>, if_there: bool },
+    Change { name: String, to: String, place: Option<ColumnPlace>, if_there: bool },
 }
 
 /// Where a column is put.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum ColumnPlace {
     First,
     After(String),
     Last,
@@ -103,11 +103,11 @@ impl Alteration {
     }
 }
 
-fn put(columns: &mut Vec<AlteredColumn>, name: &str, place: &Place) -> Option<()> {
+fn put(columns: &mut Vec<AlteredColumn>, name: &str, place: &ColumnPlace) -> Option<()> {
     let at = match place {
-        Place::First => 0,
-        Place::After(other) => columns.iter().position(|column| column.name == *other)? + 1,
-        Place::Last => columns.len(),
+        ColumnPlace::First => 0,
+        ColumnPlace::After(other) => columns.iter().position(|column| column.name == *other)? + 1,
+        ColumnPlace::Last => columns.len(),
     };
     columns.insert(at, AlteredColumn { name: name.to_owned(), from: None });
     Some(())
@@ -209,7 +209,7 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
         loop {
             let name = column(cursor)?;
             declared(cursor)?;
-            steps.push(Step::Add { name, place: Place::Last, unless_there });
+            steps.push(Step::Add { name, place: ColumnPlace::Last, unless_there });
             if !cursor.punct(b',') {
                 return cursor.punct(b')').then_some(());
             }
@@ -217,7 +217,7 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     }
     let name = column(cursor)?;
     declared(cursor)?;
-    let place = place(cursor)?.unwrap_or(Place::Last);
+    let place = place(cursor)?.unwrap_or(ColumnPlace::Last);
     steps.push(Step::Add { name, place, unless_there });
     Some(())
 }
@@ -324,11 +324,11 @@ fn skip(cursor: &mut Cursor<'_>, refused: &[&str]) -> Option<()> {
 }
 
 /// Where a column is put, if that is said; it is the last that is said of it.
-fn place(cursor: &mut Cursor<'_>) -> Option<Option<Place>> {
+fn place(cursor: &mut Cursor<'_>) -> Option<Option<ColumnPlace>> {
     let place = if cursor.word("FIRST") {
-        Some(Place::First)
+        Some(ColumnPlace::First)
     } else if cursor.word("AFTER") {
-        Some(Place::After(column(cursor)?))
+        Some(ColumnPlace::After(column(cursor)?))
     } else {
         None
     };

@@ -94,9 +94,9 @@ impl Tokens<'_> {
             }
             for atom in atoms {
                 match reader.place(atom) {
-                    Place::Dated => return true,
-                    Place::Named(alias) => drop(times.insert(alias)),
-                    Place::Harmless => {}
+                    AtomPlace::Dated => return true,
+                    AtomPlace::Named(alias) => drop(times.insert(alias)),
+                    AtomPlace::Harmless => {}
                 }
             }
             if times.len() == known {
@@ -130,7 +130,7 @@ struct Atom {
 }
 
 /// Where it stands.
-enum Place {
+enum AtomPlace {
     /// Where it may be taken as a date and time.
     Dated,
     Harmless,
@@ -281,28 +281,28 @@ impl<'a> Reader<'a> {
         end.min(self.tokens.len().saturating_sub(1))
     }
 
-    fn place(&self, mut atom: Atom) -> Place {
+    fn place(&self, mut atom: Atom) -> AtomPlace {
         for _ in 0..AROUND_MAX {
             if self.is_compared(atom) {
-                return Place::Harmless;
+                return AtomPlace::Harmless;
             }
             if !self.is_by_itself(atom) {
-                return Place::Dated;
+                return AtomPlace::Dated;
             }
             let Some(open) = self.open.get(atom.from).copied().flatten() else {
                 return self.named(atom.to + 1);
             };
-            let Some(called) = open.checked_sub(1) else { return Place::Dated };
+            let Some(called) = open.checked_sub(1) else { return AtomPlace::Dated };
             let adds = self.is_word(called, &["TIMESTAMP"]) && self.is(atom.from.wrapping_sub(1), b',');
             if adds || self.is_word(called, &READ_TIME) || self.is_word(called, &["EXISTS"]) {
-                return Place::Harmless;
+                return AtomPlace::Harmless;
             }
             if !self.is_word(called, &HAND_ON) && !self.makes_time(called) {
-                return Place::Dated;
+                return AtomPlace::Dated;
             }
             atom = Atom { from: called, to: self.end_of_call(called) };
         }
-        Place::Dated
+        AtomPlace::Dated
     }
 
     /// Whether it begins a value: no operator, and no BETWEEN … AND, takes it up from before.
@@ -368,14 +368,14 @@ impl<'a> Reader<'a> {
     }
 
     /// What stands behind it is the name that it is given, if one is.
-    fn named(&self, at: usize) -> Place {
+    fn named(&self, at: usize) -> AtomPlace {
         let is_said = self.is_word(at, &["AS"]);
         match self.name(at + usize::from(is_said)) {
-            Some(_) if !is_said && self.is_word(at, &BEHIND) => Place::Harmless,
-            Some(alias) => Place::Named(alias),
+            Some(_) if !is_said && self.is_word(at, &BEHIND) => AtomPlace::Harmless,
+            Some(alias) => AtomPlace::Named(alias),
             // A name that is written as a string.
-            None if is_said => Place::Dated,
-            None => Place::Harmless,
+            None if is_said => AtomPlace::Dated,
+            None => AtomPlace::Harmless,
         }
     }
 }

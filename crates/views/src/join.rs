@@ -3,7 +3,7 @@
 use crate::condition::{Condition, Place};
 use crate::kind::{Cell, Number};
 use crate::query::{Optional, Role, Select};
-use crate::table::{Slot, Table};
+use crate::table::{Table, TableSlot};
 
 /// How a row of one mention is joined with the others.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ fn link(condition: &Condition, bound: &[usize], is_wanted: impl Fn(usize) -> boo
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound<'r> {
     None,
-    Slot(Slot),
+    Slot(TableSlot),
     /// One that is not in the table, or not any more.
     Row(&'r [Cell]),
 }
@@ -258,7 +258,7 @@ impl<'a, 'r> Join<'a, 'r> {
         let (table, columns) = combination.tables[number];
         let column = columns[step.column];
         let seen_new = self.changed.filter(|it| it.table == number && step.mention < it.mention);
-        let is_there = move |slot: &Slot| {
+        let is_there = move |slot: &TableSlot| {
             !seen_new.is_some_and(|it| matches!(it.row, Bound::Slot(gone) if gone == *slot))
         };
         let slots = value.map_or(&[][..], |value| table.with(column, value));

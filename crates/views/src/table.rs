@@ -7,7 +7,7 @@ use crate::kind::{Cell, ColumnSpec, Given, Number, Width};
 use crate::texts::Texts;
 
 /// Where a row stands in its table.
-pub(crate) type Slot = u32;
+pub(crate) type TableSlot = u32;
 
 /// The values of one column.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ struct Column {
 /// The rows that have one value in a column.
 #[derive(Debug)]
 enum Slots {
-    One(Slot),
-    Many(Vec<Slot>),
+    One(TableSlot),
+    Many(Vec<TableSlot>),
 }
 
 /// The rows of a column by their values. NULLs are not in it: nothing is equal to them.
@@ -45,13 +45,13 @@ pub(crate) struct Table {
     columns: Vec<Column>,
     /// The columns of the primary key, by their places.
     primary: Vec<usize>,
-    by_primary: HashTable<Slot>,
+    by_primary: HashTable<TableSlot>,
     hash: RandomState,
     indexes: HashMap<usize, Index>,
     texts: Texts,
     /// Which slots have a row.
     is_used: Vec<bool>,
-    free: Vec<Slot>,
+    free: Vec<TableSlot>,
 }
 
 /// What an index takes for each row, about, in bytes.
@@ -59,7 +59,7 @@ const INDEX_BYTES: usize = 10;
 const PRIMARY_BYTES: usize = 6;
 
 impl Column {
-    fn get(&self, slot: Slot) -> Cell {
+    fn get(&self, slot: TableSlot) -> Cell {
         let at = slot as usize;
         if self.nulls.get(at).copied().unwrap_or(false) {
             return None;
@@ -73,7 +73,7 @@ impl Column {
     }
 
     /// Sets the value of a slot, the next one included.
-    fn set(&mut self, slot: Slot, cell: Cell) {
+    fn set(&mut self, slot: TableSlot, cell: Cell) {
         let at = slot as usize;
         let number = cell.unwrap_or(0);
         match &mut self.numbers {
@@ -107,7 +107,7 @@ fn put<T>(all: &mut Vec<T>, at: usize, value: T) {
 }
 
 impl Index {
-    fn add(&mut self, cell: Cell, slot: Slot) {
+    fn add(&mut self, cell: Cell, slot: TableSlot) {
         let Some(value) = cell else { return };
         match self.by_value.get_mut(&value) {
             None => drop(self.by_value.insert(value, Slots::One(slot))),
@@ -119,7 +119,7 @@ impl Index {
         }
     }
 
-    fn remove(&mut self, cell: Cell, slot: Slot) {
+    fn remove(&mut self, cell: Cell, slot: TableSlot) {
         let Some(value) = cell else { return };
         match self.by_value.get_mut(&value) {
             Some(Slots::Many(slots)) if slots.len() > 1 => {
@@ -132,7 +132,7 @@ impl Index {
         }
     }
 
-    fn get(&self, value: Number) -> &[Slot] {
+    fn get(&self, value: Number) -> &[TableSlot] {
         match self.by_value.get(&value) {
             Some(Slots::One(slot)) => std::slice::from_ref(slot),
             Some(Slots::Many(slots)) => slots,
@@ -197,11 +197,11 @@ impl Table {
     }
 
     /// The rows that have this value in an indexed column.
-    pub(crate) fn with(&self, column: usize, value: Number) -> &[Slot] {
+    pub(crate) fn with(&self, column: usize, value: Number) -> &[TableSlot] {
         self.indexes.get(&column).map_or(&[], |index| index.get(value))
     }
 
-    pub(crate) fn get(&self, slot: Slot, column: usize) -> Cell {
+    pub(crate) fn get(&self, slot: TableSlot, column: usize) -> Cell {
         self.columns[column].get(slot)
     }
 
@@ -211,11 +211,11 @@ impl Table {
     }
 
     /// All rows.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = TableSlot> {
         (0..).zip(&self.is_used).filter(|(_, is_used)| **is_used).map(|(slot, _)| slot)
     }
 
-    pub(crate) fn row(&self, slot: Slot) -> Box<[Cell]> {
+    pub(crate) fn row(&self, slot: TableSlot) -> Box<[Cell]> {
         self.columns.iter().map(|column| column.get(slot)).collect()
     }
 
@@ -242,22 +242,26 @@ impl Table {
     }
 
     /// The row with the primary key of this one.
-    pub(crate) fn same_key(&self, row: &[Cell]) -> Option<Slot> {
+    pub(crate) fn same_key(&self, row: &[Cell]) -> Option<TableSlot> {
         let hash = self.hash_of(|column| row[column]);
-        let is_it = |slot: &Slot| self.primary.iter().all(|column| self.get(*slot, *column) == row[*column]);
+        let is_it =
+            |slot: &TableSlot| self.primary.iter().all(|column| self.get(*slot, *column) == row[*column]);
         self.by_primary.find(hash, is_it).copied()
     }
 
     /// Adds a row that was [taken](Self::take).
-    pub(crate) fn insert(&mut self, row: &[Cell]) -> Slot {
-        let slot = self.free.pop().unwrap_or_else(|| Slot::try_from(self.is_used.len()).unwrap_or(Slot::MAX));
+    pub(crate) fn insert(&mut self, row: &[Cell]) -> TableSlot {
+        let slot = self
+            .free
+            .pop()
+            .unwrap_or_else(|| TableSlot::try_from(self.is_used.len()).unwrap_or(TableSlot::MAX));
         put(&mut self.is_used, slot as usize, true);
         for (column, cell) in self.columns.iter_mut().zip(row) {
             column.set(slot, *cell);
         }
         let hash = self.hash_of(|column| row[column]);
         let (hasher, primary, columns) = (&self.hash, &self.primary, &self.columns);
-        let rehash = |slot: &Slot| hashed(hasher, primary, |column| columns[column].get(*slot));
+        let rehash = |slot: &TableSlot| hashed(hasher, primary, |column| columns[column].get(*slot));
         self.by_primary.insert_unique(hash, slot, rehash);
         for (column, index) in &mut self.indexes {
             index.add(row[*column], slot);
@@ -266,7 +270,7 @@ impl Table {
     }
 
     /// Takes a row away.
-    pub(crate) fn remove(&mut self, slot: Slot) {
+    pub(crate) fn remove(&mut self, slot: TableSlot) {
         let row = self.row(slot);
         let hash = self.hash_of(|column| row[column]);
         if let Ok(entry) = self.by_primary.find_entry(hash, |it| *it == slot) {

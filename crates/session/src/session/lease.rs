@@ -24,7 +24,7 @@ use crate::relay::Own;
 
 /// Where the connection is.
 #[derive(Debug)]
-enum Place {
+enum ConnectionPlace {
     /// It is not open: it was not needed yet, or was given up.
     Nowhere,
     Here(Connection),
@@ -34,7 +34,7 @@ enum Place {
     Lost,
 }
 
-impl Place {
+impl ConnectionPlace {
     fn of(connection: Option<Connection>) -> Self {
         connection.map_or(Self::Nowhere, Self::Here)
     }
@@ -61,7 +61,7 @@ impl Place {
 /// A session's hold on a server connection.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    at: Place,
+    at: ConnectionPlace,
     /// The rights that its login was given are those of this position or of a later one.
     pub(crate) rights_from: Position,
     /// Which server it leads to, as its greeting says; known once it is set up.
@@ -121,7 +121,7 @@ impl Lease {
 
     pub(super) fn as_new(connection: Option<Connection>) -> Self {
         Self {
-            at: Place::of(connection),
+            at: ConnectionPlace::of(connection),
             rights_from: Position::ZERO,
             server: None,
             opened_ms: 0,
@@ -161,22 +161,22 @@ impl Lease {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(self.at, Place::Nowhere)
+        !matches!(self.at, ConnectionPlace::Nowhere)
     }
 
     /// Whether it was lost while it was lent.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.at, Place::Lost)
+        matches!(self.at, ConnectionPlace::Lost)
     }
 
     /// The session is over: nothing may be asked on it any more.
     pub(super) fn lose(&mut self) {
-        self.at = Place::Lost;
+        self.at = ConnectionPlace::Lost;
     }
 
     /// Whether it is open and carries the statements of many sessions.
     pub(crate) fn is_lent(&self) -> bool {
-        matches!(self.at, Place::Lent(_))
+        matches!(self.at, ConnectionPlace::Lent(_))
     }
 
     /// The connection, to be a lane, if nothing is under way on it.
@@ -186,18 +186,18 @@ impl Lease {
 
     /// It is a lane now.
     pub(super) fn lend_as(&mut self, returning: Returning) {
-        self.at = Place::Lent(returning);
+        self.at = ConnectionPlace::Lent(returning);
     }
 
     /// The lane that its connection is.
     pub(super) fn lent(&mut self) -> Option<&mut Returning> {
-        if let Place::Lent(lent) = &mut self.at { Some(lent) } else { None }
+        if let ConnectionPlace::Lent(lent) = &mut self.at { Some(lent) } else { None }
     }
 
     /// The connection is back, unless it was lost.
     pub(super) fn give_back(&mut self, connection: Option<Connection>) {
-        let back = connection.map_or(Place::Lost, Place::Here);
-        if let Place::Lent(lent) = std::mem::replace(&mut self.at, back) {
+        let back = connection.map_or(ConnectionPlace::Lost, ConnectionPlace::Here);
+        if let ConnectionPlace::Lent(lent) = std::mem::replace(&mut self.at, back) {
             self.sent += lent.carried().commands();
             self.own.carried(lent.carried());
             self.prepared.were_lent(&lent.prepared());
@@ -263,16 +263,16 @@ impl Lease {
 
     /// Waits until the server says something that nobody asked for, or closes the connection.
     pub(crate) fn poll_unasked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Place::Lent(lent) = &mut self.at {
+        if let ConnectionPlace::Lent(lent) = &mut self.at {
             match pin!(lent).poll(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(connection) => self.give_back(connection),
             }
         }
         let connection = match &mut self.at {
-            Place::Here(connection) => connection,
-            Place::Lost => return Poll::Ready(()),
-            Place::Nowhere | Place::Lent(_) => return Poll::Pending,
+            ConnectionPlace::Here(connection) => connection,
+            ConnectionPlace::Lost => return Poll::Ready(()),
+            ConnectionPlace::Nowhere | ConnectionPlace::Lent(_) => return Poll::Pending,
         };
         let (stream, buffer) = connection.parts();
         match stream.poll_read_ready(cx) {
