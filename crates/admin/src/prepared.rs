@@ -14,7 +14,7 @@ const STATEMENTS_MAX: usize = 1000;
 const LONG_BYTES_MAX: usize = 16 << 20;
 
 /// A prepared statement.
-pub struct Statement {
+pub struct PreparedStatement {
     pub text: String,
     parameters: usize,
     types: Option<Vec<ParameterType>>,
@@ -25,7 +25,7 @@ pub struct Statement {
 /// The prepared statements of one client.
 #[derive(Default)]
 pub struct Prepared {
-    statements: HashMap<u32, Statement>,
+    statements: HashMap<u32, PreparedStatement>,
     last: u32,
 }
 
@@ -36,7 +36,7 @@ impl Prepared {
             return Err(ErrPacket::new(1461, "42000", "Can't create more than 1000 prepared statements"));
         }
         self.last = self.last.wrapping_add(1);
-        let statement = Statement { text, parameters, types: None, long: HashMap::new() };
+        let statement = PreparedStatement { text, parameters, types: None, long: HashMap::new() };
         self.statements.insert(self.last, statement);
         Ok(self.last)
     }
@@ -52,7 +52,7 @@ impl Prepared {
     }
 
     /// The statement that a command begins with the number of.
-    fn named(&mut self, body: &[u8]) -> Result<&mut Statement, ErrPacket> {
+    fn named(&mut self, body: &[u8]) -> Result<&mut PreparedStatement, ErrPacket> {
         let statement = number(body).and_then(|id| self.statements.get_mut(&id));
         statement.ok_or_else(|| ErrPacket::new(1243, "HY000", "Unknown prepared statement handler"))
     }

@@ -11,7 +11,7 @@ use freshet_sql::{QueryPlan, Reason, TableName, Tokens, Unplanned};
 use freshet_upstream::{Config, Connection, Error, ServerInfo, control};
 
 use crate::environment;
-use crate::rows::{Named, ReadPlan, Statement, Tables};
+use crate::rows::{Named, ReadPlan, StatementText, Tables};
 use crate::template::{Verdict, judge};
 
 /// What is made of a statement.
@@ -41,7 +41,7 @@ pub async fn explain(config: &Config, text: &[u8]) -> Result<Explained, Error> {
         judge(&tokens, schema, async |name| catalog.load(&mut connection, &server, name.clone(), None).await)
             .await;
     connection.quit().await;
-    Ok(Explained::new(Statement { text, modes, schema, zone, tokens: Some(&tokens) }, judged))
+    Ok(Explained::new(StatementText { text, modes, schema, zone, tokens: Some(&tokens) }, judged))
 }
 
 /// A catalog that is told of no changes: what it reads now is what counts.
@@ -59,8 +59,8 @@ async fn catalog(connection: &mut Connection, server: &ServerInfo) -> Result<Cat
 }
 
 impl Explained {
-    fn new(statement: Statement<'_>, judged: Result<(Verdict, Tables), Reason>) -> Self {
-        let Statement { text, modes, schema, .. } = statement;
+    fn new(statement: StatementText<'_>, judged: Result<(Verdict, Tables), Reason>) -> Self {
+        let StatementText { text, modes, schema, .. } = statement;
         let (verdict, tables) =
             judged.unwrap_or_else(|reason| (Verdict::Never(reason.into()), Tables::default()));
         let is_cached = matches!(verdict, Verdict::Cache);

@@ -14,5 +14,5 @@ mod writing;
 pub(crate) use bind::bind;
 pub(crate) use plans::ReadPlan;
 pub(crate) use reading::{Behind, Depends, deps_of_definitions, deps_of_execution, deps_of_reading};
-pub(crate) use tables::{Named, Statement, Tables};
+pub(crate) use tables::{Named, StatementText, Tables};
 pub(crate) use writing::{CalledWith, Described, SentWith, Write, WriteText, touched};

@@ -28,7 +28,7 @@ use crate::Connection;
 pub use queue::{Carried, CarriedSoFar, NotCarried, Outcome};
 use queue::{Counted, Queue, Waiting, follow};
 use statements::Statements;
-pub use statements::{Statement, StatementKey};
+pub use statements::{StatementKey, StatementState};
 
 /// The longest statement that is carried, in bytes.
 pub const STATEMENT_BYTES_MAX: usize = 16 * 1024;
@@ -138,7 +138,7 @@ impl Lane {
     }
 
     /// What is known of a statement here. One that is prepared counts as used.
-    pub fn statement(&self, text: &[u8], kinds: u64) -> Statement {
+    pub fn statement(&self, text: &[u8], kinds: u64) -> StatementState {
         self.statements.borrow_mut().get(text, kinds)
     }
 

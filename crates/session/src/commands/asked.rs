@@ -5,7 +5,7 @@ use freshet_sql::{Effects, Hint, skips_cache};
 
 use super::text::Query;
 use crate::reading::{self, CACHED_BYTES_MAX};
-use crate::rows::Statement;
+use crate::rows::StatementText;
 use crate::session::{Missed, Session, Touches};
 use crate::template::{self, BoundSelect, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
@@ -72,9 +72,9 @@ pub(super) fn demands_cache(template: Option<&Template>, hint: Option<Hint>) -> 
 }
 
 /// The statement as the session reads texts now.
-pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> Statement<'a> {
+pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> StatementText<'a> {
     let (modes, zone) = (session.modes(), session.zone());
-    Statement { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
+    StatementText { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
 }
 
 /// What is compiled of its form.

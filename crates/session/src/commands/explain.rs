@@ -16,7 +16,7 @@ use super::filling::{Fillable, plan};
 use super::introspect::{Form, put};
 use crate::introspection::{Rowset, Value};
 use crate::relay::Lost;
-use crate::rows::{Behind, Depends, ReadPlan, Statement, deps_of_reading};
+use crate::rows::{Behind, Depends, ReadPlan, StatementText, deps_of_reading};
 use crate::session::{Came, Flow, Missed, Session};
 use crate::template::{BoundSelect, Verdict};
 use crate::why::{Refusal, Why};
@@ -127,7 +127,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
     let key_text = freshet_sql::key_text(text, session.modes(), strips);
     let found = look(session, Key { environment, text: &key_text });
     let depends = |behind: Behind<'_>| -> Depends {
-        let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
+        let statement = StatementText { tokens: bound.tokens(), ..statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
     };
     match found {

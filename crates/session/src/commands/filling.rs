@@ -16,7 +16,7 @@ use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
 use crate::environment::{Environment, environment_of, is_of_executions};
 use crate::relay::{Capture, Captured, Lost, Relayed};
-use crate::rows::{Behind, Depends, Statement, deps_of_reading};
+use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Forward, Missed, Session, Storing};
 use crate::template::{self, BoundSelect, Template};
@@ -264,7 +264,7 @@ pub(super) fn plan_of_text_from(
 ) -> Fillable {
     let template = bound.template();
     let depends = |behind: Behind<'_>| {
-        let statement = Statement { tokens: bound.tokens(), ..statement(session, text) };
+        let statement = StatementText { tokens: bound.tokens(), ..statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
     };
     let warned = |plan| FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };

@@ -7,7 +7,7 @@ use freshet_upstream::{Error, now_ms};
 use super::own::OwnSessions;
 use crate::created::{CreatedCache, StoredResult};
 use crate::relay::Relayed;
-use crate::rows::{Behind, Depends, Statement, deps_of_reading};
+use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::shared::Shared;
 use crate::template::{BoundSelect, Verdict};
 
@@ -69,7 +69,7 @@ pub(super) async fn answered(
     if !upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
         return Ok(Err(Outcome::NotNow));
     }
-    let statement = Statement {
+    let statement = StatementText {
         text: &result.text,
         modes: environment.modes,
         schema,

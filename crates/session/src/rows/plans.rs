@@ -7,7 +7,7 @@ use freshet_catalog::TableInfo;
 use freshet_catalog::rows::{Reading, plan};
 use freshet_sql::{RowReads, Slotted};
 
-use super::tables::{Statement, Tables};
+use super::tables::{StatementText, Tables};
 
 /// What is read of one naming of a table or view.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct ReadPlan {
 
 impl ReadPlan {
     /// Of one statement. The parameters of one that is prepared are those of the plan.
-    pub(crate) fn of(statement: Statement<'_>, tables: &Tables) -> Self {
+    pub(crate) fn of(statement: StatementText<'_>, tables: &Tables) -> Self {
         row_reads(statement, tables)
             .and_then(|reads| Self::from_reads(&reads, statement, tables))
             .unwrap_or_default()
@@ -39,16 +39,17 @@ impl ReadPlan {
     /// Of all statements that have the form of this one: the text with parameters has to say, with the values of this statement,
     /// what the statement itself says. Then it does with others of the same types: what is made of a text hangs on its words and on
     /// the types of its values.
-    pub(crate) fn shared(statement: Statement<'_>, tables: &Tables) -> Option<Self> {
+    pub(crate) fn shared(statement: StatementText<'_>, tables: &Tables) -> Option<Self> {
         let mut slotted = Slotted::default();
         let has_form = slotted.read(statement.text, statement.modes, statement.schema) && slotted.is_shared();
         let own = row_reads(statement, tables).filter(|_| has_form)?;
-        let with_slots = row_reads(Statement { text: slotted.text(), tokens: None, ..statement }, tables)?;
+        let with_slots =
+            row_reads(StatementText { text: slotted.text(), tokens: None, ..statement }, tables)?;
         let is_same = with_slots.clone().with_values(&slotted.values) == own;
         Self::from_reads(&with_slots, statement, tables).filter(|_| is_same)
     }
 
-    fn from_reads(reads: &RowReads, statement: Statement<'_>, tables: &Tables) -> Option<Self> {
+    fn from_reads(reads: &RowReads, statement: StatementText<'_>, tables: &Tables) -> Option<Self> {
         let at: Vec<usize> = reads
             .occurrences
             .iter()
@@ -81,14 +82,14 @@ impl ReadPlan {
     }
 
     /// Whether each row of the result is a row of the one table that is named; `statement` is one of this plan.
-    pub(super) fn shows_rows(&self, statement: Statement<'_>) -> bool {
+    pub(super) fn shows_rows(&self, statement: StatementText<'_>) -> bool {
         matches!(self.reads.as_slice(), [TableReads { readings, .. }] if readings.len() == 1)
             && *self.shows_rows.get_or_init(|| freshet_sql::shows_rows(statement.text, statement.modes))
     }
 }
 
 /// Every naming of a table or view with its conditions; `None` if the statement cannot be told.
-fn row_reads(statement: Statement<'_>, tables: &Tables) -> Option<RowReads> {
+fn row_reads(statement: StatementText<'_>, tables: &Tables) -> Option<RowReads> {
     if tables.by_names {
         return None;
     }

@@ -6,7 +6,7 @@ use freshet_catalog::rows::{Reading, Values, Watches};
 use freshet_sql::Datum;
 
 use super::plans::{ReadPlan, TableReads};
-use super::tables::{Named, Statement, Tables};
+use super::tables::{Named, StatementText, Tables};
 
 /// What an answer depends on.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Behind<'a> {
 /// What an answer to `statement`, which names `tables`, depends on if it is asked for now: by the plan that it shares with others
 /// and by its own values, if there is one.
 pub(crate) fn deps_of_reading(
-    statement: Statement<'_>,
+    statement: StatementText<'_>,
     tables: &Tables,
     shared: Option<(&ReadPlan, &[Datum])>,
     behind: Behind<'_>,
@@ -54,7 +54,7 @@ pub(crate) fn deps_of_reading(
 
 /// The same of a prepared statement that is executed with these values.
 pub(crate) fn deps_of_execution(
-    statement: Statement<'_>,
+    statement: StatementText<'_>,
     (plan, values): (&ReadPlan, &[Datum]),
     tables: &Tables,
     behind: Behind<'_>,
@@ -80,7 +80,7 @@ pub(crate) fn deps_of_definitions(tables: &Tables, freshness: &Freshness) -> Vec
 
 /// The same by a plan and its values. An error is what it depends on where a value could not be told.
 fn depends(
-    statement: Statement<'_>,
+    statement: StatementText<'_>,
     tables: &Tables,
     (plan, parameters): (&ReadPlan, &[Datum]),
     behind: Behind<'_>,

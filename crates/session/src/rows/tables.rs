@@ -136,7 +136,7 @@ impl Tables {
 
 /// A statement as it was read.
 #[derive(Clone, Copy)]
-pub(crate) struct Statement<'a> {
+pub(crate) struct StatementText<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) modes: Modes,
     pub(crate) schema: Option<&'a str>,

@@ -10,7 +10,7 @@ use freshet_sql::{
 
 use super::analysis::Template;
 use crate::kept::Sharded;
-use crate::rows::{ReadPlan, Statement};
+use crate::rows::{ReadPlan, StatementText};
 
 /// How many bytes of forms are kept in each shard: 8 MiB in all.
 const SHARD_BYTES_MAX: usize = 1 << 19;
@@ -123,7 +123,7 @@ impl<'a> BoundSelect<'a> {
     }
 
     /// The plan that `statement`, which this is, shares with others of its form, and its values.
-    pub(crate) fn plan(&self, statement: Statement<'_>) -> Option<(&ReadPlan, &[Datum])> {
+    pub(crate) fn plan(&self, statement: StatementText<'_>) -> Option<(&ReadPlan, &[Datum])> {
         let tables = &self.compiled.template.tables;
         let plan = match statement.zone.is_fixed() || !tables.have_moments() {
             true => &self.compiled.plan,
@@ -161,7 +161,7 @@ impl BoundWrite {
     }
 
     /// The rows that `statement`, which this is, writes.
-    pub(crate) fn rows(&self, statement: Statement<'_>) -> Option<RowWrite> {
+    pub(crate) fn rows(&self, statement: StatementText<'_>) -> Option<RowWrite> {
         let shared = self.compiled.rows.get_or_init(|| shared_rows(statement));
         match shared {
             Some(shared) => Some(shared.clone().with_values(&self.values)),
@@ -172,7 +172,7 @@ impl BoundWrite {
 
 /// What all statements of the form of this one write. The text with parameters has to say, with the values of this statement, what
 /// the statement itself says.
-fn shared_rows(Statement { text, modes, schema, .. }: Statement<'_>) -> Option<RowWrite> {
+fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> Option<RowWrite> {
     let mut slotted = Slotted::default();
     let has_form = slotted.read(text, modes, schema) && slotted.is_shared();
     let own = freshet_sql::row_write(text, modes).filter(|_| has_form)?;

@@ -13,7 +13,7 @@ const STATEMENTS_MAX: usize = 128;
 
 /// What a lane knows of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Statement {
+pub enum StatementState {
     /// Nobody has asked for it.
     Unknown,
     /// It is being prepared.
@@ -30,7 +30,7 @@ pub type StatementKey = (Arc<[u8]>, u64);
 /// All of one lane.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
-    by_text: HashMap<Arc<[u8]>, Vec<Known>>,
+    by_text: HashMap<Arc<[u8]>, Vec<KnownStatement>>,
     count: usize,
     /// Counts uses.
     clock: u64,
@@ -39,17 +39,17 @@ pub(super) struct Statements {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownStatement {
     kinds: u64,
-    is: Statement,
+    is: StatementState,
     used: u64,
 }
 
 impl Statements {
-    pub(super) fn get(&mut self, text: &[u8], kinds: u64) -> Statement {
+    pub(super) fn get(&mut self, text: &[u8], kinds: u64) -> StatementState {
         self.clock += 1;
         let all = self.by_text.get_mut(text).into_iter().flatten();
-        all.into_iter().find(|known| known.kinds == kinds).map_or(Statement::Unknown, |known| {
+        all.into_iter().find(|known| known.kinds == kinds).map_or(StatementState::Unknown, |known| {
             known.used = self.clock;
             known.is
         })
@@ -60,7 +60,7 @@ impl Statements {
         if self.count >= STATEMENTS_MAX {
             self.make_room();
         }
-        let known = Known { kinds: *kinds, is: Statement::Asked, used: self.clock };
+        let known = KnownStatement { kinds: *kinds, is: StatementState::Asked, used: self.clock };
         self.by_text.entry(Arc::clone(text)).or_default().push(known);
         self.count += 1;
     }
@@ -68,11 +68,11 @@ impl Statements {
     fn make_room(&mut self) {
         let all = self.by_text.iter().flat_map(|(text, all)| all.iter().map(move |known| (text, known)));
         let oldest =
-            all.filter(|(_, known)| known.is != Statement::Asked).min_by_key(|(_, known)| known.used);
+            all.filter(|(_, known)| known.is != StatementState::Asked).min_by_key(|(_, known)| known.used);
         let Some((text, used)) = oldest.map(|(text, known)| (Arc::clone(text), known.used)) else { return };
         let Some(all) = self.by_text.get_mut(&text) else { return };
         let Some(at) = all.iter().position(|known| known.used == used) else { return };
-        if let Statement::At(id) = all.swap_remove(at).is {
+        if let StatementState::At(id) = all.swap_remove(at).is {
             self.closed.push(id);
         }
         if all.is_empty() {
@@ -93,7 +93,8 @@ impl Statements {
         let payload = frames.get(HEADER_LEN..HEADER_LEN + header.len)?;
         let is_ok = payload.first() == Some(&OkPacket::HEADER);
         let prepared = PrepareOk::parse(payload, capabilities).ok().filter(|_| is_ok);
-        let is = prepared.map_or(Statement::Refused, |prepared| Statement::At(prepared.statement_id));
+        let is =
+            prepared.map_or(StatementState::Refused, |prepared| StatementState::At(prepared.statement_id));
         let all = self.by_text.get_mut(text).into_iter().flatten();
         match all.into_iter().find(|known| known.kinds == *kinds) {
             Some(known) => known.is = is,
@@ -105,7 +106,7 @@ impl Statements {
     /// The numbers of all that the server has.
     pub(super) fn numbers(&self) -> Vec<u32> {
         let numbers = self.by_text.values().flatten().filter_map(|known| match known.is {
-            Statement::At(id) => Some(id),
+            StatementState::At(id) => Some(id),
             _ => None,
         });
         numbers.chain(self.closed.iter().copied()).collect()

@@ -171,22 +171,22 @@ async fn no_more_is_sent_than_the_servers_buffers_hold() {
 async fn a_statement_is_prepared_once_for_all_who_execute_it_alike() {
     with_lane(async |lane, returning, mut server| {
         let text: Arc<[u8]> = Arc::from(&b"SELECT ?"[..]);
-        assert_eq!(lane.statement(&text, 1), Statement::Unknown);
+        assert_eq!(lane.statement(&text, 1), StatementState::Unknown);
         let asked = lane.prepare((Arc::clone(&text), 1), b"\x16SELECT ?").unwrap();
-        assert_eq!(lane.statement(&text, 1), Statement::Asked);
+        assert_eq!(lane.statement(&text, 1), StatementState::Asked);
         assert_eq!(server.hear().await, b"\x16SELECT ?");
         // Number 9, one column, one parameter, no warning.
         server.say(&[&[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], b"parameter", &EOF, b"column", &EOF]).await;
         asked.await.unwrap().unwrap();
         assert_eq!(
             (lane.statement(&text, 1), lane.statement(&text, 2)),
-            (Statement::At(9), Statement::Unknown)
+            (StatementState::At(9), StatementState::Unknown)
         );
         let refused = lane.prepare((Arc::clone(&text), 2), b"\x16SELECT ?").unwrap();
         server.hear().await;
         server.say(&[&ErrPacket::new(1461, "42000", "no").encode()]).await;
         refused.await.unwrap().unwrap();
-        assert_eq!(lane.statement(&text, 2), Statement::Refused);
+        assert_eq!(lane.statement(&text, 2), StatementState::Refused);
         let carried = CarriedSoFar { preparations: 2, ..CarriedSoFar::default() };
         assert_eq!((returning.prepared(), returning.carried()), (vec![9], carried));
         assert!(returning.has_diagnostics());
@@ -200,7 +200,7 @@ async fn a_statement_that_nobody_waits_for_any_more_is_known_all_the_same() {
         drop(lane.prepare((Arc::from(&b"a"[..]), 0), b"\x16a").unwrap());
         server.hear().await;
         server.say(&[&[0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]).await;
-        while lane.statement(b"a", 0) == Statement::Asked {
+        while lane.statement(b"a", 0) == StatementState::Asked {
             tokio::task::yield_now().await;
         }
         assert_eq!(returning.prepared(), [4]);
@@ -221,9 +221,9 @@ async fn what_was_not_used_for_long_makes_room() {
             }
             server.say(&[&[0, number + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]).await;
             asked.await.unwrap().unwrap();
-            assert_eq!(lane.statement(&[0], 0), Statement::At(1));
+            assert_eq!(lane.statement(&[0], 0), StatementState::At(1));
         }
-        assert_eq!(lane.statement(&[1], 0), Statement::Unknown);
+        assert_eq!(lane.statement(&[1], 0), StatementState::Unknown);
         assert_eq!(returning.prepared().len(), 128);
     })
     .await;

@@ -18,7 +18,7 @@ use crate::commands::maintained::{self, Way};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
-use crate::rows::{Behind, Named, ReadPlan, Statement, Tables, deps_of_execution};
+use crate::rows::{Behind, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
 use crate::template::Verdict;
 use crate::why::{Refusal, Why};
@@ -214,7 +214,7 @@ const OF_TIME: [&[u8]; 9] =
 /// at the values themselves: `d - ?` is a DECIMAL once it was executed with 0. So none may be beside a parameter, which is compared with a
 /// column; or none is in sight: the statement is one SELECT from tables, and names no column that is a moment, or is of a type that
 /// is not followed here.
-fn tells_kinds_alone(Statement { text, modes, .. }: Statement<'_>, tables: &Tables) -> bool {
+fn tells_kinds_alone(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> bool {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
     let selects = text.windows(b"select".len()).filter(|part| *part == b"select").count();

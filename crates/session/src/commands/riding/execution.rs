@@ -6,7 +6,7 @@ use std::sync::Arc;
 use freshet_protocol::Command;
 use freshet_sql::Datum;
 use freshet_upstream::Lane;
-use freshet_upstream::lane::Statement;
+use freshet_upstream::lane::StatementState;
 
 use super::{carried, keyed, may_be_carried, stored, told, weigh};
 use crate::commands::admitting::is_worth_storing;
@@ -40,7 +40,7 @@ pub(in crate::commands) async fn ride(
     let Some(ride) = session.finds_ride(rights, carriage) else { return Ok(false) };
     let Carriable { kinds, packet: mut sent } = carriable;
     let ride = match ride.lane.statement(&select.text, kinds) {
-        Statement::Unknown => {
+        StatementState::Unknown => {
             prepare(session, &ride.lane, (select, kinds)).await?;
             // Meanwhile the lane may have another read view, or be another one.
             let again = session.finds_ride(rights, carriage);
@@ -49,7 +49,7 @@ pub(in crate::commands) async fn ride(
         _ => Some(ride),
     };
     let Some(ride) = ride else { return Ok(false) };
-    let Statement::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
+    let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
     let plan = planned(session, (&key, missed), (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };

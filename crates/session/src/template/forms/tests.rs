@@ -76,8 +76,8 @@ impl World {
     }
 }
 
-fn statement(text: &str) -> Statement<'_> {
-    Statement { text: text.as_bytes(), modes: MODES, schema: Some("s"), zone: Zone::Other, tokens: None }
+fn statement(text: &str) -> StatementText<'_> {
+    StatementText { text: text.as_bytes(), modes: MODES, schema: Some("s"), zone: Zone::Other, tokens: None }
 }
 
 #[test]
