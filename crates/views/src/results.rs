@@ -377,7 +377,7 @@ fn show_groups(
 
 /// A value of a row, or of a group's key, as it is told apart from others.
 #[derive(PartialEq, Eq, Hash)]
-enum Told<'r> {
+enum DistinctValue<'r> {
     Cell(Cell),
     Text(&'r KeyText),
 }
@@ -397,10 +397,10 @@ fn is_ambiguous<'r>(
             return true;
         }
         let one = |(cell, text): (&Cell, &'r Option<KeyText>)| match text {
-            Some(text) => Told::Text(text),
-            None => Told::Cell(*cell),
+            Some(text) => DistinctValue::Text(text),
+            None => DistinctValue::Cell(*cell),
         };
-        let told: Vec<Told<'_>> = row.iter().zip(texts).map(one).collect();
+        let told: Vec<DistinctValue<'_>> = row.iter().zip(texts).map(one).collect();
         if are_told_apart && !seen.insert(told) {
             return true;
         }

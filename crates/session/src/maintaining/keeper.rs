@@ -14,7 +14,7 @@ use tracing::{debug, warn};
 use super::given::Copied;
 use super::layout::Layout;
 use super::loading::{Loaded, Loading, is_current};
-use super::news::{Ended, Told};
+use super::news::{CopyNews, Ended};
 use super::{Answer, Asked, CopyState, Question};
 use crate::counters::Count;
 use crate::shared::Shared;
@@ -381,27 +381,29 @@ impl<'s> Keeper<'s> {
         for Ended { at, told } in shared.maintaining.news.take(to) {
             for told in told {
                 match told {
-                    Told::Row { copy, before, after } => {
+                    CopyNews::Row { copy, before, after } => {
                         let is_it = self.copies.get(&copy.name).is_some_and(|own| own.number == copy.copy);
                         if is_it {
                             self.change(&copy.name, at, &(before, after));
                             changed = Some(copy);
                         }
                     }
-                    Told::Altered(altered) => {
+                    CopyNews::Altered(altered) => {
                         if let Some(copy) = self.copies.get_mut(&altered.name)
                             && copy.number == altered.copy
                         {
                             copy.layout = altered.layout.clone();
                         }
                     }
-                    Told::Gone(copy) => {
+                    CopyNews::Gone(copy) => {
                         let is_it = self.copies.get(&copy.name).is_some_and(|own| own.number == copy.copy);
                         if is_it {
                             self.give_up(&copy.name, "it was changed as a whole".to_owned(), false);
                         }
                     }
-                    Told::AllGone => self.give_all_up("the binlog was not followed without a gap", |_| true),
+                    CopyNews::AllGone => {
+                        self.give_all_up("the binlog was not followed without a gap", |_| true)
+                    }
                 }
             }
         }

@@ -45,7 +45,7 @@ impl Wanted {
 
 /// What is told of a copy.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum CopyNews {
     /// A row is another.
     Row { copy: Arc<Wanted>, before: Option<Box<[Given]>>, after: Option<Box<[Given]>> },
     /// Its table has another definition, which keeps what is copied.
@@ -60,13 +60,13 @@ pub(super) enum Told {
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) at: Position,
-    pub(super) told: Vec<Told>,
+    pub(super) told: Vec<CopyNews>,
 }
 
 #[derive(Default)]
 struct Waiting {
     /// Of the transaction that is being told.
-    open: Vec<Told>,
+    open: Vec<CopyNews>,
     ended: VecDeque<Ended>,
     bytes: usize,
     last_ended: Position,
@@ -79,7 +79,7 @@ impl Waiting {
         self.open.clear();
         self.ended.clear();
         self.bytes = 0;
-        self.ended.push_back(Ended { at: Position::ZERO, told: vec![Told::AllGone] });
+        self.ended.push_back(Ended { at: Position::ZERO, told: vec![CopyNews::AllGone] });
     }
 }
 
@@ -167,13 +167,13 @@ impl News {
                 let (before, after) = (read(images.before)?, read(images.after)?);
                 let is_deaf = sabotage::is(Sabotage::DeafCopies) && before.is_some() && after.is_some();
                 if before != after && !is_deaf {
-                    told.push(Told::Row { copy: Arc::clone(copy), before, after });
+                    told.push(CopyNews::Row { copy: Arc::clone(copy), before, after });
                 }
                 Some(())
             })
         };
         if read().is_none() {
-            told = vec![Told::Gone(Arc::clone(copy))];
+            told = vec![CopyNews::Gone(Arc::clone(copy))];
         }
         self.put(told);
     }
@@ -185,15 +185,15 @@ impl News {
         let told = match copy.altered(alteration) {
             Some(altered) => {
                 *copy = Arc::new(altered);
-                Told::Altered(Arc::clone(copy))
+                CopyNews::Altered(Arc::clone(copy))
             }
-            None => Told::Gone(Arc::clone(copy)),
+            None => CopyNews::Gone(Arc::clone(copy)),
         };
         drop(wanted);
         self.put(vec![told]);
     }
 
-    fn put(&self, told: Vec<Told>) {
+    fn put(&self, told: Vec<CopyNews>) {
         let mut waiting = self.waiting();
         waiting.bytes += told.iter().map(bytes_of).sum::<usize>();
         waiting.open.extend(told);
@@ -203,16 +203,16 @@ impl News {
     }
 }
 
-fn bytes_of(told: &Told) -> usize {
+fn bytes_of(told: &CopyNews) -> usize {
     let of_one = |given: &Given| match given {
         Given::Number(_) => size_of::<Given>(),
         Given::Text(text) => size_of::<Given>() + text.len(),
     };
     match told {
-        Told::Row { before, after, .. } => {
+        CopyNews::Row { before, after, .. } => {
             ROW_BYTES + before.iter().chain(after).flatten().map(of_one).sum::<usize>()
         }
-        Told::Altered(_) | Told::Gone(_) | Told::AllGone => ROW_BYTES,
+        CopyNews::Altered(_) | CopyNews::Gone(_) | CopyNews::AllGone => ROW_BYTES,
     }
 }
 
@@ -227,15 +227,15 @@ impl RowReader for News {
                 }
             }
             RowNews::Altered(name, alteration) => self.altered(name, alteration),
-            RowNews::Table(name) => self.put(self.of_table(name).map(Told::Gone).into_iter().collect()),
+            RowNews::Table(name) => self.put(self.of_table(name).map(CopyNews::Gone).into_iter().collect()),
             RowNews::Schema(schema) => {
                 let wanted = self.wanted.read().unwrap_or_else(PoisonError::into_inner);
                 let of_schema = wanted.values().filter(|wanted| wanted.name.0 == schema);
-                let told = of_schema.cloned().map(Told::Gone).collect();
+                let told = of_schema.cloned().map(CopyNews::Gone).collect();
                 drop(wanted);
                 self.put(told);
             }
-            RowNews::Everything => self.put(vec![Told::AllGone]),
+            RowNews::Everything => self.put(vec![CopyNews::AllGone]),
         }
     }
 
@@ -248,11 +248,11 @@ impl RowReader for News {
         match ending {
             TransactionEnd::Committed => {}
             // Nobody sees its rows. Its commit tells of its tables as wholes.
-            TransactionEnd::Prepared => told.retain(|told| !matches!(told, Told::Row { .. })),
+            TransactionEnd::Prepared => told.retain(|told| !matches!(told, CopyNews::Row { .. })),
             TransactionEnd::Unclear => {
                 for told in &mut told {
-                    if let Told::Row { copy, .. } | Told::Altered(copy) = told {
-                        *told = Told::Gone(Arc::clone(copy));
+                    if let CopyNews::Row { copy, .. } | CopyNews::Altered(copy) = told {
+                        *told = CopyNews::Gone(Arc::clone(copy));
                     }
                 }
             }

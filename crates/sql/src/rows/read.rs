@@ -61,7 +61,7 @@ fn through_view<'v>(
 ) -> Option<RowWrites> {
     let mut reader = Reader::new(source, Parsed::default(), definitions);
     let target = Target::read(&mut reader, write.table().clone())?;
-    let told = Told::of(reader.parsed)?;
+    let told = ResolvedWrite::of(reader.parsed)?;
     let names = told.names()?;
     match &mut write {
         RowWrite::Insert { columns, .. } => *columns = target.columns(&told, &names, columns.take())?,
@@ -93,18 +93,18 @@ impl Target {
         Some(Self { block, leaf })
     }
 
-    fn table(&self, told: &Told<'_>) -> Option<TableName> {
+    fn table(&self, told: &ResolvedWrite<'_>) -> Option<TableName> {
         told.leaf(told.base_of(self.leaf)?)?.table.clone()
     }
 
-    fn occurrence(&self, told: &Told<'_>) -> Option<usize> {
+    fn occurrence(&self, told: &ResolvedWrite<'_>) -> Option<usize> {
         Some(told.occurrence(told.base_of(self.leaf)?))
     }
 
     /// The columns of the table under those that the statement names, or under all of a view.
     fn columns(
         &self,
-        told: &Told<'_>,
+        told: &ResolvedWrite<'_>,
         names: &Names<'_, '_>,
         named: Option<Vec<String>>,
     ) -> Option<Option<Vec<String>>> {
@@ -117,14 +117,14 @@ impl Target {
         Some(Some(columns))
     }
 
-    fn rename(&self, told: &Told<'_>, names: &Names<'_, '_>, assigned: &mut Assigned) -> Option<()> {
+    fn rename(&self, told: &ResolvedWrite<'_>, names: &Names<'_, '_>, assigned: &mut Assigned) -> Option<()> {
         for (column, _) in assigned {
             *column = self.column(told, names, column)?;
         }
         Some(())
     }
 
-    fn column(&self, told: &Told<'_>, names: &Names<'_, '_>, column: &str) -> Option<String> {
+    fn column(&self, told: &ResolvedWrite<'_>, names: &Names<'_, '_>, column: &str) -> Option<String> {
         let block = told.parsed.blocks.get(self.block)?;
         let origin = origin(names, &names.own_column(block, &[column.to_owned()])?)?;
         (Some(origin.leaf) == told.base_of(self.leaf)).then_some(origin.name)
@@ -139,11 +139,11 @@ fn origin(names: &Names<'_, '_>, column: &Column) -> Option<Column> {
 }
 
 /// A statement that was read, all of whose tables and views are known.
-struct Told<'v> {
+struct ResolvedWrite<'v> {
     parsed: Parsed<'v>,
 }
 
-impl<'v> Told<'v> {
+impl<'v> ResolvedWrite<'v> {
     /// None if a table is not known: it may be a view of any others.
     fn of(parsed: Parsed<'v>) -> Option<Self> {
         let is_known = |leaf: &Leaf| leaf.table.is_none() || leaf.columns.is_some() || leaf.query.is_some();
@@ -212,7 +212,7 @@ impl Reader<'_, '_> {
         let set = self.expression(Some(Outer { block, bare: false }), Ends::Clause)?;
         self.conditions(block, group)?;
         let source = Rc::clone(&self.source);
-        let told = Told::of(self.parsed)?;
+        let told = ResolvedWrite::of(self.parsed)?;
         let names = told.names()?;
         let mut assigned: Vec<(usize, Assigned)> = Vec::new();
         for piece in source.pieces(set) {
@@ -254,7 +254,7 @@ impl Reader<'_, '_> {
         let block = self.open(None)?;
         let group = self.tables(block)?;
         self.conditions(block, group)?;
-        let told = Told::of(self.parsed)?;
+        let told = ResolvedWrite::of(self.parsed)?;
         let names = told.names()?;
         let all = occurrences(&told.parsed, &names, &known::facts(&told.parsed, &names));
         let leaves = told.parsed.blocks.get(block)?.group.all_leaves();
@@ -318,7 +318,7 @@ impl Reader<'_, '_> {
 }
 
 /// The table of a join that DELETE names.
-fn meant(told: &Told<'_>, leaves: &[usize], target: &TableName) -> Option<usize> {
+fn meant(told: &ResolvedWrite<'_>, leaves: &[usize], target: &TableName) -> Option<usize> {
     let is_meant =
         |leaf: &&usize| told.leaf(**leaf).is_some_and(|leaf| leaf.name.eq_ignore_ascii_case(&target.name));
     let mut found = leaves.iter().filter(is_meant);
@@ -371,7 +371,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     };
     let query = reader.whole()?;
     let source = Rc::clone(&reader.source);
-    let told = Told::of(reader.parsed)?;
+    let told = ResolvedWrite::of(reader.parsed)?;
     let names = told.names()?;
     let facts = known::facts(&told.parsed, &names);
     // Of alternatives, which one a row satisfies is not known.
@@ -400,7 +400,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
 
 /// What each column holds in the rows of one branch of a query; None if it is not known how many there are.
 fn given(
-    told: &Told<'_>,
+    told: &ResolvedWrite<'_>,
     names: &Names<'_, '_>,
     facts: &[Fact],
     (source, branch): (&Source<'_>, usize),
