@@ -53,7 +53,7 @@ pub enum Command {
     ShowProcesses,
     ShowWarnings,
     /// `SELECT @@name, …` and its like: the columns' names, and what is asked for.
-    Ask(Vec<(String, Asked)>),
+    Ask(Vec<(String, ServerQuestion)>),
     /// The columns of a table.
     ShowColumns(String),
     /// What there is none of here, as the columns that are to be shown.
@@ -104,7 +104,7 @@ impl Command {
 
 /// What clients ask every server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum ServerQuestion {
     Variable(String),
     Database,
     User,
@@ -298,7 +298,7 @@ fn ask(statement: &str) -> Option<Command> {
     is_limit.then_some(Command::Ask(items))
 }
 
-fn ask_one(text: &str) -> Option<(String, Asked)> {
+fn ask_one(text: &str) -> Option<(String, ServerQuestion)> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let (what, column) = match words[..] {
         [what] => (what, what),
@@ -307,17 +307,17 @@ fn ask_one(text: &str) -> Option<(String, Asked)> {
     };
     let what = what.to_ascii_lowercase();
     let of = match &*what {
-        "database()" | "schema()" => Asked::Database,
-        "user()" | "current_user()" | "current_user" => Asked::User,
-        "version()" => Asked::Version,
-        "connection_id()" => Asked::ConnectionId,
+        "database()" | "schema()" => ServerQuestion::Database,
+        "user()" | "current_user()" | "current_user" => ServerQuestion::User,
+        "version()" => ServerQuestion::Version,
+        "connection_id()" => ServerQuestion::ConnectionId,
         _ => {
             let variable = what.strip_prefix("@@")?;
             let scoped = ["global.", "session.", "local."];
             let variable = scoped.iter().find_map(|scope| variable.strip_prefix(scope)).unwrap_or(variable);
             let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
             (!variable.is_empty() && variable.bytes().all(is_part))
-                .then(|| Asked::Variable(variable.to_owned()))?
+                .then(|| ServerQuestion::Variable(variable.to_owned()))?
         }
     };
     Some((unquoted(column), of))

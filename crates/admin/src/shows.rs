@@ -1,6 +1,6 @@
 //! SHOW, and what clients ask every server.
 
-use crate::command::{Asked, Command};
+use crate::command::{Command, ServerQuestion};
 use crate::dictionary::DATABASES;
 use crate::error::Refusal;
 use crate::runtime::Runtime;
@@ -107,19 +107,19 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn value(asked: Asked, schema: &str, connection: u32, runtime: &dyn Runtime) -> Option<String> {
+fn value(asked: ServerQuestion, schema: &str, connection: u32, runtime: &dyn Runtime) -> Option<String> {
     match asked {
-        Asked::ConnectionId => Some(connection.to_string()),
-        Asked::Database => Some(schema.to_owned()),
-        Asked::User => Some("admin".to_owned()),
-        Asked::Version => runtime.variable("admin-version"),
-        Asked::Variable(name) => variable(&name, runtime),
+        ServerQuestion::ConnectionId => Some(connection.to_string()),
+        ServerQuestion::Database => Some(schema.to_owned()),
+        ServerQuestion::User => Some("admin".to_owned()),
+        ServerQuestion::Version => runtime.variable("admin-version"),
+        ServerQuestion::Variable(name) => variable(&name, runtime),
     }
 }
 
 /// The values that clients ask every server for.
-pub fn asked(items: Vec<(String, Asked)>, session: &Chosen, runtime: &dyn Runtime) -> Answer {
-    let of = |(column, asked): (String, Asked)| {
+pub fn asked(items: Vec<(String, ServerQuestion)>, session: &Chosen, runtime: &dyn Runtime) -> Answer {
+    let of = |(column, asked): (String, ServerQuestion)| {
         let value = value(asked, &session.schema, session.connection, runtime);
         (column, value.map(String::into_bytes))
     };

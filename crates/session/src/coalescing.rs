@@ -14,7 +14,7 @@ const SHARDS: usize = 16;
 
 /// What has become of a question.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Asked {
+pub(crate) enum QuestionState {
     #[default]
     UnderWay,
     /// Whoever has asked is gone, or has turned to something else.
@@ -33,7 +33,7 @@ type Question = (u32, Box<[u8]>);
 /// The questions under way whose answers may be stored.
 #[derive(Debug, Default)]
 pub(crate) struct Coalescing {
-    shards: [Mutex<HashMap<Question, watch::Receiver<Asked>>>; SHARDS],
+    shards: [Mutex<HashMap<Question, watch::Receiver<QuestionState>>>; SHARDS],
     hash: RandomState,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Role {
     /// This client.
     Leader(Box<Leader>),
     /// Another one. What becomes of it is told here.
-    Follower(watch::Receiver<Asked>),
+    Follower(watch::Receiver<QuestionState>),
 }
 
 impl Coalescing {
@@ -54,18 +54,21 @@ impl Coalescing {
         if let Some(known) = asked.get(&question) {
             return Role::Follower(known.clone());
         }
-        let (tells, told) = watch::channel(Asked::UnderWay);
+        let (tells, told) = watch::channel(QuestionState::UnderWay);
         asked.insert(question.clone(), told);
         drop(asked);
         Role::Leader(Box::new(Leader {
             coalescing: Arc::clone(self),
             question,
             tells,
-            end: Asked::Abandoned,
+            end: QuestionState::Abandoned,
         }))
     }
 
-    fn shard(&self, question: &Question) -> MutexGuard<'_, HashMap<Question, watch::Receiver<Asked>>> {
+    fn shard(
+        &self,
+        question: &Question,
+    ) -> MutexGuard<'_, HashMap<Question, watch::Receiver<QuestionState>>> {
         let at = self.hash.hash_one(question) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,13 +79,13 @@ impl Coalescing {
 pub(crate) struct Leader {
     coalescing: Arc<Coalescing>,
     question: Question,
-    tells: watch::Sender<Asked>,
-    end: Asked,
+    tells: watch::Sender<QuestionState>,
+    end: QuestionState,
 }
 
 impl Leader {
     /// What it ends with; else it is abandoned.
-    pub(crate) fn ends_with(&mut self, end: Asked) {
+    pub(crate) fn ends_with(&mut self, end: QuestionState) {
         self.end = end;
     }
 }
@@ -110,10 +113,10 @@ mod tests {
         for other in [Key { environment: 2, ..KEY }, Key { text: b"SELECT 2", ..KEY }] {
             assert!(matches!(coalescing.join(other), Role::Leader(_)));
         }
-        assert!(matches!(*told.borrow_and_update(), Asked::UnderWay) && !told.has_changed().unwrap());
-        leader.ends_with(Asked::Outrun);
+        assert!(matches!(*told.borrow_and_update(), QuestionState::UnderWay) && !told.has_changed().unwrap());
+        leader.ends_with(QuestionState::Outrun);
         drop(leader);
-        assert!(matches!(*told.borrow(), Asked::Outrun));
+        assert!(matches!(*told.borrow(), QuestionState::Outrun));
         assert!(matches!(coalescing.join(KEY), Role::Leader(_)), "it can be asked again");
     }
 }

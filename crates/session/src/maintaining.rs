@@ -32,7 +32,7 @@ pub use selection::{CopiedTables, TableList};
 
 /// A question for a result.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ResultQuestion {
     pub(crate) query: Query,
     /// The values of its parameters; `None`: only that its tables are loaded is asked for.
     pub(crate) key: Option<Vec<Number>>,
@@ -76,7 +76,7 @@ impl fmt::Display for CopyState {
     }
 }
 
-type Question = (Asked, oneshot::Sender<Answer>);
+type Question = (ResultQuestion, oneshot::Sender<Answer>);
 
 /// The handle to the keeper.
 pub(crate) struct Maintaining {
@@ -95,7 +95,7 @@ impl Default for Maintaining {
 
 impl Maintaining {
     /// Asks for a result.
-    pub(crate) async fn ask(&self, asked: Asked) -> Answer {
+    pub(crate) async fn ask(&self, asked: ResultQuestion) -> Answer {
         let (answer, answered) = oneshot::channel();
         if self.questions.send((asked, answer)).is_err() {
             return Answer::NotYet("nothing is maintained");

@@ -30,7 +30,7 @@ pub(crate) struct Handle {
     /// An [`Ending`].
     ending: AtomicU8,
     /// What it is asked, which is shown to who looks at all clients. Written where the cache had no answer.
-    asked: Mutex<Asked>,
+    asked: Mutex<CurrentStatement>,
     /// What its connection carries for others, if it does.
     lane: Mutex<Weak<LaneCounts>>,
     /// Its statement under way is not to be waited for any longer.
@@ -45,14 +45,14 @@ const ASKED_BYTES_MAX: usize = 1024;
 
 /// What a session is asked.
 #[derive(Debug, Default)]
-struct Asked {
+struct CurrentStatement {
     /// Its default schema.
     schema: Option<String>,
     /// The beginning of its statement.
     text: Vec<u8>,
 }
 
-impl Asked {
+impl CurrentStatement {
     fn chooses(&mut self, schema: Option<&str>) {
         if self.schema.as_deref() != schema {
             self.schema = schema.map(str::to_owned);
@@ -223,7 +223,7 @@ impl Handle {
     }
 
     /// Nothing under it panics half-way.
-    fn asked(&self) -> MutexGuard<'_, Asked> {
+    fn asked(&self) -> MutexGuard<'_, CurrentStatement> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

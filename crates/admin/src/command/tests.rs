@@ -44,13 +44,13 @@ fn every_spelling_of_load_and_save() {
 
 #[test]
 fn what_clients_ask_at_once() {
-    let variable = |name: &str| Asked::Variable(name.to_owned());
+    let variable = |name: &str| ServerQuestion::Variable(name.to_owned());
     let cases = [
         ("select @@version_comment limit 1", "@@version_comment", variable("version_comment")),
         ("SELECT @@SESSION.max_allowed_packet AS m", "m", variable("max_allowed_packet")),
-        ("SELECT DATABASE()", "DATABASE()", Asked::Database),
-        ("select USER()", "USER()", Asked::User),
-        ("SELECT VERSION()", "VERSION()", Asked::Version),
+        ("SELECT DATABASE()", "DATABASE()", ServerQuestion::Database),
+        ("select USER()", "USER()", ServerQuestion::User),
+        ("SELECT VERSION()", "VERSION()", ServerQuestion::Version),
     ];
     for (statement, column, asked) in cases {
         assert_eq!(read(statement), Some(Command::Ask(vec![(column.to_owned(), asked)])), "{statement}");
@@ -58,7 +58,7 @@ fn what_clients_ask_at_once() {
     let several = vec![
         ("a".to_owned(), variable("a_b")),
         ("@@x".to_owned(), variable("x")),
-        ("USER()".to_owned(), Asked::User),
+        ("USER()".to_owned(), ServerQuestion::User),
     ];
     assert_eq!(read("SELECT  @@session.a_b AS a, @@x, USER() LIMIT 1"), Some(Command::Ask(several)));
     for none in [

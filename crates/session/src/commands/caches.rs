@@ -15,7 +15,7 @@ use freshet_upstream::now_ms;
 
 pub(super) use self::hinted::create_if_hinted;
 
-use self::asked::{Asked, error};
+use self::asked::{AskedQuery, error};
 use super::introspect::{Form, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
@@ -25,7 +25,7 @@ use crate::created::{
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Rowset;
-use crate::maintaining::{self, Answer, question};
+use crate::maintaining::{Answer, ResultQuestion, question};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::hit::READ_UNFENCED;
@@ -155,7 +155,7 @@ fn dropped(result: Result<usize, FileError>) -> Result<Done, ErrPacket> {
     result.map(|_| Done::Ok).map_err(|why| error(format!("it is still there: {why}")))
 }
 
-async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Asked, ErrPacket>, Lost> {
+async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<AskedQuery, ErrPacket>, Lost> {
     let text = match &asked.from {
         CacheSource::Id(id) => return Ok(by_id(session, id)),
         CacheSource::Select(text) => text,
@@ -174,7 +174,7 @@ async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Ask
         Verdict::Cache => None,
         Verdict::Never(why) | Verdict::NotNow(why) => Some(why.to_string()),
     };
-    Ok(Ok(Asked { query: template.query.clone(), schema, unsupported }))
+    Ok(Ok(AskedQuery { query: template.query.clone(), schema, unsupported }))
 }
 
 /// A text in which `$1` may stand for a value, as in what is listed, as one that is prepared.
@@ -182,15 +182,15 @@ fn as_statement(text: &[u8], modes: Modes) -> Vec<u8> {
     freshet_sql::with_markers(text, modes)
 }
 
-fn by_id(session: &Session, id: &str) -> Result<Asked, ErrPacket> {
+fn by_id(session: &Session, id: &str) -> Result<AskedQuery, ErrPacket> {
     if let Some(proxied) = listed::all_proxied(session)?.into_iter().find(|it| it.query.id.to_string() == id)
     {
         let unsupported = proxied.supported.strip_prefix("unsupported: ").map(str::to_owned);
-        return Ok(Asked { query: proxied.query, schema: proxied.schema, unsupported });
+        return Ok(AskedQuery { query: proxied.query, schema: proxied.schema, unsupported });
     }
     match session.shared.created.named(id) {
         Some(cache) => {
-            Ok(Asked { query: cache.query.clone(), schema: cache.schema.clone(), unsupported: None })
+            Ok(AskedQuery { query: cache.query.clone(), schema: cache.schema.clone(), unsupported: None })
         }
         None => Err(error(format!("there is no query '{id}'; SHOW PROXIED QUERIES lists them"))),
     }
@@ -207,7 +207,7 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
     };
     let is_shallow = options.method == Some(Method::Shallow);
     let kept = if is_shallow { None } else { Some(kept(session, &source).await) };
-    let Asked { query, schema, unsupported } = source;
+    let AskedQuery { query, schema, unsupported } = source;
     let unsupported = if options.policy.is_some() { never_agreed_on(session, &query) } else { unsupported };
     if let Some(why) = unsupported {
         return Ok(Err(error(format!("this query is never stored: {why}"))));
@@ -275,7 +275,7 @@ fn never_agreed_on(session: &Session, query: &NamedQuery) -> Option<String> {
 }
 
 /// How the results of a query would be kept: what has to be loaded so that they are maintained, or why they are not.
-async fn kept(session: &Session, asked: &Asked) -> Result<maintaining::Asked, String> {
+async fn kept(session: &Session, asked: &AskedQuery) -> Result<ResultQuestion, String> {
     let text = as_statement(asked.query.text.as_bytes(), session.modes());
     maintained::maintainable(session, &text, &asked.schema).await
 }
@@ -302,7 +302,7 @@ async fn of_method(
 async fn loaded(
     session: &mut Session,
     (id, asked): (QueryId, &CreateCache),
-    load: maintaining::Asked,
+    load: ResultQuestion,
 ) -> Result<Result<Done, ErrPacket>, Lost> {
     let shared = Arc::clone(&session.shared);
     let until = Instant::now() + LOADED_WITHIN;

@@ -11,7 +11,7 @@ use freshet_upstream::now_ms;
 
 use super::asked::statement;
 use super::prepared::framed;
-use crate::coalescing::{Asked, Leader};
+use crate::coalescing::{Leader, QuestionState};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
 use crate::environment::{Environment, environment_of, is_of_executions};
@@ -350,7 +350,7 @@ pub(super) async fn keep(
         None => Insert::TooLarge,
     };
     if let Some(leader) = &mut leader {
-        leader.ends_with(if stored == Insert::Stale { Asked::Outrun } else { Asked::Over });
+        leader.ends_with(if stored == Insert::Stale { QuestionState::Outrun } else { QuestionState::Over });
     }
     drop(leader);
     if let Some(noted) = noted.filter(|_| stored == Insert::Stored) {

@@ -14,7 +14,7 @@ use super::filling::{FillPlan, Fillable, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
 use crate::maintaining::question::{asked, asks_for_more, loadable, planned};
-use crate::maintaining::{Answer, Asked, is_current};
+use crate::maintaining::{Answer, ResultQuestion, is_current};
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
@@ -44,7 +44,7 @@ struct Maintained {
     is_proven: bool,
     /// The epoch of rights.
     rights: u64,
-    asked: Asked,
+    asked: ResultQuestion,
 }
 
 /// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of the key that it has, or would have as a text.
@@ -163,7 +163,7 @@ fn prove(session: &Session, (way, key): (Way<'_>, u32), maintained: &Maintained)
     }
 }
 
-fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<Asked, String> {
+fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<ResultQuestion, String> {
     let text = way.text();
     let environment = session.environment().ok_or("its session's settings are not known")?;
     if !environment.selects_all {
@@ -210,7 +210,11 @@ pub(super) async fn bound_for_certain<'t>(
 ///
 /// # Errors
 /// Why it is not maintained.
-pub(super) async fn maintainable(session: &Session, text: &[u8], schema: &str) -> Result<Asked, String> {
+pub(super) async fn maintainable(
+    session: &Session,
+    text: &[u8],
+    schema: &str,
+) -> Result<ResultQuestion, String> {
     let modes = session.modes();
     let bound = bound_for_certain(session, text, schema).await;
     let computing = session.environment().map(|environment| environment.computing()).unwrap_or_default();

@@ -15,7 +15,7 @@ use super::given::Copied;
 use super::layout::Layout;
 use super::loading::{Loaded, Loading, is_current};
 use super::news::{CopyNews, Ended};
-use super::{Answer, Asked, CopyState, Question};
+use super::{Answer, CopyState, Question, ResultQuestion};
 use crate::counters::Count;
 use crate::shared::Shared;
 
@@ -148,7 +148,7 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    fn answer(&mut self, asked: Asked) -> Answer {
+    fn answer(&mut self, asked: ResultQuestion) -> Answer {
         self.advance();
         if let Some(answer) = self.not_kept(&asked) {
             return answer;
@@ -193,7 +193,7 @@ impl<'s> Keeper<'s> {
     }
 
     /// What is said of a query if the copies of its tables are not what it needs; what is missing is begun.
-    fn not_kept(&mut self, asked: &Asked) -> Option<Answer> {
+    fn not_kept(&mut self, asked: &ResultQuestion) -> Option<Answer> {
         let mut answer = None;
         for (name, columns) in asked.query.tables() {
             let columns = &*columns;

@@ -6,7 +6,7 @@ use freshet_catalog::{Name, TableInfo};
 use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, TableName, contains_ignoring_case, query_plan};
 use freshet_views::{Asker, Compiled, Computing, Query, Unmaintained};
 
-use super::Asked;
+use super::ResultQuestion;
 use crate::created::StoredResult;
 use crate::rows::{Named, Tables};
 use crate::shared::Shared;
@@ -35,8 +35,8 @@ pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
 }
 
 /// What gives the rows of a statement that reads these tables.
-pub(crate) fn asked(Compiled { query, key, limit }: Compiled, tables: &Tables) -> Asked {
-    Asked { query, key: Some(key), limit, tables: infos(tables) }
+pub(crate) fn asked(Compiled { query, key, limit }: Compiled, tables: &Tables) -> ResultQuestion {
+    ResultQuestion { query, key: Some(key), limit, tables: infos(tables) }
 }
 
 /// Whether a text may say what the plan form does not know of.
@@ -54,7 +54,7 @@ pub(crate) fn loadable(
     (text, modes): (&[u8], Modes),
     template: &Template,
     (schema, computing): (&str, Computing),
-) -> Result<Asked, String> {
+) -> Result<ResultQuestion, String> {
     if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
         return Err("it is not known what it reads".to_owned());
     }
@@ -68,11 +68,11 @@ pub(crate) fn loadable(
             return Err(format!("{}, which {setting} leaves out", name.1));
         }
     }
-    Ok(Asked { query, key: None, limit: None, tables: infos(&template.tables) })
+    Ok(ResultQuestion { query, key: None, limit: None, tables: infos(&template.tables) })
 }
 
 /// The same of a query that is listed.
-pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Result<Asked, Unasked> {
+pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Result<ResultQuestion, Unasked> {
     // It was rewritten so that it means the same in all modes, but for its texts, which stand for no value here.
     let modes = shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes());
     // A session's settings decide again when it asks.
@@ -96,7 +96,7 @@ pub(crate) enum Unasked {
 }
 
 /// What gives the rows of a stored result, if its query is maintained.
-pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<Asked> {
+pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<ResultQuestion> {
     let environment = &*result.environment;
     let (modes, schema) = (environment.modes, environment.schema.as_deref());
     let behind = (shared.freshness().as_ref(), &shared.upstream);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_protocol::{ErrPacket, HEADER_LEN, Part, Seen, StatusFlags};
 
 use crate::bounds::{Budget, Permit};
-use crate::coalescing::{Asked, Leader};
+use crate::coalescing::{Leader, QuestionState};
 use crate::why::Why;
 
 /// An answer being copied. It gives itself up as soon as the answer turns out not to be storable.
@@ -81,14 +81,14 @@ impl Capture {
     /// The server has refused the statement.
     pub(crate) fn refused(&mut self, error: &[u8]) {
         if let (Some(leader), Ok(error)) = (&mut self.leader, ErrPacket::parse(error)) {
-            leader.ends_with(Asked::Refused(Arc::new(error)));
+            leader.ends_with(QuestionState::Refused(Arc::new(error)));
         }
     }
 
     /// Nobody else is to wait for the answer: it goes on at the pace of one client, or is that one's alone.
     pub(crate) fn lets_go(&mut self) {
         if let Some(mut leader) = self.leader.take() {
-            leader.ends_with(Asked::Over);
+            leader.ends_with(QuestionState::Over);
         }
     }
 

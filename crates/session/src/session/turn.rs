@@ -10,7 +10,7 @@ use freshet_upstream::now_ms;
 use tokio::sync::watch;
 
 use super::Session;
-use crate::coalescing::{Asked, Leader, Role};
+use crate::coalescing::{Leader, QuestionState, Role};
 use crate::counters::{Count, count};
 use crate::registry::Ending;
 use crate::relay::Lost;
@@ -41,7 +41,7 @@ pub(crate) enum Turn {
 /// How a wait for another client's answer has ended.
 enum Ended {
     /// That is over.
-    Asked(Asked),
+    Asked(QuestionState),
     /// It took longer than a query rule lets this one wait.
     TooLate,
     /// The one who waits was interrupted.
@@ -83,14 +83,14 @@ impl Session {
             }
         };
         let error = match ended {
-            Asked::Refused(error) if OF_COST.contains(&error.code) => error,
+            QuestionState::Refused(error) if OF_COST.contains(&error.code) => error,
             other => {
                 waited.0 += match other {
                     // One of those who waited asks, and the others wait for that.
-                    Asked::Abandoned => 0,
-                    Asked::Refused(error) if error.code == INTERRUPTED => 0,
-                    Asked::Outrun => 1,
-                    Asked::Over | Asked::Refused(_) | Asked::UnderWay => WAITS_MAX,
+                    QuestionState::Abandoned => 0,
+                    QuestionState::Refused(error) if error.code == INTERRUPTED => 0,
+                    QuestionState::Outrun => 1,
+                    QuestionState::Over | QuestionState::Refused(_) | QuestionState::UnderWay => WAITS_MAX,
                 };
                 return Ok(Turn::LooksAgain);
             }
@@ -107,14 +107,14 @@ impl Session {
     }
 
     /// What becomes of a question that another client has asked.
-    async fn end_of(&mut self, asked: &mut watch::Receiver<Asked>) -> Result<Ended, Lost> {
+    async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<Ended, Lost> {
         let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
         handle.can_be_interrupted();
         let ended = async {
             tokio::select! {
                 biased;
-                ended = asked.wait_for(|asked| !matches!(asked, Asked::UnderWay)) => {
-                    Ended::Asked(ended.map_or(Asked::Abandoned, |ended| ended.clone()))
+                ended = asked.wait_for(|asked| !matches!(asked, QuestionState::UnderWay)) => {
+                    Ended::Asked(ended.map_or(QuestionState::Abandoned, |ended| ended.clone()))
                 }
                 () = handle.interrupted() => Ended::Interrupted,
                 () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => Ended::TooLate,

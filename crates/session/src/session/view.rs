@@ -77,7 +77,7 @@ struct Proof {
 
 /// Questions behind the statement that opens a read view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Asked {
+pub(crate) struct ViewQuestions {
     /// How many there are.
     pub(crate) count: usize,
     /// How many statements are before the one behind which they come.
@@ -99,7 +99,7 @@ pub(crate) struct ReadView {
     /// What it shows at most, and how many transactions were applied before the server was asked for that.
     shown: Option<(Shown, u64)>,
     /// The questions for that which are on their way.
-    asked: Asked,
+    asked: ViewQuestions,
     /// What was applied at the first read from memory.
     as_of: Option<Position>,
     /// When that was.
@@ -290,7 +290,7 @@ impl ReadView {
     }
 
     /// The server is asked what the read view shows at most, behind the statement that opens it.
-    pub(crate) fn note_asked(&mut self, asked: Asked) {
+    pub(crate) fn note_asked(&mut self, asked: ViewQuestions) {
         self.asked = asked;
     }
 
@@ -307,10 +307,10 @@ impl ReadView {
     }
 
     /// A statement is answered. The questions whose answers come next.
-    pub(crate) fn take_asked(&mut self) -> Asked {
+    pub(crate) fn take_asked(&mut self) -> ViewQuestions {
         if let Some(left) = self.asked.statements_before.checked_sub(1) {
             self.asked.statements_before = left;
-            return Asked::default();
+            return ViewQuestions::default();
         }
         std::mem::take(&mut self.asked)
     }

@@ -9,7 +9,7 @@ use crate::introspection::Value;
 const UNKNOWN: u16 = 1105;
 
 /// A query that a cache is asked for.
-pub(super) struct Asked {
+pub(super) struct AskedQuery {
     pub(super) query: NamedQuery,
     /// Its default schema.
     pub(super) schema: String,

@@ -7,7 +7,7 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::Method;
 use freshet_upstream::now_ms;
 
-use super::asked::{Asked, error, row};
+use super::asked::{AskedQuery, error, row};
 use crate::created::{CreatedCache, Kept, NamedQuery, Policy, QueryId};
 use crate::introspection::{Rowset, Value};
 use crate::maintaining::CopyState;
@@ -161,7 +161,7 @@ fn note(cache: &CreatedCache) -> Option<String> {
 }
 
 /// EXPLAIN CREATE CACHE.
-pub(super) fn explained(asked: &Asked, kept: String) -> Rowset {
+pub(super) fn explained(asked: &AskedQuery, kept: String) -> Rowset {
     let supported = asked.unsupported.as_ref().map_or("yes".to_owned(), |why| format!("unsupported: {why}"));
     let cells =
         row([asked.query.id.to_string().into(), (*asked.query.text).into(), supported.into(), kept.into()]);

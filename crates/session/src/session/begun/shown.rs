@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use freshet_follow::Shown;
 use freshet_upstream::{Connection, Error};
 
-use crate::session::view::{Asked, ReadView};
+use crate::session::view::{ReadView, ViewQuestions};
 use crate::shared::Shared;
 
 /// A longer answer, in bytes, is not worth its way.
@@ -20,7 +20,7 @@ pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize)
         return Vec::new();
     }
     let questions = Shown::questions(is_mariadb(shared));
-    view.note_asked(Asked {
+    view.note_asked(ViewQuestions {
         count: questions.len(),
         statements_before: statements.saturating_sub(1),
         applied_before: shared.upstream.applied_count(),
@@ -37,7 +37,7 @@ pub(super) async fn read(
     view: &mut ReadView,
     shared: &Shared,
 ) -> std::io::Result<()> {
-    let Asked { count, applied_before, .. } = view.take_asked();
+    let ViewQuestions { count, applied_before, .. } = view.take_asked();
     let mut answers = Vec::with_capacity(count);
     for _ in 0..count {
         match connection.read_next_answer().await {
