@@ -14,7 +14,7 @@ use crate::error::Refusal;
 use crate::history::Keeping;
 use crate::hostgroups;
 use crate::lock::Lock;
-use crate::runtime::{Runtime, Statistic, Value};
+use crate::runtime::{Runtime, SqliteValue, Statistic};
 use crate::shows;
 use crate::statistics::STATISTICS;
 use crate::store::{Answer, Chosen, Parameter, Role, Store};
@@ -149,9 +149,9 @@ impl Admin {
 
     /// How long the running part has been there, in seconds, as `stats_mysql_global` has it.
     pub(crate) fn uptime(&self) -> String {
-        let is_uptime = |row: &Vec<Value>| row.first() == Some(&Value::from("ProxySQL_Uptime"));
+        let is_uptime = |row: &Vec<SqliteValue>| row.first() == Some(&SqliteValue::from("ProxySQL_Uptime"));
         match self.runtime.rows(Statistic::Global).into_iter().find(is_uptime).map(|mut row| row.pop()) {
-            Some(Some(Value::Text(uptime))) => uptime,
+            Some(Some(SqliteValue::Text(uptime))) => uptime,
             _ => String::new(),
         }
     }
@@ -269,7 +269,7 @@ impl Admin {
     }
 
     /// The rows of a table of statistics, each with its hostgroup.
-    fn counted(&self, of: Statistic) -> Result<Vec<Vec<Value>>, Refusal> {
+    fn counted(&self, of: Statistic) -> Result<Vec<Vec<SqliteValue>>, Refusal> {
         let mut rows = self.runtime.rows(of);
         hostgroups::fill_in(&self.store, of, &mut rows)?;
         Ok(rows)

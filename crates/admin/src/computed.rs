@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::bounded::Deadline;
-use crate::runtime::Value;
+use crate::runtime::SqliteValue;
 use crate::tables::create;
 
 /// How long a query may take.
@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: i32 = 4 << 20;
 
 /// What a column's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SqliteType {
     /// Whole numbers.
     Integer,
     /// Other numbers.
@@ -33,9 +33,9 @@ pub struct MemoryTable<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its columns.
-    pub columns: Vec<(&'a str, Kind)>,
+    pub columns: Vec<(&'a str, SqliteType)>,
     /// Its rows.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<SqliteValue>>,
 }
 
 /// What a query gives.
@@ -44,7 +44,7 @@ pub struct Computed {
     /// The columns' names.
     pub columns: Vec<String>,
     /// The rows.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<SqliteValue>>,
 }
 
 /// The rows of a query over tables in the schema `schema`.
@@ -54,7 +54,7 @@ pub struct Computed {
 pub fn query(
     (schema, tables): (&str, Vec<MemoryTable<'_>>),
     query: &str,
-    parameters: &[Value],
+    parameters: &[SqliteValue],
 ) -> Result<Computed, String> {
     run((schema, tables), query, parameters).map_err(|error| in_words(&error))
 }
@@ -72,7 +72,7 @@ pub fn columns((schema, tables): (&str, Vec<MemoryTable<'_>>), query: &str) -> R
 fn run(
     (schema, tables): (&str, Vec<MemoryTable<'_>>),
     query: &str,
-    parameters: &[Value],
+    parameters: &[SqliteValue],
 ) -> rusqlite::Result<Computed> {
     let (connection, deadline) = open(schema, tables)?;
     deadline.set(Some(QUERY_TIME_MAX));
@@ -81,7 +81,7 @@ fn run(
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let mut found = prepared.query(params_from_iter(parameters))?;
     while let Some(row) = found.next()? {
-        let values: Vec<Value> =
+        let values: Vec<SqliteValue> =
             (0..columns.len()).map(|at| row.get_ref(at).map(value)).collect::<Result<_, _>>()?;
         bytes += values.iter().map(size).sum::<usize>();
         if bytes > ANSWER_BYTES_MAX {
@@ -112,11 +112,11 @@ fn open(schema: &str, tables: Vec<MemoryTable<'_>>) -> rusqlite::Result<(Connect
     Ok((connection, deadline))
 }
 
-fn declared(columns: &[(&str, Kind)]) -> String {
-    let declared = |(name, kind): &(&str, Kind)| match kind {
-        Kind::Integer => format!("\"{name}\" INTEGER"),
-        Kind::Real => format!("\"{name}\" REAL"),
-        Kind::Text => format!("\"{name}\" TEXT COLLATE NOCASE"),
+fn declared(columns: &[(&str, SqliteType)]) -> String {
+    let declared = |(name, kind): &(&str, SqliteType)| match kind {
+        SqliteType::Integer => format!("\"{name}\" INTEGER"),
+        SqliteType::Real => format!("\"{name}\" REAL"),
+        SqliteType::Text => format!("\"{name}\" TEXT COLLATE NOCASE"),
     };
     columns.iter().map(declared).collect::<Vec<_>>().join(", ")
 }
@@ -130,19 +130,19 @@ fn reads(context: &AuthContext<'_>) -> Authorization {
     }
 }
 
-fn value(value: ValueRef<'_>) -> Value {
+fn value(value: ValueRef<'_>) -> SqliteValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Null => SqliteValue::Null,
+        ValueRef::Integer(number) => SqliteValue::Integer(number),
+        ValueRef::Real(number) => SqliteValue::Real(number),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            Value::Text(String::from_utf8_lossy(bytes).into_owned())
+            SqliteValue::Text(String::from_utf8_lossy(bytes).into_owned())
         }
     }
 }
 
-fn size(value: &Value) -> usize {
-    std::mem::size_of::<Value>() + if let Value::Text(text) = value { text.len() } else { 0 }
+fn size(value: &SqliteValue) -> usize {
+    std::mem::size_of::<SqliteValue>() + if let SqliteValue::Text(text) = value { text.len() } else { 0 }
 }
 
 fn in_words(error: &rusqlite::Error) -> String {

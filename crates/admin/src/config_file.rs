@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::command::Module;
 use crate::error::Refusal;
-use crate::libconfig::{self, Setting, Value};
+use crate::libconfig::{self, ConfigValue, Setting};
 use crate::store::Store;
 use crate::tables::CONFIGURATION;
 use crate::variables::{self, Variable};
@@ -81,16 +81,16 @@ pub fn load(
         let section = SECTIONS.iter().find(|section| section.name == setting.name);
         let variables = VARIABLES.iter().find(|(name, ..)| *name == setting.name);
         match (&setting.value, section, variables) {
-            (Value::List(groups), Some(section), _) if is_wanted(section.module) => {
+            (ConfigValue::List(groups), Some(section), _) if is_wanted(section.module) => {
                 for group in groups {
-                    let Value::Group(group) = group else {
+                    let ConfigValue::Group(group) = group else {
                         return Err(Refusal::NotRead(format!("{}: a row is a group", section.name)));
                     };
                     statements.push(row(database, section, group, &mut imported)?);
                 }
                 imported.rows.push((section.name, groups.len()));
             }
-            (Value::Group(group), _, Some((_, module, begins))) if is_wanted(*module) => {
+            (ConfigValue::Group(group), _, Some((_, module, begins))) if is_wanted(*module) => {
                 let put = variables_of(database, (begins, group), &mut imported)?;
                 imported.rows.push(("global_variables", put.len()));
                 statements.extend(put);
@@ -159,7 +159,7 @@ fn variables_of(
         }
         let Some(variable) = known.filter(Variable::is_kept) else { continue };
         let value = match value {
-            Value::Bool(is) => format!("'{is}'"),
+            ConfigValue::Bool(is) => format!("'{is}'"),
             other => literal(other)
                 .ok_or_else(|| Refusal::NotRead(format!("{name} is neither a text nor a number")))?,
         };
@@ -172,14 +172,14 @@ fn variables_of(
 }
 
 /// A value in SQL.
-fn literal(value: &Value) -> Option<String> {
+fn literal(value: &ConfigValue) -> Option<String> {
     Some(match value {
-        Value::Bool(is) => u8::from(*is).to_string(),
-        Value::Integer(number) => number.to_string(),
-        Value::Real(number) => number.to_string(),
-        Value::Text(text) if text.contains('\0') => return None,
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
-        Value::List(_) | Value::Group(_) => return None,
+        ConfigValue::Bool(is) => u8::from(*is).to_string(),
+        ConfigValue::Integer(number) => number.to_string(),
+        ConfigValue::Real(number) => number.to_string(),
+        ConfigValue::Text(text) if text.contains('\0') => return None,
+        ConfigValue::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        ConfigValue::List(_) | ConfigValue::Group(_) => return None,
     })
 }
 
@@ -207,16 +207,19 @@ pub fn write(store: &Store) -> Result<String, Refusal> {
             Some(Setting { name: variable.strip_prefix(begins)?.to_owned(), value: scalar(value) })
         };
         let group = store.rows(&query)?.into_iter().filter_map(variable).collect();
-        settings.push(Setting { name: name.to_owned(), value: Value::Group(group) });
+        settings.push(Setting { name: name.to_owned(), value: ConfigValue::Group(group) });
     }
     for section in &SECTIONS {
-        settings.push(Setting { name: section.name.to_owned(), value: Value::List(groups(store, section)?) });
+        settings.push(Setting {
+            name: section.name.to_owned(),
+            value: ConfigValue::List(groups(store, section)?),
+        });
     }
     Ok(format!("# Freshet's configuration, in ProxySQL's syntax.\n{}", libconfig::write(&settings)))
 }
 
 /// The rows of a table; NULL is left out.
-fn groups(store: &Store, section: &Section) -> Result<Vec<Value>, Refusal> {
+fn groups(store: &Store, section: &Section) -> Result<Vec<ConfigValue>, Refusal> {
     let table = CONFIGURATION.iter().find(|table| table.name == section.name);
     let columns = table.map(|table| columns_of(table.columns)).unwrap_or_default();
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
@@ -225,22 +228,23 @@ fn groups(store: &Store, section: &Section) -> Result<Vec<Value>, Refusal> {
         // Where a column has another default, NULL is the empty text.
         let text = value.or_else(|| (*name == "re_modifiers").then(String::new))?;
         let alias = section.aliases.iter().find(|(_, column)| column == name);
-        let number = text.parse().ok().filter(|_| *is_number).map(Value::Integer);
+        let number = text.parse().ok().filter(|_| *is_number).map(ConfigValue::Integer);
         Some(Setting {
             name: alias.map_or(*name, |(alias, _)| alias).to_owned(),
-            value: number.unwrap_or(Value::Text(text)),
+            value: number.unwrap_or(ConfigValue::Text(text)),
         })
     };
-    let group =
-        |row: Vec<Option<String>>| Value::Group(row.into_iter().zip(&columns).filter_map(setting).collect());
+    let group = |row: Vec<Option<String>>| {
+        ConfigValue::Group(row.into_iter().zip(&columns).filter_map(setting).collect())
+    };
     Ok(store.rows(&query)?.into_iter().map(group).collect())
 }
 
-fn scalar(text: &str) -> Value {
+fn scalar(text: &str) -> ConfigValue {
     match (text, text.parse::<i64>()) {
-        ("true", _) => Value::Bool(true),
-        ("false", _) => Value::Bool(false),
-        (_, Ok(number)) if number.to_string() == text => Value::Integer(number),
-        _ => Value::Text(text.to_owned()),
+        ("true", _) => ConfigValue::Bool(true),
+        ("false", _) => ConfigValue::Bool(false),
+        (_, Ok(number)) if number.to_string() == text => ConfigValue::Integer(number),
+        _ => ConfigValue::Text(text.to_owned()),
     }
 }

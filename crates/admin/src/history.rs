@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::error::Refusal;
-use crate::runtime::Value;
+use crate::runtime::SqliteValue;
 use crate::store::Store;
 use crate::times::{SERIES, Series};
 use crate::variables::OwnVariables;
@@ -51,7 +51,7 @@ impl Keeping {
 pub fn note(
     store: &mut Store,
     series: &Series,
-    named: &HashMap<String, Value>,
+    named: &HashMap<String, SqliteValue>,
     now_s: i64,
 ) -> Result<(), Refusal> {
     let value = |name: &str| named.get(name).and_then(number).unwrap_or(0);
@@ -81,7 +81,11 @@ pub fn note(
 }
 
 /// Notes every value that is a number.
-pub fn note_values(store: &mut Store, named: &HashMap<String, Value>, now_s: i64) -> Result<(), Refusal> {
+pub fn note_values(
+    store: &mut Store,
+    named: &HashMap<String, SqliteValue>,
+    now_s: i64,
+) -> Result<(), Refusal> {
     let mut statements = Vec::new();
     for (name, value) in named {
         let Some(value) = number(value) else { continue };
@@ -97,10 +101,15 @@ pub fn note_values(store: &mut Store, named: &HashMap<String, Value>, now_s: i64
 }
 
 /// Notes rows of a table of statistics with the time.
-pub fn note_rows(store: &mut Store, table: &str, rows: &[Vec<Value>], now_s: i64) -> Result<(), Refusal> {
-    let timed: Vec<Vec<Value>> = rows
+pub fn note_rows(
+    store: &mut Store,
+    table: &str,
+    rows: &[Vec<SqliteValue>],
+    now_s: i64,
+) -> Result<(), Refusal> {
+    let timed: Vec<Vec<SqliteValue>> = rows
         .iter()
-        .map(|row| std::iter::once(Value::Integer(now_s)).chain(row.iter().cloned()).collect())
+        .map(|row| std::iter::once(SqliteValue::Integer(now_s)).chain(row.iter().cloned()).collect())
         .collect();
     store.append(&format!("stats_history.{table}"), &timed)
 }
@@ -128,10 +137,10 @@ pub fn prune(store: &mut Store, now_s: i64) -> Result<(), Refusal> {
 }
 
 /// A value that is a whole number.
-fn number(value: &Value) -> Option<i64> {
+fn number(value: &SqliteValue) -> Option<i64> {
     match value {
-        Value::Integer(number) => Some(*number),
-        Value::Text(text) => text.parse().ok(),
-        Value::Null | Value::Real(_) => None,
+        SqliteValue::Integer(number) => Some(*number),
+        SqliteValue::Text(text) => text.parse().ok(),
+        SqliteValue::Null | SqliteValue::Real(_) => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::Refusal;
-use crate::runtime::{Statistic, Value};
+use crate::runtime::{SqliteValue, Statistic};
 use crate::store::Store;
 
 /// Where the columns are in the rows of a statistic: the hostgroup, and the user where it has one.
@@ -20,7 +20,7 @@ const fn columns(of: Statistic) -> Option<(usize, Option<usize>)> {
 }
 
 /// Fills in the hostgroups that are NULL: a user's is `default_hostgroup`; the server's is the first of `mysql_servers`; otherwise 0.
-pub fn fill_in(store: &Store, of: Statistic, rows: &mut [Vec<Value>]) -> Result<(), Refusal> {
+pub fn fill_in(store: &Store, of: Statistic, rows: &mut [Vec<SqliteValue>]) -> Result<(), Refusal> {
     let Some((hostgroup, user)) = columns(of) else { return Ok(()) };
     let servers = store.rows("SELECT MIN(hostgroup_id) FROM main.runtime_mysql_servers")?;
     let server = servers.first().and_then(|row| number(row.first()?.as_deref())).unwrap_or(0);
@@ -35,12 +35,12 @@ pub fn fill_in(store: &Store, of: Statistic, rows: &mut [Vec<Value>]) -> Result<
         .collect();
     for row in rows {
         let named = user.and_then(|user| match row.get(user) {
-            Some(Value::Text(user)) => users.get(user).copied(),
+            Some(SqliteValue::Text(user)) => users.get(user).copied(),
             _ => None,
         });
         let default = if user.is_some() { 0 } else { server };
-        if let Some(place) = row.get_mut(hostgroup).filter(|place| **place == Value::Null) {
-            *place = Value::Integer(named.unwrap_or(default));
+        if let Some(place) = row.get_mut(hostgroup).filter(|place| **place == SqliteValue::Null) {
+            *place = SqliteValue::Integer(named.unwrap_or(default));
         }
     }
     Ok(())

@@ -44,9 +44,9 @@ mod wire;
 
 pub use accounts::{Account, Accounts};
 pub use admin::{Admin, StartError};
-pub use computed::{Computed, Kind, MemoryTable, columns, query};
+pub use computed::{Computed, MemoryTable, SqliteType, columns, query};
 pub use config_file::Imported;
 pub use import::import;
 pub use monitor::{PROBES, Probe, Probed};
-pub use runtime::{Purge, Runtime, Statistic, Value};
+pub use runtime::{Purge, Runtime, SqliteValue, Statistic};
 pub use server::serve;

@@ -7,7 +7,7 @@ const DEPTH_MAX: usize = 32;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ConfigValue {
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
@@ -17,7 +17,7 @@ pub enum Value {
     /// A text.
     Text(String),
     /// `( … )` or `[ … ]`.
-    List(Vec<Value>),
+    List(Vec<ConfigValue>),
     /// `{ … }`.
     Group(Vec<Setting>),
 }
@@ -28,7 +28,7 @@ pub struct Setting {
     /// The name.
     pub name: String,
     /// Its value.
-    pub value: Value,
+    pub value: ConfigValue,
 }
 
 /// Why a text is no configuration.
@@ -133,7 +133,7 @@ impl Reader<'_> {
         Ok(Setting { name, value })
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn value(&mut self, depth: usize) -> Result<ConfigValue, Wrong> {
         if depth > DEPTH_MAX {
             return Err(self.wrong("groups and lists stand too deep in one another"));
         }
@@ -141,7 +141,7 @@ impl Reader<'_> {
         match self.peek() {
             Some(b'{') => {
                 self.at += 1;
-                self.settings(Some(b'}'), depth + 1).map(Value::Group)
+                self.settings(Some(b'}'), depth + 1).map(ConfigValue::Group)
             }
             Some(b'(') => self.list(b')', depth + 1),
             Some(b'[') => self.list(b']', depth + 1),
@@ -151,7 +151,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, end: u8, depth: usize) -> Result<Value, Wrong> {
+    fn list(&mut self, end: u8, depth: usize) -> Result<ConfigValue, Wrong> {
         self.at += 1;
         let mut values = Vec::new();
         loop {
@@ -160,7 +160,7 @@ impl Reader<'_> {
                 None => return Err(self.wrong("a list has no end")),
                 Some(byte) if byte == end => {
                     self.at += 1;
-                    return Ok(Value::List(values));
+                    return Ok(ConfigValue::List(values));
                 }
                 Some(_) => values.push(self.value(depth)?),
             }
@@ -172,13 +172,13 @@ impl Reader<'_> {
     }
 
     /// Texts that stand one behind the other are one.
-    fn texts(&mut self) -> Result<Value, Wrong> {
+    fn texts(&mut self) -> Result<ConfigValue, Wrong> {
         let mut bytes = Vec::new();
         while self.takes(b"\"") {
             self.text_into(&mut bytes)?;
             self.skip()?;
         }
-        String::from_utf8(bytes).map(Value::Text).map_err(|_| self.wrong("a text is not in UTF-8"))
+        String::from_utf8(bytes).map(ConfigValue::Text).map_err(|_| self.wrong("a text is not in UTF-8"))
     }
 
     fn text_into(&mut self, bytes: &mut Vec<u8>) -> Result<(), Wrong> {
@@ -222,7 +222,7 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&mut self) -> Result<Value, Wrong> {
+    fn scalar(&mut self) -> Result<ConfigValue, Wrong> {
         let from = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte)) {
             self.at += 1;
@@ -230,8 +230,8 @@ impl Reader<'_> {
         let word = String::from_utf8_lossy(&self.text[from..self.at]).into_owned();
         let word = word.to_ascii_lowercase();
         let value = match word.as_str() {
-            "true" => Some(Value::Bool(true)),
-            "false" => Some(Value::Bool(false)),
+            "true" => Some(ConfigValue::Bool(true)),
+            "false" => Some(ConfigValue::Bool(false)),
             _ => number(&word),
         };
         value.ok_or_else(|| {
@@ -242,18 +242,18 @@ impl Reader<'_> {
 }
 
 /// A number in lower case.
-fn number(word: &str) -> Option<Value> {
+fn number(word: &str) -> Option<ConfigValue> {
     let whole = word.trim_end_matches('l');
     let whole = if word.len() - whole.len() <= 2 { whole } else { word };
     if let Some(digits) = whole.strip_prefix("0x") {
         // Sixteen digits are the bits of a number.
-        return u64::from_str_radix(digits, 16).ok().map(|bits| Value::Integer(bits as i64));
+        return u64::from_str_radix(digits, 16).ok().map(|bits| ConfigValue::Integer(bits as i64));
     }
     if let Ok(number) = whole.parse() {
-        return Some(Value::Integer(number));
+        return Some(ConfigValue::Integer(number));
     }
     let is_real = word.bytes().any(|byte| byte.is_ascii_digit()) && word.contains(['.', 'e']);
-    word.parse().ok().filter(|_| is_real).filter(|real: &f64| real.is_finite()).map(Value::Real)
+    word.parse().ok().filter(|_| is_real).filter(|real: &f64| real.is_finite()).map(ConfigValue::Real)
 }
 
 /// Settings as a text that is read as the same settings.
@@ -271,19 +271,19 @@ fn put_setting(text: &mut String, Setting { name, value }: &Setting, depth: usiz
     text.push_str(";\n");
 }
 
-fn put_value(text: &mut String, value: &Value, depth: usize) {
+fn put_value(text: &mut String, value: &ConfigValue, depth: usize) {
     match value {
-        Value::Bool(is) => {
+        ConfigValue::Bool(is) => {
             let _ = write!(text, "{is}");
         }
-        Value::Integer(number) => {
+        ConfigValue::Integer(number) => {
             let _ = write!(text, "{number}");
         }
-        Value::Real(number) => {
+        ConfigValue::Real(number) => {
             let _ = write!(text, "{number:?}");
         }
-        Value::Text(it) => put_text(text, it),
-        Value::List(values) => {
+        ConfigValue::Text(it) => put_text(text, it),
+        ConfigValue::List(values) => {
             text.push('(');
             for (at, value) in values.iter().enumerate() {
                 let _ = write!(text, "{}\n{:2$}", if at == 0 { "" } else { "," }, "", (depth + 1) * 4);
@@ -291,7 +291,7 @@ fn put_value(text: &mut String, value: &Value, depth: usize) {
             }
             text.push_str("\n)");
         }
-        Value::Group(settings) => {
+        ConfigValue::Group(settings) => {
             text.push_str("{\n");
             settings.iter().for_each(|setting| put_setting(text, setting, depth + 1));
             let _ = write!(text, "{:1$}}}", "", depth * 4);

@@ -1,7 +1,7 @@
 //! The database `monitor`: how the server has answered, for as long as `mysql-monitor_history` says.
 
 use crate::error::Refusal;
-use crate::runtime::Value;
+use crate::runtime::SqliteValue;
 use crate::store::Store;
 
 /// What the server was asked.
@@ -57,12 +57,12 @@ pub fn note(
 ) -> Result<(), Refusal> {
     let (took, read_only, why) = match &probed.answer {
         Ok((took_us, read_only)) => {
-            let read_only = read_only.map_or(Value::Null, |is| Value::Integer(i64::from(is)));
-            (Value::from(*took_us), read_only, Value::Null)
+            let read_only = read_only.map_or(SqliteValue::Null, |is| SqliteValue::Integer(i64::from(is)));
+            (SqliteValue::from(*took_us), read_only, SqliteValue::Null)
         }
-        Err(why) => (Value::Integer(0), Value::Null, Value::from(why.as_str())),
+        Err(why) => (SqliteValue::Integer(0), SqliteValue::Null, SqliteValue::from(why.as_str())),
     };
-    let mut row = vec![host.into(), i64::from(port).into(), Value::Integer(probed.begun_us), took];
+    let mut row = vec![host.into(), i64::from(port).into(), SqliteValue::Integer(probed.begun_us), took];
     if probed.probe == Probe::ReadOnly {
         row.push(read_only);
     }

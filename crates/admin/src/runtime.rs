@@ -2,7 +2,7 @@
 
 /// A value of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum SqliteValue {
     /// NULL.
     Null,
     /// A whole number.
@@ -13,31 +13,31 @@ pub enum Value {
     Text(String),
 }
 
-impl From<i64> for Value {
+impl From<i64> for SqliteValue {
     fn from(value: i64) -> Self {
         Self::Integer(value)
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for SqliteValue {
     fn from(value: u64) -> Self {
         Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
-impl From<usize> for Value {
+impl From<usize> for SqliteValue {
     fn from(value: usize) -> Self {
         Self::from(value as u64)
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SqliteValue {
     fn from(value: String) -> Self {
         Self::Text(value)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqliteValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
     }
@@ -96,7 +96,7 @@ pub enum Purge {
 /// The running part, as far as the admin port has to do with it.
 pub trait Runtime: Send + 'static {
     /// The rows of a table of statistics, now.
-    fn rows(&self, of: Statistic) -> Vec<Vec<Value>>;
+    fn rows(&self, of: Statistic) -> Vec<Vec<SqliteValue>>;
     /// The value of a variable of `variables.rs`, now.
     fn variable(&self, name: &str) -> Option<String>;
     /// Has a variable of `variables.rs` count.

@@ -16,7 +16,7 @@ use rusqlite::{Connection, params_from_iter};
 use crate::bounded::Deadline;
 use crate::dictionary;
 use crate::error::Refusal;
-use crate::runtime::Value;
+use crate::runtime::SqliteValue;
 use crate::statistics::STATISTICS;
 use crate::tables::{ATTACHED, CONFIGURATION, create};
 use crate::times;
@@ -200,7 +200,7 @@ impl Store {
     }
 
     /// Puts these rows in the place of a table's.
-    pub fn replace(&mut self, table: &str, rows: &[Vec<Value>]) -> Result<(), Refusal> {
+    pub fn replace(&mut self, table: &str, rows: &[Vec<SqliteValue>]) -> Result<(), Refusal> {
         let transaction = self.connection.transaction()?;
         transaction.execute(&format!("DELETE FROM {table}"), [])?;
         insert(&transaction, table, rows)?;
@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// Puts these rows beside a table's.
-    pub fn append(&mut self, table: &str, rows: &[Vec<Value>]) -> Result<(), Refusal> {
+    pub fn append(&mut self, table: &str, rows: &[Vec<SqliteValue>]) -> Result<(), Refusal> {
         let transaction = self.connection.transaction()?;
         insert(&transaction, table, rows)?;
         Ok(transaction.commit()?)
@@ -222,7 +222,7 @@ impl Store {
     }
 }
 
-fn insert(connection: &Connection, table: &str, rows: &[Vec<Value>]) -> rusqlite::Result<()> {
+fn insert(connection: &Connection, table: &str, rows: &[Vec<SqliteValue>]) -> rusqlite::Result<()> {
     let Some(first) = rows.first() else { return Ok(()) };
     let places = vec!["?"; first.len()].join(",");
     let mut insert = connection.prepare(&format!("INSERT OR REPLACE INTO {table} VALUES ({places})"))?;
@@ -232,7 +232,7 @@ fn insert(connection: &Connection, table: &str, rows: &[Vec<Value>]) -> rusqlite
     Ok(())
 }
 
-impl rusqlite::ToSql for Value {
+impl rusqlite::ToSql for SqliteValue {
     fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
         let value = match self {
             Self::Null => ValueRef::Null,

@@ -48,7 +48,7 @@
 //! price is that a change of a shard takes eight locks, a fraction of a microsecond beside a question to the server.
 
 use crate::budget::{Budget, Charge};
-use crate::found::{Kind, Lookup};
+use crate::found::{Lookup, LookupKind};
 use crate::insert::Insert;
 use crate::large::Large;
 use crate::shard::{Around, FIRST_INDEX_BYTES, Inserted, IsDead, Left, New, Shard};
@@ -190,7 +190,7 @@ impl Cache {
         let check = |stored: &Stored<'_>| {
             Ruling::from(self.freshness.check_each(stored.deps(), stored.header().valid_from, fences))
         };
-        self.counted(self.look_up((key, now_ms), Kind::Proven, check, f))
+        self.counted(self.look_up((key, now_ms), LookupKind::Proven, check, f))
     }
 
     fn counted<R>(&self, found: Lookup<R>) -> Lookup<R> {

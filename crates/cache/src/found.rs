@@ -28,7 +28,7 @@ pub enum Lookup<R> {
 
 /// Which entries a look-up may find.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LookupKind {
     /// Those that the rule lets be served.
     Proven,
     /// The same, for a reader of one moment. It makes nothing anew: what it reads may not be stored.

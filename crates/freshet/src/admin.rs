@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use freshet_admin::{Admin, Purge, Runtime, StartError, Statistic, Value};
+use freshet_admin::{Admin, Purge, Runtime, SqliteValue, StartError, Statistic};
 use freshet_rules::{Defaults as RuleDefaults, Rule};
 use freshet_session::purge::Purged;
 use freshet_session::{Multiplexing, ServerConnections, Shared};
@@ -159,7 +159,7 @@ struct Behind {
 }
 
 impl Runtime for Behind {
-    fn rows(&self, of: Statistic) -> Vec<Vec<Value>> {
+    fn rows(&self, of: Statistic) -> Vec<Vec<SqliteValue>> {
         match of {
             Statistic::Global => self.global(),
             Statistic::Memory => self.memory(),

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use freshet_admin::MemoryTable;
-use freshet_session::introspection::{Computes, Engine, Kind, Rowset, Table, Value};
+use freshet_admin::{MemoryTable, SqliteType, SqliteValue};
+use freshet_session::introspection::{
+    Computes, Engine, IntrospectionType, IntrospectionValue, Rowset, Table,
+};
 
 /// The schema's name.
 const SCHEMA: &str = "freshet";
@@ -16,7 +18,12 @@ pub fn engine() -> Engine {
 struct Sqlite;
 
 impl Computes for Sqlite {
-    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Rowset, String> {
+    fn query(
+        &self,
+        tables: Vec<Table>,
+        query: &str,
+        parameters: &[IntrospectionValue],
+    ) -> Result<Rowset, String> {
         let parameters: Vec<_> = parameters.iter().cloned().map(theirs).collect();
         let found = freshet_admin::query((SCHEMA, in_memory(tables)), query, &parameters)?;
         let rows = found.rows.into_iter().map(|row| row.into_iter().map(ours).collect()).collect();
@@ -37,28 +44,28 @@ fn in_memory(tables: Vec<Table>) -> Vec<MemoryTable<'static>> {
     tables.into_iter().map(of).collect()
 }
 
-const fn kind(kind: Kind) -> freshet_admin::Kind {
+const fn kind(kind: IntrospectionType) -> SqliteType {
     match kind {
-        Kind::Integer => freshet_admin::Kind::Integer,
-        Kind::Real => freshet_admin::Kind::Real,
-        Kind::Text => freshet_admin::Kind::Text,
+        IntrospectionType::Integer => SqliteType::Integer,
+        IntrospectionType::Real => SqliteType::Real,
+        IntrospectionType::Text => SqliteType::Text,
     }
 }
 
-fn theirs(value: Value) -> freshet_admin::Value {
+fn theirs(value: IntrospectionValue) -> SqliteValue {
     match value {
-        Value::Null => freshet_admin::Value::Null,
-        Value::Integer(number) => freshet_admin::Value::Integer(number),
-        Value::Real(number) => freshet_admin::Value::Real(number),
-        Value::Text(text) => freshet_admin::Value::Text(text),
+        IntrospectionValue::Null => SqliteValue::Null,
+        IntrospectionValue::Integer(number) => SqliteValue::Integer(number),
+        IntrospectionValue::Real(number) => SqliteValue::Real(number),
+        IntrospectionValue::Text(text) => SqliteValue::Text(text),
     }
 }
 
-fn ours(value: freshet_admin::Value) -> Value {
+fn ours(value: SqliteValue) -> IntrospectionValue {
     match value {
-        freshet_admin::Value::Null => Value::Null,
-        freshet_admin::Value::Integer(number) => Value::Integer(number),
-        freshet_admin::Value::Real(number) => Value::Real(number),
-        freshet_admin::Value::Text(text) => Value::Text(text),
+        SqliteValue::Null => IntrospectionValue::Null,
+        SqliteValue::Integer(number) => IntrospectionValue::Integer(number),
+        SqliteValue::Real(number) => IntrospectionValue::Real(number),
+        SqliteValue::Text(text) => IntrospectionValue::Text(text),
     }
 }

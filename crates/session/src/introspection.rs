@@ -21,7 +21,7 @@ const AT_ONCE_MAX: usize = 1;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum IntrospectionValue {
     /// NULL.
     Null,
     /// A whole number.
@@ -32,31 +32,31 @@ pub enum Value {
     Text(String),
 }
 
-impl From<u64> for Value {
+impl From<u64> for IntrospectionValue {
     fn from(value: u64) -> Self {
         Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
-impl From<usize> for Value {
+impl From<usize> for IntrospectionValue {
     fn from(value: usize) -> Self {
         Self::from(value as u64)
     }
 }
 
-impl From<String> for Value {
+impl From<String> for IntrospectionValue {
     fn from(value: String) -> Self {
         Self::Text(value)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for IntrospectionValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
     }
 }
 
-impl<T: Into<Self>> From<Option<T>> for Value {
+impl<T: Into<Self>> From<Option<T>> for IntrospectionValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
@@ -64,7 +64,7 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 
 /// What a column's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum IntrospectionType {
     /// Whole numbers.
     Integer,
     /// Other numbers.
@@ -79,9 +79,9 @@ pub struct Table {
     /// Its name.
     pub name: &'static str,
     /// Its columns.
-    pub columns: Vec<(&'static str, Kind)>,
+    pub columns: Vec<(&'static str, IntrospectionType)>,
     /// Its rows.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<IntrospectionValue>>,
 }
 
 /// What a query gives.
@@ -90,7 +90,7 @@ pub struct Rowset {
     /// The columns' names.
     pub columns: Vec<String>,
     /// The rows.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<IntrospectionValue>>,
 }
 
 /// Who computes over the tables.
@@ -99,7 +99,12 @@ pub trait Computes: Send + Sync {
     ///
     /// # Errors
     /// What is wrong with the query, for its client.
-    fn query(&self, tables: Vec<Table>, query: &str, parameters: &[Value]) -> Result<Rowset, String>;
+    fn query(
+        &self,
+        tables: Vec<Table>,
+        query: &str,
+        parameters: &[IntrospectionValue],
+    ) -> Result<Rowset, String>;
 
     /// The names of the columns that a query would give.
     ///

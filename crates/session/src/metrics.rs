@@ -12,13 +12,13 @@ use crate::status;
 
 /// Whether a value only grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MetricKind {
     Counter,
     Gauge,
     /// A counter of nanoseconds, which Prometheus has in seconds.
     Nanoseconds,
 }
-use Kind::{Counter, Gauge, Nanoseconds};
+use MetricKind::{Counter, Gauge, Nanoseconds};
 
 /// One value.
 struct Metric {
@@ -27,7 +27,7 @@ struct Metric {
     /// Prometheus's name, and the labels that tell it from others of this name; empty: it is not there.
     family: &'static str,
     labels: &'static str,
-    kind: Kind,
+    kind: MetricKind,
     doc: &'static str,
     read: fn(&Facts) -> u64,
 }
@@ -84,7 +84,7 @@ impl Facts {
 
 const fn metric(
     (name, family, labels): (&'static str, &'static str, &'static str),
-    kind: Kind,
+    kind: MetricKind,
     doc: &'static str,
     read: fn(&Facts) -> u64,
 ) -> Metric {
@@ -215,7 +215,7 @@ fn pool(text: &mut String, shared: &Shared, server: &ServerConnections) {
         Address::Unix(path) => path.display().to_string(),
     };
     type Valued<'a> = &'a [(&'static str, u64)];
-    let families: [(&str, Kind, &str, Valued<'_>); 4] = [
+    let families: [(&str, MetricKind, &str, Valued<'_>); 4] = [
         (
             "proxysql_connpool_conns",
             Gauge,
@@ -251,7 +251,7 @@ fn pool(text: &mut String, shared: &Shared, server: &ServerConnections) {
     }
 }
 
-fn describe(text: &mut String, family: &str, kind: Kind, doc: &str) {
+fn describe(text: &mut String, family: &str, kind: MetricKind, doc: &str) {
     let kind = if kind == Gauge { "gauge" } else { "counter" };
     let _ = writeln!(text, "# HELP {family} {doc}\n# TYPE {family} {kind}");
 }

@@ -11,7 +11,7 @@ mod freshness;
 use std::sync::atomic::Ordering;
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Flavor, Value};
+use freshet_sql::{AssignedValue, Flavor};
 
 use crate::warnings::Warning;
 
@@ -157,7 +157,11 @@ fn on_off(on: bool) -> String {
     if on { "ON" } else { "OFF" }.to_owned()
 }
 
-fn set_type(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Option<Warning>, ErrPacket> {
+fn set_type(
+    target: &mut Target<'_>,
+    global: bool,
+    value: &AssignedValue,
+) -> Result<Option<Warning>, ErrPacket> {
     let chosen = one_of("query_cache_type", value, &TYPES)?;
     let chosen = chosen.map(|at| u8::try_from(at).unwrap_or(TYPE_OFF));
     if global {
@@ -189,8 +193,8 @@ fn set_type(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Opti
 }
 
 /// A value that is written as SHOW VARIABLES prints it.
-pub(crate) fn value_of(text: &str) -> Value {
-    text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
+pub(crate) fn value_of(text: &str) -> AssignedValue {
+    text.parse().map_or_else(|_| AssignedValue::Text(text.to_owned()), AssignedValue::Int)
 }
 
 /// The variable called `name` (lower case).

@@ -4,7 +4,7 @@
 //! it leaves. A text is read to its end or not at all: of whatever is not named here, nothing is said.
 
 use crate::cursor::Cursor;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// What a definition does to the columns of a table. All rows stay, and each value of a column that is not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,7 +190,7 @@ fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     cursor.any(OPTIONS).then_some(())?;
     cursor.punct(b'=');
     let value = cursor.next()?;
-    matches!(value.kind, Kind::Word | Kind::Str | Kind::Int).then_some(())
+    matches!(value.kind, TokenKind::Word | TokenKind::Str | TokenKind::Int).then_some(())
 }
 
 /// Behind ADD: an index, or columns.
@@ -312,7 +312,7 @@ fn skip(cursor: &mut Cursor<'_>, refused: &[&str]) -> Option<()> {
         if token.is(b',') || token.is(b')') || cursor.at_any(&["AFTER", "FIRST"]) {
             break;
         }
-        if cursor.at_any(refused) || token.kind == Kind::Unknown {
+        if cursor.at_any(refused) || token.kind == TokenKind::Unknown {
             return None;
         }
         cursor.next();

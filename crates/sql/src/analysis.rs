@@ -24,7 +24,7 @@ use crate::hint::Hints;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reason::Reason;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 
 /// The longest text that is analysed, in bytes.
@@ -191,7 +191,7 @@ fn cut(mut lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
     if tokens.len() > TOKENS_MAX {
         return Err(Reason::TooLarge);
     }
-    if tokens.last().is_some_and(|token| token.kind == Kind::Unknown) {
+    if tokens.last().is_some_and(|token| token.kind == TokenKind::Unknown) {
         return Err(Reason::NotReadable);
     }
     if lexer.hint_sets_variable() {

@@ -10,7 +10,7 @@ use crate::cursor::Cursor;
 use crate::ddl::{self, DdlTouches};
 use crate::lex::Lexer;
 use crate::modes::{Flavor, Modes};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// What a Query event does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor, is_usual: bool) 
 
 fn read(text: &[u8], schema: &str, modes: Modes) -> BinlogEffect {
     let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
-    let lost = tokens.last().is_some_and(|token| token.kind == Kind::Unknown);
+    let lost = tokens.last().is_some_and(|token| token.kind == TokenKind::Unknown);
     if lost || tokens.len() > TOKENS_MAX || !schema.is_ascii() {
         return BinlogEffect::Everything;
     }

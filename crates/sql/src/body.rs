@@ -18,7 +18,7 @@ use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
 use crate::scan::Scan;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use header::{Parameter, Routine};
 
 pub use written::BodyWrite;
@@ -79,7 +79,7 @@ fn read(
         return None;
     }
     let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
-    if tokens.len() > TOKENS_MAX || tokens.iter().any(|token| token.kind == Kind::Unknown) {
+    if tokens.len() > TOKENS_MAX || tokens.iter().any(|token| token.kind == TokenKind::Unknown) {
         return None;
     }
     let mut cursor = Cursor::new(text, modes, &tokens);
@@ -305,7 +305,7 @@ impl Walk<'_> {
             } else if self.cursor.words(&["NOT", "FOUND"]) {
             } else {
                 let token = self.cursor.next()?;
-                (token.is_name() || token.kind == Kind::Int).then_some(())?;
+                (token.is_name() || token.kind == TokenKind::Int).then_some(())?;
             }
             if !self.cursor.punct(b',') {
                 return Some(());
@@ -322,7 +322,7 @@ impl Walk<'_> {
                 self.cursor.next();
                 self.cursor.next();
                 self.cursor.identifier()?;
-            } else if self.cursor.peek()?.kind == Kind::At {
+            } else if self.cursor.peek()?.kind == TokenKind::At {
                 self.cursor.next();
                 self.cursor.next()?;
                 self.body.session = true;
@@ -357,10 +357,10 @@ impl Walk<'_> {
                 break;
             }
             match token.kind {
-                Kind::Punct(b'(') => parentheses += 1,
-                Kind::Punct(b')') => parentheses = parentheses.checked_sub(1)?,
-                Kind::Word if is_word && self.cursor.at_word("CASE") => cases += 1,
-                Kind::Word if is_word && self.cursor.at_word("END") => cases = cases.checked_sub(1)?,
+                TokenKind::Punct(b'(') => parentheses += 1,
+                TokenKind::Punct(b')') => parentheses = parentheses.checked_sub(1)?,
+                TokenKind::Word if is_word && self.cursor.at_word("CASE") => cases += 1,
+                TokenKind::Word if is_word && self.cursor.at_word("END") => cases = cases.checked_sub(1)?,
                 _ => {}
             }
             scan.see(token);

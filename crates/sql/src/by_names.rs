@@ -15,7 +15,7 @@ use crate::reads::Reads;
 use crate::reason::Reason;
 use crate::reserved::is_reserved;
 use crate::scan::Scan;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 use crate::words::is_in;
 
@@ -134,21 +134,21 @@ fn names((text, modes): (&[u8], Modes), all: &[Token]) -> Result<Vec<TableName>,
     for (at, token) in all.iter().enumerate() {
         let after = all.get(at + 1);
         match token.kind {
-            Kind::Param => return Err(None),
-            Kind::Punct(b'.') if chain.parts.is_empty() || chain.is_open => return Err(None),
-            Kind::Punct(b'{' | b'}') => return Err(None),
-            Kind::Punct(b'.') => chain.is_open = true,
+            TokenKind::Param => return Err(None),
+            TokenKind::Punct(b'.') if chain.parts.is_empty() || chain.is_open => return Err(None),
+            TokenKind::Punct(b'{' | b'}') => return Err(None),
+            TokenKind::Punct(b'.') => chain.is_open = true,
             _ if token.is_name() && chain.is_open => {
                 chain.parts.push(*token);
                 chain.is_open = false;
             }
             // `t.*`
-            Kind::Punct(b'*') if chain.is_open => found.take(text, &mut chain)?,
+            TokenKind::Punct(b'*') if chain.is_open => found.take(text, &mut chain)?,
             _ if chain.is_open => return Err(None),
             _ if token.is_name() => {
                 found.take(text, &mut chain)?;
                 let is_chained = after.is_some_and(|after| after.is(b'.'));
-                if token.kind == Kind::Word && !is_chained {
+                if token.kind == TokenKind::Word && !is_chained {
                     let is_called = after.is_some_and(|after| after.is(b'('));
                     check_word(text, modes, *token, (is_called, all.get(at + 2)))?;
                     let word = token.of(text);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::TableName;
 use crate::modes::Modes;
 use crate::reserved::is_reserved;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// Walks tokens. Every step is optional; nothing fails.
 #[derive(Clone, Copy)]
@@ -118,9 +118,9 @@ impl<'a> Cursor<'a> {
         let mut depth = 0usize;
         while let Some(token) = self.next() {
             match token.kind {
-                Kind::Punct(b'(') => depth += 1,
-                Kind::Punct(b')') => depth = depth.saturating_sub(1),
-                Kind::Word if depth == 0 && token.is_word(self.text, word) => return true,
+                TokenKind::Punct(b'(') => depth += 1,
+                TokenKind::Punct(b')') => depth = depth.saturating_sub(1),
+                TokenKind::Word if depth == 0 && token.is_word(self.text, word) => return true,
                 _ => {}
             }
         }
@@ -133,8 +133,8 @@ impl<'a> Cursor<'a> {
         while depth > 0 {
             let Some(token) = self.next() else { return };
             match token.kind {
-                Kind::Punct(b'(') => depth += 1,
-                Kind::Punct(b')') => depth -= 1,
+                TokenKind::Punct(b'(') => depth += 1,
+                TokenKind::Punct(b')') => depth -= 1,
                 _ => {}
             }
         }
@@ -153,7 +153,7 @@ impl<'a> Cursor<'a> {
 
     /// `name` or `schema.name`; None if the first is a keyword.
     pub fn table_name(&mut self) -> Option<TableName> {
-        if self.peek().is_some_and(|token| token.kind == Kind::Word && is_reserved(self.bytes(token))) {
+        if self.peek().is_some_and(|token| token.kind == TokenKind::Word && is_reserved(self.bytes(token))) {
             return None;
         }
         let first = self.identifier()?;
@@ -167,9 +167,9 @@ impl<'a> Cursor<'a> {
 }
 
 /// The name that a word or a quoted name stands for; None if it is not UTF-8.
-pub(crate) fn unquote_name(kind: Kind, bytes: &[u8]) -> Option<String> {
+pub(crate) fn unquote_name(kind: TokenKind, bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
-    if kind != Kind::Name {
+    if kind != TokenKind::Name {
         return Some(text.to_owned());
     }
     let inner = text.get(1..text.len().checked_sub(1)?)?;

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use crate::reserved::is_reserved;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 
 /// Functions that make a TIME.
@@ -174,14 +174,14 @@ impl<'a> Reader<'a> {
     }
 
     fn is_literal(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.is_literal() || token.kind == Kind::Param)
+        self.tokens.get(at).is_some_and(|token| token.is_literal() || token.kind == TokenKind::Param)
     }
 
     /// An identifier in lower case, without its quotes.
     fn name(&self, at: usize) -> Option<String> {
         let token = self.tokens.get(at).filter(|token| token.is_name())?;
         let name = String::from_utf8_lossy(token.of(self.text)).to_ascii_lowercase();
-        if token.kind == Kind::Word {
+        if token.kind == TokenKind::Word {
             return Some(name);
         }
         let quote = name.get(..1)?.to_owned();
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
     /// Names that may be equal to others without being the same bytes, columns that are used and not named, or a text that cannot be cut.
     fn is_unreadable(&self) -> bool {
         let is_odd = |token: &Token| token.is_name() && !token.of(self.text).is_ascii();
-        self.tokens.iter().any(|token| token.kind == Kind::Unknown || is_odd(token))
+        self.tokens.iter().any(|token| token.kind == TokenKind::Unknown || is_odd(token))
             || (0..self.tokens.len()).any(|at| self.is_word(at, &NAMELESS))
     }
 
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
             return (!is_type && self.makes_time(at)).then(|| Atom { from: at, to: self.end_of_call(at) });
         }
         // TIME '10:00' and {t '10:00'}.
-        let is_literal = self.tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Str)
+        let is_literal = self.tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::Str)
             && (token.is_word(self.text, "TIME")
                 || at > 0 && self.is(at - 1, b'{') && token.is_word(self.text, "T"));
         if is_literal {
@@ -254,10 +254,10 @@ impl<'a> Reader<'a> {
     fn is_naming(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1).and_then(|before| self.tokens.get(before)) else { return false };
         match before.kind {
-            Kind::Punct(punct) => punct == b')',
-            Kind::Word if self.is_word(at - 1, &["AS"]) => true,
-            Kind::Word => !self.is_word(at - 1, &TAKE_UP) && !is_reserved(before.of(self.text)),
-            Kind::Name => true,
+            TokenKind::Punct(punct) => punct == b')',
+            TokenKind::Word if self.is_word(at - 1, &["AS"]) => true,
+            TokenKind::Word => !self.is_word(at - 1, &TAKE_UP) && !is_reserved(before.of(self.text)),
+            TokenKind::Name => true,
             _ => before.is_literal(),
         }
     }
@@ -355,10 +355,10 @@ impl<'a> Reader<'a> {
     fn is_end(&self, at: usize, or_named: bool) -> bool {
         let Some(token) = self.tokens.get(at) else { return true };
         match token.kind {
-            Kind::Punct(punct) => matches!(punct, b')' | b',' | b';'),
-            Kind::Word if self.is_word(at, &GOES_ON) => false,
-            Kind::Word if or_named => self.is_word(at, &BEHIND) || !is_reserved(token.of(self.text)),
-            Kind::Word | Kind::Name => true,
+            TokenKind::Punct(punct) => matches!(punct, b')' | b',' | b';'),
+            TokenKind::Word if self.is_word(at, &GOES_ON) => false,
+            TokenKind::Word if or_named => self.is_word(at, &BEHIND) || !is_reserved(token.of(self.text)),
+            TokenKind::Word | TokenKind::Name => true,
             _ => false,
         }
     }

@@ -3,7 +3,7 @@
 use crate::TableName;
 use crate::cursor::{Cursor, unquote_name};
 use crate::string::unquote_string;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// What a defining statement touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,12 +242,12 @@ pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
         let bytes = cursor.bytes(token);
         let is_called = cursor.peek_at(1).is_some_and(|next| next.is(b'('));
         match token.kind {
-            Kind::Word if cursor.at_any(NOT_NAMED) => return None,
-            Kind::Word if is_called && cursor.at_any(NOT_NAMED_IF_CALLED) => return None,
-            Kind::Unknown => return None,
-            Kind::Word | Kind::Name | Kind::Str => {
+            TokenKind::Word if cursor.at_any(NOT_NAMED) => return None,
+            TokenKind::Word if is_called && cursor.at_any(NOT_NAMED_IF_CALLED) => return None,
+            TokenKind::Unknown => return None,
+            TokenKind::Word | TokenKind::Name | TokenKind::Str => {
                 let name = match token.kind {
-                    Kind::Str => unquote_string(bytes, cursor.modes),
+                    TokenKind::Str => unquote_string(bytes, cursor.modes),
                     kind => unquote_name(kind, bytes),
                 };
                 // A secret may be empty, or be no text; a user without a name is the nameless one.
@@ -260,7 +260,7 @@ pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
             _ => {}
         }
         is_secret = cursor.at_any(BEFORE_SECRET) || token.is(b'=') || token.is(b'(') || token.is(b'@');
-        is_secret |= token.kind == Kind::At;
+        is_secret |= token.kind == TokenKind::At;
         if users.len() > ACCOUNTS_MAX {
             return None;
         }
@@ -303,7 +303,7 @@ pub(crate) fn names(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
         }
         names.push(cursor.table_name()?);
     }
-    let ends = cursor.peek().is_none_or(|token| token.kind == crate::token::Kind::Word);
+    let ends = cursor.peek().is_none_or(|token| token.kind == crate::token::TokenKind::Word);
     ends.then_some(names)
 }
 
@@ -343,7 +343,7 @@ fn skip_account(cursor: &mut Cursor<'_>) {
     if cursor.punct(b'(') {
         cursor.close();
     }
-    if cursor.peek().is_some_and(|token| token.kind == crate::token::Kind::At) {
+    if cursor.peek().is_some_and(|token| token.kind == crate::token::TokenKind::At) {
         cursor.next();
         cursor.next();
         while cursor.punct(b'.') {

@@ -2,7 +2,7 @@
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 
 /// One piece of such syntax.
@@ -66,7 +66,7 @@ impl Deprecations {
         let mut before = None;
         let mut tokens = lexer.filter(|_| !modes.other_syntax).peekable();
         while let Some(token) = tokens.next() {
-            if token.kind == Kind::Unknown {
+            if token.kind == TokenKind::Unknown {
                 return None;
             }
             let what = deprecated((text, modes), before, token, tokens.peek())?;
@@ -101,17 +101,19 @@ fn deprecated(
     token: Token,
     behind: Option<&Token>,
 ) -> Option<Option<Deprecated>> {
-    let is_part_of_name = before.is_some_and(|before| before.is(b'.') || before.kind == Kind::AtAt);
+    let is_part_of_name = before.is_some_and(|before| before.is(b'.') || before.kind == TokenKind::AtAt);
     let what = match token.kind {
-        Kind::Op if token.of(text) == b"&&" => Deprecated::And,
-        Kind::Op if token.of(text) == b"||" && !modes.pipes_as_concat => Deprecated::Or,
-        Kind::Punct(b'!') => Deprecated::Not,
-        Kind::Word if is_part_of_name => return Some(None),
-        Kind::Word if token.is_word(text, "SQL_CALC_FOUND_ROWS") => Deprecated::CalcFoundRows,
-        Kind::Word if token.is_word(text, "FOUND_ROWS") && behind.is_some_and(|next| next.is(b'(')) => {
+        TokenKind::Op if token.of(text) == b"&&" => Deprecated::And,
+        TokenKind::Op if token.of(text) == b"||" && !modes.pipes_as_concat => Deprecated::Or,
+        TokenKind::Punct(b'!') => Deprecated::Not,
+        TokenKind::Word if is_part_of_name => return Some(None),
+        TokenKind::Word if token.is_word(text, "SQL_CALC_FOUND_ROWS") => Deprecated::CalcFoundRows,
+        TokenKind::Word if token.is_word(text, "FOUND_ROWS") && behind.is_some_and(|next| next.is(b'(')) => {
             Deprecated::FoundRows
         }
-        Kind::Word if token.is_word(text, "BINARY") => return begins_expression(text, before?).map(Some),
+        TokenKind::Word if token.is_word(text, "BINARY") => {
+            return begins_expression(text, before?).map(Some);
+        }
         _ => return Some(None),
     };
     Some(Some(what))
@@ -124,7 +126,7 @@ fn begins_expression(text: &[u8], before: Token) -> Option<Deprecated> {
         "WHERE",
     ];
     let is_word = WORDS.iter().any(|word| before.is_word(text, word));
-    let is_sign = matches!(before.kind, Kind::Op | Kind::Punct(b'(' | b',' | b'=' | b'<' | b'>'));
+    let is_sign = matches!(before.kind, TokenKind::Op | TokenKind::Punct(b'(' | b',' | b'=' | b'<' | b'>'));
     (is_word || is_sign).then_some(Deprecated::Binary)
 }
 

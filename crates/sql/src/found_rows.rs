@@ -3,7 +3,7 @@
 use crate::lex::{Lexer, contains_name};
 use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// A longer text is not taken for the plain question, in bytes.
 const TEXT_BYTES_MAX: usize = 256;
@@ -30,7 +30,7 @@ pub fn asks_found_rows(text: &[u8], modes: Modes) -> bool {
     let has_as = cursor.word("AS");
     match cursor.next() {
         None => !has_as,
-        Some(alias) => (alias.is_name() || alias.kind == Kind::Str) && cursor.at_end(),
+        Some(alias) => (alias.is_name() || alias.kind == TokenKind::Str) && cursor.at_end(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// SQL_CACHE or SQL_NO_CACHE.
@@ -60,12 +60,12 @@ impl Hints {
             self.note(word, hint, main);
         }
         match token.kind {
-            Kind::Punct(b'(') => self.depth += 1,
-            Kind::Punct(b')') => self.depth = self.depth.saturating_sub(1),
-            Kind::Word => return self.word(text, token),
+            TokenKind::Punct(b'(') => self.depth += 1,
+            TokenKind::Punct(b')') => self.depth = self.depth.saturating_sub(1),
+            TokenKind::Word => return self.word(text, token),
             _ => {}
         }
-        if !matches!(token.kind, Kind::Punct(b'(')) {
+        if !matches!(token.kind, TokenKind::Punct(b'(')) {
             self.with.get_or_insert(false);
         }
         self.modifiers_of_main = None;
@@ -151,9 +151,9 @@ fn name(hint: Hint) -> &'static str {
 /// Whether a column can start here: if none does, the word before was itself a column of that name.
 fn starts_column(text: &[u8], token: Token) -> bool {
     match token.kind {
-        Kind::Word => !is_in(token.of(text), &["AS", "FROM", "INTO", "LIMIT", "UNION", "WHERE"]),
-        Kind::Punct(punct) => b"(*@-+~!{".contains(&punct),
-        Kind::Op | Kind::Unknown => false,
+        TokenKind::Word => !is_in(token.of(text), &["AS", "FROM", "INTO", "LIMIT", "UNION", "WHERE"]),
+        TokenKind::Punct(punct) => b"(*@-+~!{".contains(&punct),
+        TokenKind::Op | TokenKind::Unknown => false,
         _ => true,
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::hint::{Hint, Hints};
 use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
-use crate::token::Kind;
+use crate::token::TokenKind;
 use crate::tokens::Tokens;
 
 /// The part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
@@ -24,7 +24,7 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
     let mut out = Vec::with_capacity(trimmed.len());
     let mut last_end = 0;
     for token in lexer.by_ref() {
-        if token.kind == Kind::Unknown {
+        if token.kind == TokenKind::Unknown {
             return Cow::Borrowed(trimmed);
         }
         if !out.is_empty() && token.start > last_end {

@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::statement::{STATEMENTS_MAX, Statement};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// A longer text is not plainly one of these.
 const TEXT_BYTES_MAX: usize = 1024;
@@ -53,8 +53,8 @@ pub fn prepared_kill(text: &[u8], modes: Modes) -> Option<PreparedKill> {
     let (query_only, mut cursor) = killed(&statement)?;
     let token = cursor.next().filter(|_| cursor.at_end())?;
     let id = match token.kind {
-        Kind::Int => Some(number(cursor.bytes(token))?),
-        Kind::Param => None,
+        TokenKind::Int => Some(number(cursor.bytes(token))?),
+        TokenKind::Param => None,
         _ => return None,
     };
     Some(PreparedKill { text: text.to_vec(), query_only, id, id_at: token.start..token.end })
@@ -70,7 +70,7 @@ pub fn kills(text: &[u8], modes: Modes) -> Vec<Kill> {
 /// KILL … n.
 pub(crate) fn numbered(statement: &Statement<'_>) -> Option<Kill> {
     let (query_only, mut cursor) = killed(statement)?;
-    let token = cursor.next().filter(|token| token.kind == Kind::Int && cursor.at_end())?;
+    let token = cursor.next().filter(|token| token.kind == TokenKind::Int && cursor.at_end())?;
     let starts_at = statement.cursor().peek()?.start;
     Some(Kill { query_only, id: number(cursor.bytes(token))?, id_at: token.start..token.end, starts_at })
 }

@@ -13,7 +13,7 @@ pub use comment::contains_ignoring_case;
 pub(crate) use comment::contains_name;
 
 use crate::modes::Modes;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// Cuts one text, or goes over the tokens of one that has been cut: an iterator over them.
 #[derive(Clone, Debug)]
@@ -85,14 +85,14 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at + ahead).copied()
     }
 
-    fn token(&mut self, start: usize, kind: Kind) -> Token {
+    fn token(&mut self, start: usize, kind: TokenKind) -> Token {
         Token { kind, start, end: self.at }
     }
 
     fn unknown(&mut self, start: usize) -> Token {
         self.at = self.text.len();
         self.in_version_comment = false;
-        self.token(start, Kind::Unknown)
+        self.token(start, TokenKind::Unknown)
     }
 
     fn cut(&mut self) -> Result<Option<Token>, Lost> {
@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
             byte if is_word_byte(byte) => self.word_or_prefixed(after_dot)?,
             _ => self.symbol(first)?,
         };
-        self.after_dot = first == b'.' && kind == Kind::Punct(b'.') && self.dot_follows_name(start);
+        self.after_dot = first == b'.' && kind == TokenKind::Punct(b'.') && self.dot_follows_name(start);
         Ok(Some(self.token(start, kind)))
     }
 
@@ -123,7 +123,7 @@ impl<'a> Lexer<'a> {
         dot.checked_sub(1).and_then(|i| self.text.get(i)).is_some_and(|&b| is_word_byte(b) || b == b'`')
     }
 
-    fn word_or_prefixed(&mut self, after_dot: bool) -> Result<Kind, Lost> {
+    fn word_or_prefixed(&mut self, after_dot: bool) -> Result<TokenKind, Lost> {
         if after_dot || self.byte(1) != Some(b'\'') {
             return self.word();
         }
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
 
     /// A run of word bytes. Beyond ASCII it has to be UTF-8, and without the byte that is a blank in latin1, so that it
     /// is one word in every character set this crate is used with.
-    fn word(&mut self) -> Result<Kind, Lost> {
+    fn word(&mut self) -> Result<TokenKind, Lost> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let (mut len, mut all) = (0, 0);
         for byte in rest.iter().copied().take_while(|&byte| is_word_byte(byte)) {
@@ -158,22 +158,22 @@ impl<'a> Lexer<'a> {
             return Err(Lost); // It may open a dollar-quoted string.
         }
         self.at += len;
-        Ok(Kind::Word)
+        Ok(TokenKind::Word)
     }
 
-    fn symbol(&mut self, first: u8) -> Result<Kind, Lost> {
+    fn symbol(&mut self, first: u8) -> Result<TokenKind, Lost> {
         const TRIPLE: [&[u8]; 2] = [b"<=>", b"->>"];
         const DOUBLE: [&[u8]; 10] = [b"<=", b">=", b"<>", b"!=", b"||", b"&&", b"<<", b">>", b":=", b"->"];
         let rest = self.text.get(self.at..).unwrap_or_default();
         let (len, kind) = match first {
-            b'\\' if rest.get(1) == Some(&b'N') => (2, Kind::Literal),
-            b'@' if rest.get(1) == Some(&b'@') => (2, Kind::AtAt),
-            b'@' => (1, Kind::At),
-            b'?' => (1, Kind::Param),
-            b'(' | b')' | b',' | b'.' | b';' | b'=' | b'*' => (1, Kind::Punct(first)),
-            _ if TRIPLE.iter().any(|op| rest.starts_with(op)) => (3, Kind::Op),
-            _ if DOUBLE.iter().any(|op| rest.starts_with(op)) => (2, Kind::Op),
-            _ if first.is_ascii_graphic() && first != b'\\' => (1, Kind::Punct(first)),
+            b'\\' if rest.get(1) == Some(&b'N') => (2, TokenKind::Literal),
+            b'@' if rest.get(1) == Some(&b'@') => (2, TokenKind::AtAt),
+            b'@' => (1, TokenKind::At),
+            b'?' => (1, TokenKind::Param),
+            b'(' | b')' | b',' | b'.' | b';' | b'=' | b'*' => (1, TokenKind::Punct(first)),
+            _ if TRIPLE.iter().any(|op| rest.starts_with(op)) => (3, TokenKind::Op),
+            _ if DOUBLE.iter().any(|op| rest.starts_with(op)) => (2, TokenKind::Op),
+            _ if first.is_ascii_graphic() && first != b'\\' => (1, TokenKind::Punct(first)),
             _ => return Err(Lost),
         };
         self.at += len;

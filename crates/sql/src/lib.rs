@@ -83,8 +83,8 @@ pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use multi_byte::MultiByte;
 pub use ours::{
-    Assignment, CacheHint, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists, Made, Mention,
-    Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, Value, cache_hint, empties,
+    AssignedValue, Assignment, CacheHint, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists,
+    Made, Mention, Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, cache_hint, empties,
     mentions, pieces, skips_cache,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};

@@ -2,7 +2,7 @@
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// The most tokens of a statement that is looked at.
 const TOKENS_MAX: usize = 4096;
@@ -35,7 +35,7 @@ pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
     let selects = tokens.iter().enumerate().filter(|(_, token)| is(token, &["SELECT"]));
     let are_in_place =
         tokens.iter().any(|token| is(token, &["SELECT"])) && selects.into_iter().all(is_in_place);
-    let is_plain = tokens.iter().all(|token| token.kind != Kind::Unknown && !is(token, &RENAMING));
+    let is_plain = tokens.iter().all(|token| token.kind != TokenKind::Unknown && !is(token, &RENAMING));
     if tokens.len() > TOKENS_MAX || !are_in_place || !is_plain || modes.other_syntax {
         return None;
     }
@@ -52,7 +52,7 @@ struct Markers<'a> {
 
 impl Markers<'_> {
     fn is_marker(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Param)
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Param)
     }
 
     fn is(&self, at: usize, word: &str) -> bool {
@@ -89,14 +89,14 @@ impl Markers<'_> {
     fn comparison(&self, before: usize) -> Option<usize> {
         let token = self.tokens.get(before)?;
         match token.kind {
-            Kind::Punct(b'=' | b'<' | b'>') => Some(before),
-            Kind::Op => COMPARISONS.contains(&token.of(self.text)).then_some(before),
+            TokenKind::Punct(b'=' | b'<' | b'>') => Some(before),
+            TokenKind::Op => COMPARISONS.contains(&token.of(self.text)).then_some(before),
             _ if self.is(before, "BETWEEN") => Some(before),
             _ if self.is(before, "AND") => {
                 let between = before.checked_sub(2)?;
                 (self.is_marker(before - 1) && self.is(between, "BETWEEN")).then_some(between)
             }
-            Kind::Punct(b'(' | b',') => {
+            TokenKind::Punct(b'(' | b',') => {
                 let is_list = |at: &usize| self.is_marker(*at) || self.is_punct(*at, b',');
                 let opening = (0..=before).rev().find(|at| !is_list(at))?;
                 let word = opening.checked_sub(1).filter(|word| self.is(*word, "IN"))?;
@@ -117,7 +117,7 @@ impl Markers<'_> {
         let leading = self.tokens.get(start.checked_sub(1)?)?;
         let is_alone = leading.is(b'(') || LEADING.iter().any(|word| leading.is_word(self.text, word));
         let bytes = name.of(self.text);
-        let bytes = if name.kind == Kind::Name { bytes.get(1..bytes.len() - 1)? } else { bytes };
+        let bytes = if name.kind == TokenKind::Name { bytes.get(1..bytes.len() - 1)? } else { bytes };
         let is_plain = bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let name = std::str::from_utf8(bytes).ok().filter(|_| is_alone && is_plain)?;
         Some(name.to_ascii_lowercase())

@@ -18,7 +18,9 @@ use crate::statement::{STATEMENTS_MAX, Statement};
 
 pub use caches::{CacheHint, CacheSource, CacheStatement, CreateCache, Method, cache_hint, skips_cache};
 pub use mention::{Made, Mention, Mentioned, mentions};
-pub use parts::{Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter, Value};
+pub use parts::{
+    AssignedValue, Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter,
+};
 pub use several::{Piece, pieces};
 
 impl LikeFilter {

@@ -5,7 +5,7 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::statement::Statement;
 use crate::string::unquote_bytes;
-use crate::token::Kind;
+use crate::token::TokenKind;
 use crate::user_variables::user_variable;
 
 /// What a text does with a statement that is prepared by its text.
@@ -84,7 +84,7 @@ pub fn text_prepared(text: &[u8], modes: Modes) -> Option<TextPrepared> {
         return cursor.at_end().then_some(TextPrepared::Deallocate { name });
     }
     cursor.word("EXECUTE").then_some(())?;
-    let is_literal = cursor.peek_at(1).is_some_and(|token| token.kind == Kind::Str);
+    let is_literal = cursor.peek_at(1).is_some_and(|token| token.kind == TokenKind::Str);
     if is_literal && cursor.word("IMMEDIATE") {
         let text = literal(&mut cursor)?;
         return Some(TextPrepared::Immediate { text, using: using(cursor)? });
@@ -105,12 +105,14 @@ fn using(mut cursor: Cursor<'_>) -> Option<Using> {
     cursor.word("USING").then_some(())?;
     let given = cursor.rest_text();
     let is_variable = match cursor.rest() {
-        [number] if number.kind == Kind::Int => {
+        [number] if number.kind == TokenKind::Int => {
             let digits = std::str::from_utf8(given).ok().and_then(|digits| digits.parse().ok());
             return Some(digits.map_or(Using::Other, Using::Number));
         }
         [at, name] => {
-            at.kind == Kind::At && (name.is_name() || name.kind == Kind::Str) && name.start == at.end
+            at.kind == TokenKind::At
+                && (name.is_name() || name.kind == TokenKind::Str)
+                && name.start == at.end
         }
         _ => false,
     };
@@ -155,8 +157,8 @@ pub fn markers(text: &[u8], modes: Modes) -> Option<usize> {
     let mut count = 0;
     for token in Lexer::new(text, modes) {
         match token.kind {
-            Kind::Unknown => return None,
-            Kind::Param => count += 1,
+            TokenKind::Unknown => return None,
+            TokenKind::Param => count += 1,
             _ => {}
         }
     }
@@ -169,8 +171,8 @@ pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<
     let (mut filled, mut behind, mut values) = (Vec::new(), 0, values.iter());
     for token in Lexer::new(text, modes) {
         match token.kind {
-            Kind::Unknown => return None,
-            Kind::Param => {
+            TokenKind::Unknown => return None,
+            TokenKind::Param => {
                 filled.extend_from_slice(text.get(behind..token.start)?);
                 filled.extend_from_slice(values.next()?);
                 behind = token.end;
@@ -184,7 +186,7 @@ pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<
 
 /// A string by itself. The servers turn it into UTF-8, and read the outcome in the client's character set again.
 fn literal(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
-    let token = cursor.next().filter(|token| token.kind == Kind::Str)?;
+    let token = cursor.next().filter(|token| token.kind == TokenKind::Str)?;
     let content = unquote_bytes(cursor.bytes(token), cursor.modes)?;
     (content.is_ascii() || cursor.modes.multi_byte.is_none()).then_some(content)
 }

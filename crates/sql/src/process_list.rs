@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// A longer text does not plainly ask for the list.
 const TEXT_BYTES_MAX: usize = 512;
@@ -62,7 +62,7 @@ fn select(mut cursor: Cursor<'_>, flavor: Flavor) -> Option<ProcessList> {
 fn named(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
     let mut columns = Vec::new();
     loop {
-        let column = cursor.next().filter(|token| matches!(token.kind, Kind::Word | Kind::Name))?;
+        let column = cursor.next().filter(|token| matches!(token.kind, TokenKind::Word | TokenKind::Name))?;
         let name = std::str::from_utf8(cursor.bytes(column)).ok()?;
         columns.push(name.trim_matches('`').to_ascii_uppercase());
         if !cursor.punct(b',') {

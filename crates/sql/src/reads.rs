@@ -7,7 +7,7 @@
 use crate::TableName;
 use crate::cursor::unquote_name;
 use crate::reserved::is_reserved;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// The most names that a statement is taken apart into; one with more may read anything.
@@ -115,19 +115,19 @@ impl<'a> ReadScan<'a> {
     /// Takes the next token.
     pub fn see(&mut self, token: Token) {
         match token.kind {
-            Kind::Word | Kind::Name if self.expect == Expect::Name => self.behind_dot(token),
-            Kind::Word => self.word(token),
-            Kind::Name if self.expect == Expect::Table => self.table(token),
-            Kind::Punct(b'(') => self.open(),
-            Kind::Punct(b')') => {
+            TokenKind::Word | TokenKind::Name if self.expect == Expect::Name => self.behind_dot(token),
+            TokenKind::Word => self.word(token),
+            TokenKind::Name if self.expect == Expect::Table => self.table(token),
+            TokenKind::Punct(b'(') => self.open(),
+            TokenKind::Punct(b')') => {
                 self.level = self.outer.pop().unwrap_or_default();
                 self.expect = Expect::Other;
             }
-            Kind::Punct(b',') => self.expect_table_if(self.level.in_from),
-            Kind::Punct(b'.') if self.expect == Expect::Dot => self.expect = Expect::Name,
+            TokenKind::Punct(b',') => self.expect_table_if(self.level.in_from),
+            TokenKind::Punct(b'.') if self.expect == Expect::Dot => self.expect = Expect::Name,
             // An ODBC escape, or a name that starts with a dot.
-            Kind::Punct(b'{' | b'.') if self.expect == Expect::Table => self.lost = true,
-            Kind::Unknown => self.lost = true,
+            TokenKind::Punct(b'{' | b'.') if self.expect == Expect::Table => self.lost = true,
+            TokenKind::Unknown => self.lost = true,
             _ => self.expect = Expect::Other,
         }
         self.before = Some(token);
@@ -138,7 +138,7 @@ impl<'a> ReadScan<'a> {
     }
 
     fn is_before(&self, words: &[&str]) -> bool {
-        self.before.is_some_and(|token| token.kind == Kind::Word && is_in(token.of(self.text), words))
+        self.before.is_some_and(|token| token.kind == TokenKind::Word && is_in(token.of(self.text), words))
     }
 
     fn open(&mut self) {
@@ -155,7 +155,8 @@ impl<'a> ReadScan<'a> {
 
     fn word(&mut self, token: Token) {
         let after_dot = self.before.is_some_and(|token| token.is(b'.'));
-        if after_dot || self.before.is_some_and(|token| matches!(token.kind, Kind::At | Kind::AtAt)) {
+        if after_dot || self.before.is_some_and(|token| matches!(token.kind, TokenKind::At | TokenKind::AtAt))
+        {
             self.expect = Expect::Other;
             return;
         }
@@ -213,7 +214,7 @@ impl<'a> ReadScan<'a> {
 
 /// What a name may stand for: beyond ASCII that depends on the client's character set, which is not known here. In UTF-8
 /// and binary it is itself, in latin1 each byte is a character, in ASCII a question mark. None if it is not UTF-8.
-fn names(kind: Kind, bytes: &[u8]) -> Vec<String> {
+fn names(kind: TokenKind, bytes: &[u8]) -> Vec<String> {
     let Some(name) = unquote_name(kind, bytes) else { return Vec::new() };
     if name.is_ascii() {
         return vec![name];

@@ -10,7 +10,7 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::ours::{self, Ours};
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 use crate::tokens::Tokens;
 
 /// What a text of COM_QUERY asks for.
@@ -54,7 +54,7 @@ fn read_from(begin: &Lexer<'_>) -> Request {
     };
     let with = first.is_word(text, "WITH");
     let select = first.is_word(text, "SELECT");
-    if (with || select) && !lexer.clone().next().is_some_and(|token| token.kind == Kind::AtAt) {
+    if (with || select) && !lexer.clone().next().is_some_and(|token| token.kind == TokenKind::AtAt) {
         return read_select(begin.clone()).unwrap_or_else(|| Request::Other(effects_of(begin.clone())));
     }
     let mut lexer = begin.clone();
@@ -83,7 +83,7 @@ fn read_select(lexer: Lexer<'_>) -> Option<Request> {
             ended = true;
             continue;
         }
-        if ended || token.kind == Kind::Unknown {
+        if ended || token.kind == TokenKind::Unknown {
             return None;
         }
         hints.see(text, token);

@@ -7,7 +7,7 @@ use crate::cursor::unquote_name;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reserved::{is_reserved, structures};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 use crate::words::is_in;
 
@@ -76,7 +76,9 @@ pub fn rewritten(text: &[u8], modes: Modes) -> String {
 #[must_use]
 pub fn with_markers(text: &[u8], modes: Modes) -> Vec<u8> {
     let (mut out, mut behind) = (Vec::with_capacity(text.len()), 0);
-    for token in Lexer::new(text, modes).filter(|token| token.kind == Kind::Word && is_value(text, *token)) {
+    for token in
+        Lexer::new(text, modes).filter(|token| token.kind == TokenKind::Word && is_value(text, *token))
+    {
         out.extend_from_slice(text.get(behind..token.start).unwrap_or_default());
         out.push(b'?');
         behind = token.end;
@@ -127,9 +129,9 @@ fn is_value(text: &[u8], token: Token) -> bool {
     let is_numbered = || {
         let word = token.of(text);
         let digits = word.strip_prefix(b"$").unwrap_or_default();
-        token.kind == Kind::Word && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+        token.kind == TokenKind::Word && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
     };
-    token.is_literal() || token.kind == Kind::Param || is_numbered()
+    token.is_literal() || token.kind == TokenKind::Param || is_numbered()
 }
 
 struct Writer {
@@ -163,13 +165,17 @@ impl Writer {
         let written = String::from_utf8_lossy(bytes);
         match token.kind {
             _ if is_value(text, token) => self.value(),
-            Kind::Punct(b'.') => self.tight(".", Last::Tight),
-            Kind::Punct(b',') => self.tight(",", Last::Other),
-            Kind::Punct(b')') => self.tight(")", Last::Term),
-            Kind::Punct(b'(') if at > 0 && is_function(text, tokens, at - 1) => self.tight("(", Last::Tight),
-            Kind::Punct(b'(') | Kind::At | Kind::AtAt => self.put(&written, Last::Tight),
-            Kind::Word if !follows_point(tokens, at) => self.word(text, tokens, at),
-            Kind::Word | Kind::Name => self.name(&unquote_name(token.kind, bytes).unwrap_or_default()),
+            TokenKind::Punct(b'.') => self.tight(".", Last::Tight),
+            TokenKind::Punct(b',') => self.tight(",", Last::Other),
+            TokenKind::Punct(b')') => self.tight(")", Last::Term),
+            TokenKind::Punct(b'(') if at > 0 && is_function(text, tokens, at - 1) => {
+                self.tight("(", Last::Tight)
+            }
+            TokenKind::Punct(b'(') | TokenKind::At | TokenKind::AtAt => self.put(&written, Last::Tight),
+            TokenKind::Word if !follows_point(tokens, at) => self.word(text, tokens, at),
+            TokenKind::Word | TokenKind::Name => {
+                self.name(&unquote_name(token.kind, bytes).unwrap_or_default())
+            }
             _ => self.put(&written, Last::Other),
         }
     }
@@ -178,7 +184,7 @@ impl Writer {
         let token = tokens[at];
         let bytes = token.of(text);
         let written = String::from_utf8_lossy(bytes);
-        let is_before_string = tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Str);
+        let is_before_string = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::Str);
         let is_before_point = tokens.get(at + 1).is_some_and(|next| next.is(b'.'));
         if is_before_point {
             self.name(&written);
@@ -212,7 +218,7 @@ fn follows_point(tokens: &[Token], at: usize) -> bool {
 /// A word that is no keyword, with a parenthesis behind it.
 fn is_function(text: &[u8], tokens: &[Token], at: usize) -> bool {
     let is_called = tokens.get(at + 1).is_some_and(|next| next.is(b'('));
-    tokens[at].kind == Kind::Word && is_called && !is_reserved(tokens[at].of(text))
+    tokens[at].kind == TokenKind::Word && is_called && !is_reserved(tokens[at].of(text))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::calls::{CALLS_MAX, Call, Calls, RoutineKind};
 use crate::cursor::unquote_name;
 use crate::functions::{self, Class};
 use crate::modes::{Flavor, Modes};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// What was found anywhere in a statement.
@@ -128,15 +128,15 @@ impl<'a> Scan<'a> {
     pub fn see(&mut self, token: Token) {
         self.count_argument(token);
         match token.kind {
-            Kind::Word => self.word(token),
-            Kind::Name => self.extend_chain(token),
-            Kind::At => self.facts.changes_session |= self.is_before(&["INTO"]),
-            Kind::Op if token.of(self.text) == b":=" => self.facts.changes_session = true,
-            Kind::Punct(b'(') => {
+            TokenKind::Word => self.word(token),
+            TokenKind::Name => self.extend_chain(token),
+            TokenKind::At => self.facts.changes_session |= self.is_before(&["INTO"]),
+            TokenKind::Op if token.of(self.text) == b":=" => self.facts.changes_session = true,
+            TokenKind::Punct(b'(') => {
                 self.depth += 1;
                 self.parenthesis(token);
             }
-            Kind::Punct(b')') => {
+            TokenKind::Punct(b')') => {
                 if self.json_tables.last() == Some(&self.depth) {
                     self.json_tables.pop();
                     self.unknown_call(Some(TableName::bare(JSON_TABLE)));
@@ -144,7 +144,7 @@ impl<'a> Scan<'a> {
                 self.end_counting();
                 self.depth = self.depth.saturating_sub(1);
             }
-            Kind::Unknown => self.facts.lost = true,
+            TokenKind::Unknown => self.facts.lost = true,
             _ => {}
         }
         self.before = Some(token);
@@ -152,7 +152,7 @@ impl<'a> Scan<'a> {
 
     fn count_argument(&mut self, token: Token) {
         let Some(call) = self.counted.last_mut().filter(|call| call.depth == self.depth) else { return };
-        let begins_query = token.kind == Kind::Word && is_in(token.of(self.text), &["SELECT", "WITH"]);
+        let begins_query = token.kind == TokenKind::Word && is_in(token.of(self.text), &["SELECT", "WITH"]);
         if call.arguments == 0 && begins_query && call.name.is_word(self.text, "LATERAL") {
             // A derived table: a query that is an argument stands in parentheses of its own.
             self.counted.pop();
@@ -174,7 +174,7 @@ impl<'a> Scan<'a> {
 
     /// Whether the token before this one is one of these words.
     fn is_before(&self, words: &[&str]) -> bool {
-        self.before.is_some_and(|token| token.kind == Kind::Word && is_in(token.of(self.text), words))
+        self.before.is_some_and(|token| token.kind == TokenKind::Word && is_in(token.of(self.text), words))
     }
 
     fn extend_chain(&mut self, token: Token) {
@@ -199,7 +199,7 @@ impl<'a> Scan<'a> {
         self.facts.names_tracking |= starts_with_track;
         self.facts.names_log_bin |= is_in(word, &["SQL_LOG_BIN", "GTID_SEQ_NO", "INSERT_ID"]);
         self.facts.names_autocommit |= is_in(word, &["AUTOCOMMIT"]);
-        if self.chain.before.is_some_and(|token| token.kind == Kind::AtAt) {
+        if self.chain.before.is_some_and(|token| token.kind == TokenKind::AtAt) {
             self.facts.reads_last_statement |= is_in(word, LAST_STATEMENT_VARIABLES);
         }
     }
@@ -227,7 +227,7 @@ impl<'a> Scan<'a> {
         if self.chain_is_definition() {
             return;
         }
-        if self.chain.parts > 1 || name.kind == Kind::Name {
+        if self.chain.parts > 1 || name.kind == TokenKind::Name {
             return self.unknown_call(self.called(name));
         }
         let word = name.of(self.text);
@@ -276,13 +276,13 @@ impl<'a> Scan<'a> {
     fn chain_is_definition(&self) -> bool {
         let before = self.chain.before;
         before.is_some_and(|token| {
-            token.is(b')') || (token.kind == Kind::Word && is_in(token.of(self.text), NAME_FOLLOWS))
+            token.is(b')') || (token.kind == TokenKind::Word && is_in(token.of(self.text), NAME_FOLLOWS))
         })
     }
 
     /// Whether this is the parenthesis of `JSON_TABLE(doc, '$[*]' COLUMNS (…))`: no call stands behind a string.
     fn is_of_columns(&self) -> bool {
-        let follows_path = self.chain.before.is_some_and(|token| token.kind == Kind::Str);
+        let follows_path = self.chain.before.is_some_and(|token| token.kind == TokenKind::Str);
         follows_path && self.before.is_some_and(|token| token.is_word(self.text, "COLUMNS"))
     }
 }

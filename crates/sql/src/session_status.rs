@@ -5,7 +5,7 @@ use crate::lex::{Lexer, contains_ignoring_case};
 use crate::modes::Modes;
 use crate::statement::Statement;
 use crate::string::unquote_string;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// A longer text does not plainly ask for a status variable.
 const TEXT_BYTES_MAX: usize = 512;
@@ -103,7 +103,7 @@ fn only_one(mut cursor: Cursor<'_>) -> Option<String> {
     if !cursor.word("WHERE") || !cursor.identifier()?.eq_ignore_ascii_case(NAME) || !cursor.punct(b'=') {
         return None;
     }
-    let token = cursor.next().filter(|token| token.kind == Kind::Str && cursor.at_end())?;
+    let token = cursor.next().filter(|token| token.kind == TokenKind::Str && cursor.at_end())?;
     unquote_string(cursor.bytes(token), cursor.modes)
 }
 

@@ -12,7 +12,7 @@ use std::hash::Hasher;
 use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::reserved::is_reserved;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 
 /// A statement without its literals.
@@ -66,7 +66,7 @@ fn digest_text(mut lexer: Lexer<'_>) -> Option<Vec<u8>> {
         signs: Vec::new(),
     };
     for token in lexer.by_ref() {
-        if token.kind == Kind::Unknown {
+        if token.kind == TokenKind::Unknown {
             return None;
         }
         writer.token(token);
@@ -113,10 +113,10 @@ struct DigestWriter<'a> {
 
 impl DigestWriter<'_> {
     fn token(&mut self, token: Token) {
-        if matches!(token.kind, Kind::Punct(b'+' | b'-')) && !self.after_operand() {
+        if matches!(token.kind, TokenKind::Punct(b'+' | b'-')) && !self.after_operand() {
             return self.signs.push(token);
         }
-        if token.is_literal() || token.kind == Kind::Param {
+        if token.is_literal() || token.kind == TokenKind::Param {
             // The literal stands where its first sign stood.
             let start = self.signs.first().map_or(token.start, |sign| sign.start);
             self.signs.clear();
@@ -124,7 +124,7 @@ impl DigestWriter<'_> {
         }
         self.flush_signs();
         let binary =
-            matches!(token.kind, Kind::Punct(b'+' | b'-' | b'*' | b'/' | b'%')) && self.after_operand();
+            matches!(token.kind, TokenKind::Punct(b'+' | b'-' | b'*' | b'/' | b'%')) && self.after_operand();
         let class = if binary { Last::Arithmetic } else { self.class(token) };
         self.write(token, class);
     }
@@ -143,7 +143,7 @@ impl DigestWriter<'_> {
         if self.wants_blank(token, class) {
             self.out.push(b' ');
         }
-        if token.is_literal() || token.kind == Kind::Param {
+        if token.is_literal() || token.kind == TokenKind::Param {
             self.out.push(b'?');
         } else {
             self.out.extend_from_slice(token.of(self.text));
@@ -161,17 +161,17 @@ impl DigestWriter<'_> {
             Last::Arithmetic | Last::Sign => {
                 !matches!(class, Last::Sign) && !token.is(b'*') && !token.is(b'/')
             }
-            _ => class == Last::Arithmetic || matches!(token.kind, Kind::Punct(b')' | b',')),
+            _ => class == Last::Arithmetic || matches!(token.kind, TokenKind::Punct(b')' | b',')),
         };
         token.start > end && !glued
     }
 
     fn class(&self, token: Token) -> Last {
         match token.kind {
-            Kind::Punct(b'(' | b',') => Last::Opens,
-            Kind::Punct(b')') | Kind::Name => Last::Operand,
-            Kind::Word if is_reserved(token.of(self.text)) => Last::Keyword,
-            Kind::Word => Last::Operand,
+            TokenKind::Punct(b'(' | b',') => Last::Opens,
+            TokenKind::Punct(b')') | TokenKind::Name => Last::Operand,
+            TokenKind::Word if is_reserved(token.of(self.text)) => Last::Keyword,
+            TokenKind::Word => Last::Operand,
             _ => Last::Other,
         }
     }

@@ -2,7 +2,7 @@
 
 /// What a token is. Words keep no judgement about being keywords: that depends on where they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name or keyword without quotes.
     Word,
     /// A name in backticks, or in double quotes under ANSI_QUOTES.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 /// A piece of a text: `text[start..end]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
@@ -45,21 +45,21 @@ impl Token {
 
     /// Whether it is this single character.
     pub fn is(&self, punct: u8) -> bool {
-        self.kind == Kind::Punct(punct)
+        self.kind == TokenKind::Punct(punct)
     }
 
     /// Whether it is this word, in any case and without quotes; `word` is in upper case.
     pub fn is_word(&self, text: &[u8], word: &str) -> bool {
-        self.kind == Kind::Word && self.of(text).eq_ignore_ascii_case(word.as_bytes())
+        self.kind == TokenKind::Word && self.of(text).eq_ignore_ascii_case(word.as_bytes())
     }
 
     /// Whether it can be an identifier: a word (reserved or not) or a quoted name.
     pub fn is_name(&self) -> bool {
-        matches!(self.kind, Kind::Word | Kind::Name)
+        matches!(self.kind, TokenKind::Word | TokenKind::Name)
     }
 
     /// Whether it is a value written out.
     pub fn is_literal(&self) -> bool {
-        matches!(self.kind, Kind::Str | Kind::Int | Kind::Real | Kind::Literal)
+        matches!(self.kind, TokenKind::Str | TokenKind::Int | TokenKind::Real | TokenKind::Literal)
     }
 }

@@ -5,7 +5,7 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reserved::structures;
 use crate::statement::Statement;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// How a transaction isolates what it reads.
@@ -277,7 +277,7 @@ fn completion(cursor: &mut Cursor<'_>) -> Option<Completion> {
 /// keyword without quotes, where that is one to it.
 fn name(cursor: &mut Cursor<'_>) -> Option<String> {
     let is_known = |word: &[u8]| structures(word) || is_in(word, KEYWORDS);
-    let is_keyword = |token: Token| token.kind == Kind::Word && is_known(cursor.bytes(token));
+    let is_keyword = |token: Token| token.kind == TokenKind::Word && is_known(cursor.bytes(token));
     if cursor.peek().is_some_and(is_keyword) {
         return None;
     }

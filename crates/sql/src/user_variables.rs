@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// A user variable and what a SET gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,16 +47,16 @@ fn assignment(cursor: &mut Cursor<'_>) -> Option<UserVariable> {
     let start = cursor.peek()?.start;
     let is_signed = cursor.punct(b'-');
     let value = cursor.next()?;
-    let is_number = matches!(value.kind, Kind::Int | Kind::Real);
-    let is_other = value.kind == Kind::Str || value.is_word(cursor.text, "NULL");
+    let is_number = matches!(value.kind, TokenKind::Int | TokenKind::Real);
+    let is_other = value.kind == TokenKind::Str || value.is_word(cursor.text, "NULL");
     (is_number || is_other && !is_signed).then_some(())?;
     Some(UserVariable { name, literal: cursor.range_text(start..value.end).to_vec() })
 }
 
 /// `@name`, in lower case. Names beyond plain ASCII may be compared in ways that are not known here.
 pub(crate) fn user_variable(cursor: &mut Cursor<'_>) -> Option<String> {
-    let at = cursor.next().filter(|token| token.kind == Kind::At)?;
-    let name = cursor.next().filter(|name| name.kind == Kind::Word && name.start == at.end)?;
+    let at = cursor.next().filter(|token| token.kind == TokenKind::At)?;
+    let name = cursor.next().filter(|name| name.kind == TokenKind::Word && name.start == at.end)?;
     let name = std::str::from_utf8(cursor.bytes(name)).ok().filter(|name| name.is_ascii())?;
     Some(name.to_ascii_lowercase())
 }

@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// A longer text is none of these, in bytes.
 const TEXT_BYTES_MAX: usize = 256;
@@ -73,7 +73,7 @@ fn show(cursor: &mut Cursor<'_>) -> Option<AsksWarnings> {
 }
 
 fn number(cursor: &mut Cursor<'_>) -> Option<usize> {
-    let token = cursor.next().filter(|token| token.kind == Kind::Int)?;
+    let token = cursor.next().filter(|token| token.kind == TokenKind::Int)?;
     std::str::from_utf8(cursor.bytes(token)).ok()?.parse().ok()
 }
 
@@ -85,7 +85,7 @@ fn select(cursor: &mut Cursor<'_>) -> Option<AsksWarnings> {
         cursor.next();
         cursor.next();
     }
-    let name = cursor.peek().filter(|_| mark.kind == Kind::AtAt)?;
+    let name = cursor.peek().filter(|_| mark.kind == TokenKind::AtAt)?;
     let errors = cursor.word("ERROR_COUNT");
     if !errors && !cursor.word("WARNING_COUNT") {
         return None;

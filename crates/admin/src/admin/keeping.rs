@@ -6,7 +6,7 @@ use super::Admin;
 use crate::error::Refusal;
 use crate::history;
 use crate::monitor::{self, Probed};
-use crate::runtime::{Statistic, Value};
+use crate::runtime::{SqliteValue, Statistic};
 use crate::times::SERIES;
 
 /// How often what is too old leaves, in seconds.
@@ -57,7 +57,7 @@ impl Admin {
     }
 
     /// What is counted, by name.
-    fn named(&self) -> HashMap<String, Value> {
+    fn named(&self) -> HashMap<String, SqliteValue> {
         let counted = self.runtime.rows(Statistic::Global);
         pairs(counted).chain(pairs(self.runtime.rows(Statistic::Process))).collect()
     }
@@ -77,9 +77,9 @@ impl Admin {
     }
 }
 
-fn pairs(rows: Vec<Vec<Value>>) -> impl Iterator<Item = (String, Value)> {
-    rows.into_iter().filter_map(|row| match <[Value; 2]>::try_from(row) {
-        Ok([Value::Text(name), value]) => Some((name, value)),
+fn pairs(rows: Vec<Vec<SqliteValue>>) -> impl Iterator<Item = (String, SqliteValue)> {
+    rows.into_iter().filter_map(|row| match <[SqliteValue; 2]>::try_from(row) {
+        Ok([SqliteValue::Text(name), value]) => Some((name, value)),
         _ => None,
     })
 }

@@ -13,12 +13,12 @@ struct Fake {
 }
 
 impl Runtime for Fake {
-    fn rows(&self, of: Statistic) -> Vec<Vec<Value>> {
+    fn rows(&self, of: Statistic) -> Vec<Vec<SqliteValue>> {
         let digest = || {
             let texts = ["", "sbtest", "u", "", "0xBF001A0C13781C1D", "SELECT c FROM sbtest1 WHERE id=?"];
-            let mut row: Vec<Value> = texts.into_iter().map(Value::from).collect();
-            row[0] = Value::Integer(-1);
-            row.extend([7, 1, 2, 0, 0, 0, 0, 0].map(Value::Integer));
+            let mut row: Vec<SqliteValue> = texts.into_iter().map(SqliteValue::from).collect();
+            row[0] = SqliteValue::Integer(-1);
+            row.extend([7, 1, 2, 0, 0, 0, 0, 0].map(SqliteValue::Integer));
             row
         };
         match of {
@@ -28,7 +28,7 @@ impl Runtime for Fake {
                 vec![digest()]
             }
             Statistic::Connections => Vec::new(),
-            _ => vec![vec![Value::from("Client_Connections_connected"), Value::from("1")]],
+            _ => vec![vec![SqliteValue::from("Client_Connections_connected"), SqliteValue::from("1")]],
         }
     }
 

@@ -4,7 +4,7 @@ use super::Admin;
 use crate::accounts::Accounts;
 use crate::command::{Copy, Module};
 use crate::error::Refusal;
-use crate::runtime::Value;
+use crate::runtime::SqliteValue;
 use crate::store::{Answer, Role};
 use crate::variables::{self, Owner, VARIABLES, Variable};
 
@@ -38,14 +38,15 @@ impl Admin {
 
     /// Puts the variables as they are into a table of variables. What counts nowhere stays there as it is.
     pub(super) fn put_variables(&mut self, table: &str) -> Result<(), Refusal> {
-        let row =
-            |variable: &Variable| Some(vec![Value::from(variable.name), Value::Text(self.value(*variable)?)]);
+        let row = |variable: &Variable| {
+            Some(vec![SqliteValue::from(variable.name), SqliteValue::Text(self.value(*variable)?)])
+        };
         let mut rows: Vec<_> = VARIABLES.iter().filter_map(row).collect();
         for kept in self.store.rows(&format!("SELECT variable_name, variable_value FROM {table}"))? {
             if let [Some(name), Some(value)] = &kept[..]
                 && variables::find(name).is_none_or(|variable| variable.of == Owner::Nobody)
             {
-                rows.push(vec![Value::Text(name.clone()), Value::Text(value.clone())]);
+                rows.push(vec![SqliteValue::Text(name.clone()), SqliteValue::Text(value.clone())]);
             }
         }
         self.store.replace(table, &rows)

@@ -1,9 +1,10 @@
 use super::*;
 
 fn tables() -> (&'static str, Vec<MemoryTable<'static>>) {
-    let rows =
-        |count: i64| (1..=count).map(|n| vec![Value::Integer(n), Value::from(format!("N{n}"))]).collect();
-    let columns = || vec![("id", Kind::Integer), ("name", Kind::Text)];
+    let rows = |count: i64| {
+        (1..=count).map(|n| vec![SqliteValue::Integer(n), SqliteValue::from(format!("N{n}"))]).collect()
+    };
+    let columns = || vec![("id", SqliteType::Integer), ("name", SqliteType::Text)];
     (
         "freshet",
         vec![
@@ -13,23 +14,23 @@ fn tables() -> (&'static str, Vec<MemoryTable<'static>>) {
     )
 }
 
-fn of(text: &str) -> Result<Vec<Vec<Value>>, String> {
+fn of(text: &str) -> Result<Vec<Vec<SqliteValue>>, String> {
     query(tables(), text, &[]).map(|found| found.rows)
 }
 
 #[test]
 fn tables_are_read_with_all_of_sql() {
-    let one = |value: Value| Ok(vec![vec![value]]);
-    assert_eq!(of("SELECT COUNT(*) FROM freshet.a JOIN freshet.b USING (id)"), one(Value::Integer(3)));
+    let one = |value: SqliteValue| Ok(vec![vec![value]]);
+    assert_eq!(of("SELECT COUNT(*) FROM freshet.a JOIN freshet.b USING (id)"), one(SqliteValue::Integer(3)));
     assert_eq!(of("SELECT `name` FROM `freshet`.`a` WHERE name = 'n7'"), one("N7".into()));
-    assert_eq!(of("SELECT id FROM freshet.b ORDER BY id DESC LIMIT 1, 1"), one(Value::Integer(2)));
-    assert_eq!(of("SELECT AVG(id) FROM freshet.b"), one(Value::Real(2.0)));
+    assert_eq!(of("SELECT id FROM freshet.b ORDER BY id DESC LIMIT 1, 1"), one(SqliteValue::Integer(2)));
+    assert_eq!(of("SELECT AVG(id) FROM freshet.b"), one(SqliteValue::Real(2.0)));
     let found = query(
         tables(),
         "SELECT id FROM freshet.a WHERE id = ? OR name = ? ORDER BY 1",
-        &[Value::Integer(3), Value::from("n9")],
+        &[SqliteValue::Integer(3), SqliteValue::from("n9")],
     );
-    assert_eq!(found.unwrap().rows, [[Value::Integer(3)], [Value::Integer(9)]]);
+    assert_eq!(found.unwrap().rows, [[SqliteValue::Integer(3)], [SqliteValue::Integer(9)]]);
     let names = columns(tables(), "SELECT id AS x, COUNT(*) FROM freshet.a WHERE id > ?");
     assert_eq!(names.unwrap(), ["x", "COUNT(*)"]);
 }

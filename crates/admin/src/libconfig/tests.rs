@@ -23,30 +23,30 @@ mysql_users: ( )
 list = [ 1, -2, 3.5 ];
 "#;
 
-fn of<'a>(settings: &'a [Setting], name: &str) -> &'a Value {
+fn of<'a>(settings: &'a [Setting], name: &str) -> &'a ConfigValue {
     &settings.iter().find(|setting| setting.name == name).unwrap_or_else(|| panic!("{name}")).value
 }
 
 fn group<'a>(settings: &'a [Setting], name: &str) -> &'a [Setting] {
-    let Value::Group(group) = of(settings, name) else { panic!("{name} is no group") };
+    let ConfigValue::Group(group) = of(settings, name) else { panic!("{name} is no group") };
     group
 }
 
 #[test]
 fn a_file_of_proxysqls() {
     let settings = parse(FILE).unwrap();
-    assert_eq!(of(&settings, "datadir"), &Value::Text("/var/lib/proxysql".to_owned()));
-    assert_eq!(of(group(&settings, "admin_variables"), "debug"), &Value::Bool(true));
+    assert_eq!(of(&settings, "datadir"), &ConfigValue::Text("/var/lib/proxysql".to_owned()));
+    assert_eq!(of(group(&settings, "admin_variables"), "debug"), &ConfigValue::Bool(true));
     let variables = group(&settings, "mysql_variables");
-    assert_eq!(of(variables, "max_connections"), &Value::Integer(2048));
-    assert_eq!(of(variables, "big"), &Value::Integer(0x7f));
-    assert_eq!(of(variables, "interfaces"), &Value::Text("0.0.0.0:6033;/tmp/proxysql.sock".to_owned()));
-    let Value::List(servers) = of(&settings, "mysql_servers") else { panic!("a list") };
-    let Value::Group(second) = &servers[1] else { panic!("a group") };
-    assert_eq!(of(second, "hostgroup"), &Value::Integer(1));
-    assert_eq!(of(&settings, "mysql_users"), &Value::List(Vec::new()));
-    let numbers = vec![Value::Integer(1), Value::Integer(-2), Value::Real(3.5)];
-    assert_eq!(of(&settings, "list"), &Value::List(numbers));
+    assert_eq!(of(variables, "max_connections"), &ConfigValue::Integer(2048));
+    assert_eq!(of(variables, "big"), &ConfigValue::Integer(0x7f));
+    assert_eq!(of(variables, "interfaces"), &ConfigValue::Text("0.0.0.0:6033;/tmp/proxysql.sock".to_owned()));
+    let ConfigValue::List(servers) = of(&settings, "mysql_servers") else { panic!("a list") };
+    let ConfigValue::Group(second) = &servers[1] else { panic!("a group") };
+    assert_eq!(of(second, "hostgroup"), &ConfigValue::Integer(1));
+    assert_eq!(of(&settings, "mysql_users"), &ConfigValue::List(Vec::new()));
+    let numbers = vec![ConfigValue::Integer(1), ConfigValue::Integer(-2), ConfigValue::Real(3.5)];
+    assert_eq!(of(&settings, "list"), &ConfigValue::List(numbers));
     // What is written of it is read as the same.
     assert_eq!(parse(&write(&settings)).unwrap(), settings);
 }
@@ -62,7 +62,7 @@ fn texts_have_escapes() {
     ];
     for (written, expected) in cases {
         let settings = parse(&format!("a = {written}")).unwrap();
-        assert_eq!(settings[0].value, Value::Text(expected.to_owned()), "{written}");
+        assert_eq!(settings[0].value, ConfigValue::Text(expected.to_owned()), "{written}");
         assert_eq!(parse(&write(&settings)).unwrap(), settings, "{written}");
     }
 }

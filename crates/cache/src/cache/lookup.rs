@@ -1,7 +1,7 @@
 //! Looking up, whatever decides about what is found.
 
 use super::Cache;
-use crate::found::{Kind, Lookup};
+use crate::found::{Lookup, LookupKind};
 use crate::snapshot::Ruling;
 use crate::stored::Stored;
 use crate::{Body, Entry, Key};
@@ -14,7 +14,7 @@ impl Cache {
         now_ms: u64,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
-        self.counted(self.look_up((key, now_ms), Kind::Bargain, |_| Ruling::Servable, f))
+        self.counted(self.look_up((key, now_ms), LookupKind::Bargain, |_| Ruling::Servable, f))
     }
 
     /// Whether [`Self::get_bargain`] would find something. Counts nothing.
@@ -29,11 +29,11 @@ impl Cache {
     pub(super) fn look_up<R>(
         &self,
         (key, now_ms): (Key<'_>, u64),
-        kind: Kind,
+        kind: LookupKind,
         check: impl FnOnce(&Stored<'_>) -> Ruling,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
-        if kind != Kind::Bargain && !self.freshness.is_live(now_ms) {
+        if kind != LookupKind::Bargain && !self.freshness.is_live(now_ms) {
             return Lookup::NotLive;
         }
         let hash = self.hash_of(key);
@@ -42,7 +42,7 @@ impl Cache {
             return Lookup::Miss;
         };
         let header = stored.header();
-        if header.is_bargain() != (kind == Kind::Bargain) {
+        if header.is_bargain() != (kind == LookupKind::Bargain) {
             return Lookup::Miss;
         }
         if header.expiry.is_over(now_ms) {
@@ -50,7 +50,7 @@ impl Cache {
             self.reclaim((hash, key), now_ms);
             return Lookup::Miss;
         }
-        if header.refresh.is_over(now_ms) && kind != Kind::AsOf {
+        if header.refresh.is_over(now_ms) && kind != LookupKind::AsOf {
             drop(shard);
             if self.shard_of(hash).write().claim_refresh((hash, key), now_ms) {
                 return Lookup::Due;

@@ -1,7 +1,7 @@
 //! Look-ups of a reader whose results have to share a moment: see [`crate::snapshot`].
 
 use crate::cache::Cache;
-use crate::found::{Kind, Lookup};
+use crate::found::{Lookup, LookupKind};
 use crate::snapshot::{Ruling, is_touched};
 use crate::stored::Stored;
 use crate::{Dep, Entry, Key, Moment};
@@ -33,7 +33,7 @@ impl Cache {
             }
             verdict
         };
-        let found = self.look_up((key, now_ms), Kind::AsOf, check, f);
+        let found = self.look_up((key, now_ms), LookupKind::AsOf, check, f);
         if !matches!(found, Lookup::Hit(_)) {
             served.truncate(before);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use freshet_admin::{Runtime, Value};
+use freshet_admin::{Runtime, SqliteValue};
 use freshet_digest::{Digest, put_text};
 use freshet_follow::FollowState;
 use freshet_session::metrics::{self, Program};
@@ -17,12 +17,12 @@ impl Behind {
         Program { uptime_s: self.started.elapsed().as_secs(), threads: self.config.threads }
     }
 
-    pub(super) fn global(&self) -> Vec<Vec<Value>> {
+    pub(super) fn global(&self) -> Vec<Vec<SqliteValue>> {
         let named = metrics::named(&self.shared, self.program());
         named.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect()
     }
 
-    pub(super) fn memory(&self) -> Vec<Vec<Value>> {
+    pub(super) fn memory(&self) -> Vec<Vec<SqliteValue>> {
         let [receive, send, fill] = self.shared.buffers();
         let [mapped, resident] = memory_of_process();
         let named = [
@@ -38,7 +38,7 @@ impl Behind {
 
     /// What the system has counted, under the names that the history has for it.
     #[expect(clippy::unused_self, reason = "it stands among the others")]
-    pub(super) fn process(&self) -> Vec<Vec<Value>> {
+    pub(super) fn process(&self) -> Vec<Vec<SqliteValue>> {
         let [mapped, resident] = memory_of_process();
         let [user, system] = ticks_of_process();
         let named = [
@@ -50,11 +50,11 @@ impl Behind {
         named.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect()
     }
 
-    pub(super) fn errors(&self, resets: bool) -> Vec<Vec<Value>> {
+    pub(super) fn errors(&self, resets: bool) -> Vec<Vec<SqliteValue>> {
         let (host, port) = self.server();
         let row = |row: freshet_session::statistics::ErrorRow| {
             vec![
-                row.hostgroup.map_or(Value::Null, Value::Integer),
+                row.hostgroup.map_or(SqliteValue::Null, SqliteValue::Integer),
                 host.as_str().into(),
                 i64::from(port).into(),
                 row.user.into(),
@@ -70,7 +70,7 @@ impl Behind {
         self.shared.errors(resets).into_iter().map(row).collect()
     }
 
-    pub(super) fn prepared(&self) -> Vec<Vec<Value>> {
+    pub(super) fn prepared(&self) -> Vec<Vec<SqliteValue>> {
         let digests = self.rules().1.digests;
         let row = |(at, row): (usize, PreparedRow)| {
             let mut text = Vec::new();
@@ -78,12 +78,12 @@ impl Behind {
             let user = row.account.rsplit_once('@').map_or(row.account.as_str(), |(user, _)| user);
             vec![
                 (at + 1).into(),
-                Value::Null,
+                SqliteValue::Null,
                 row.schema.into(),
                 user.into(),
                 Digest::of(&text).to_string().into(),
                 row.sessions.into(),
-                Value::Integer(0),
+                SqliteValue::Integer(0),
                 row.columns.into(),
                 row.parameters.into(),
                 row.text.into(),
@@ -93,10 +93,10 @@ impl Behind {
     }
 
     /// Connections of clients that have left, for the next login. What they are set to is what a new session is.
-    pub(super) fn free_connections(&self) -> Vec<Vec<Value>> {
+    pub(super) fn free_connections(&self) -> Vec<Vec<SqliteValue>> {
         let (host, port) = self.server();
         let row = |(at, (user, idle_ms)): (usize, (String, u64))| {
-            let mut row = vec![Value::Null; 13];
+            let mut row = vec![SqliteValue::Null; 13];
             row[0] = at.into();
             (row[2], row[3]) = (host.as_str().into(), i64::from(port).into());
             (row[4], row[5]) = (user.into(), "".into());
@@ -107,14 +107,15 @@ impl Behind {
     }
 
     /// The server's row.
-    pub(super) fn connections(&self, resets: bool) -> Vec<Value> {
+    pub(super) fn connections(&self, resets: bool) -> Vec<SqliteValue> {
         let now = self.shared.server_connections(resets);
         let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |of: fn(&ServerConnections) -> u64| Value::from(of(&now).saturating_sub(of(&before)));
+        let since =
+            |of: fn(&ServerConnections) -> u64| SqliteValue::from(of(&now).saturating_sub(of(&before)));
         let is_lost = matches!(self.shared.upstream.follow_status().state, FollowState::Connecting { .. });
         let (host, port) = self.server();
         let row = vec![
-            Value::Null,
+            SqliteValue::Null,
             host.into(),
             i64::from(port).into(),
             if is_lost { "SHUNNED" } else { "ONLINE" }.into(),
@@ -124,7 +125,7 @@ impl Behind {
             since(|it| it.failed),
             now.most_used.into(),
             since(|it| it.commands),
-            Value::Integer(0),
+            SqliteValue::Integer(0),
             since(|it| it.bytes_sent),
             since(|it| it.bytes_received),
             self.ping_us.load(Ordering::Relaxed).into(),
@@ -135,54 +136,54 @@ impl Behind {
         row
     }
 
-    pub(super) fn commands(&self) -> Vec<Vec<Value>> {
+    pub(super) fn commands(&self) -> Vec<Vec<SqliteValue>> {
         let row = |row: freshet_session::statistics::CommandRow| {
             let total = row.counts.iter().sum::<u64>();
             let named = [row.name.into(), row.time_us.into(), total.into()];
-            named.into_iter().chain(row.counts.map(Value::from)).collect()
+            named.into_iter().chain(row.counts.map(SqliteValue::from)).collect()
         };
         self.shared.commands().into_iter().map(row).collect()
     }
 
     /// How many clients each user has, and how many all of them together may have.
-    pub(super) fn users(&self) -> Vec<Vec<Value>> {
+    pub(super) fn users(&self) -> Vec<Vec<SqliteValue>> {
         let mut connected = BTreeMap::<String, u64>::new();
         self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
-        let most = Value::from(self.config.max_clients);
+        let most = SqliteValue::from(self.config.max_clients);
         connected.into_iter().map(|(user, count)| vec![user.into(), count.into(), most.clone()]).collect()
     }
 
-    pub(super) fn processes(&self) -> Vec<Vec<Value>> {
+    pub(super) fn processes(&self) -> Vec<Vec<SqliteValue>> {
         let (host, port) = self.server();
         let row = |process: freshet_session::Process| {
             let command = if process.is_busy { "Query" } else { "Sleep" };
-            let mut row = vec![Value::Null; 16];
-            row[0] = Value::Integer(0);
-            row[1] = Value::from(u64::from(process.id));
+            let mut row = vec![SqliteValue::Null; 16];
+            row[0] = SqliteValue::Integer(0);
+            row[1] = SqliteValue::from(u64::from(process.id));
             row[2] = process.user.into();
-            row[3] = process.schema.map_or(Value::Null, Value::Text);
+            row[3] = process.schema.map_or(SqliteValue::Null, SqliteValue::Text);
             row[4] =
                 process.client.map_or_else(|| "localhost".into(), |client| client.ip().to_string().into());
-            row[5] = process.client.map_or(Value::Null, |client| i64::from(client.port()).into());
+            row[5] = process.client.map_or(SqliteValue::Null, |client| i64::from(client.port()).into());
             if process.server_id != 0 {
                 (row[9], row[10]) = (host.as_str().into(), i64::from(port).into());
             }
             row[11] = command.into();
             row[12] = process.silent_ms.into();
-            row[13] = process.statement.map_or(Value::Null, Value::Text);
+            row[13] = process.statement.map_or(SqliteValue::Null, SqliteValue::Text);
             row
         };
         self.shared.processes().into_iter().map(row).collect()
     }
 
-    pub(super) fn digests(&self, resets: bool) -> Vec<Vec<Value>> {
+    pub(super) fn digests(&self, resets: bool) -> Vec<Vec<SqliteValue>> {
         let row = |row: freshet_session::statistics::DigestRow| {
             let (sum, min, max) = row.times_us;
             vec![
                 // Where rules name none, it is the user's.
                 row.hostgroup.filter(|_| !row.from_memory).map_or_else(
-                    || if row.from_memory { Value::Integer(-1) } else { Value::Null },
-                    Value::Integer,
+                    || if row.from_memory { SqliteValue::Integer(-1) } else { SqliteValue::Null },
+                    SqliteValue::Integer,
                 ),
                 row.schema.into(),
                 row.user.into(),

@@ -6,7 +6,7 @@ use super::statements;
 use crate::modes::Modes as OwnModes;
 use crate::sql::lex::Lexer;
 use crate::target::{Outcome, Target, behaviour, hold};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// The target.
 pub static TARGET: Target = Target {
@@ -25,7 +25,7 @@ fn check(input: &[u8]) -> Outcome {
     let mut end = 0;
     for token in &tokens {
         hold!(
-            token.start >= end && (token.end > token.start || token.kind == Kind::Unknown),
+            token.start >= end && (token.end > token.start || token.kind == TokenKind::Unknown),
             "tokens stand in order",
             "{token:?} after {end}"
         );
@@ -34,7 +34,7 @@ fn check(input: &[u8]) -> Outcome {
         end = token.end;
     }
     gap(&text[end..])?;
-    let unknown = tokens.iter().position(|token| token.kind == Kind::Unknown);
+    let unknown = tokens.iter().position(|token| token.kind == TokenKind::Unknown);
     let last = tokens.len().wrapping_sub(1);
     hold!(
         unknown.is_none_or(|at| at == last),

@@ -7,7 +7,7 @@ mod admin {
     pub mod libconfig;
 }
 
-use admin::libconfig::{Value, parse, write};
+use admin::libconfig::{ConfigValue, parse, write};
 
 use crate::target::{Outcome, Target, behaviour, hold};
 
@@ -54,14 +54,16 @@ fn check(input: &[u8]) -> Outcome {
 }
 
 /// What kinds of values it has, to a depth that tells behaviours apart.
-fn shape(value: &Value) -> u64 {
+fn shape(value: &ConfigValue) -> u64 {
     match value {
-        Value::Bool(_) => 1,
-        Value::Integer(number) => 2 + u64::from(*number < 0),
-        Value::Real(_) => 4,
-        Value::Text(text) => 5 + u64::from(text.contains(['\\', '"', '\n'])),
-        Value::List(values) => behaviour(("list", values.iter().take(3).map(shape).collect::<Vec<_>>())),
-        Value::Group(settings) => {
+        ConfigValue::Bool(_) => 1,
+        ConfigValue::Integer(number) => 2 + u64::from(*number < 0),
+        ConfigValue::Real(_) => 4,
+        ConfigValue::Text(text) => 5 + u64::from(text.contains(['\\', '"', '\n'])),
+        ConfigValue::List(values) => {
+            behaviour(("list", values.iter().take(3).map(shape).collect::<Vec<_>>()))
+        }
+        ConfigValue::Group(settings) => {
             behaviour(("group", settings.iter().take(3).map(|it| shape(&it.value)).collect::<Vec<_>>()))
         }
     }

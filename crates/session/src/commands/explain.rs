@@ -14,7 +14,7 @@ use super::asked::{bound, hint_of, key_for, statement, strips};
 use super::bargain;
 use super::filling::{Fillable, plan};
 use super::introspect::{Form, put};
-use crate::introspection::{Rowset, Value};
+use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, StatementText, deps_of_reading};
 use crate::session::{Came, Flow, Missed, Session};
@@ -29,7 +29,7 @@ const NOT_PREPARABLE: u16 = 1295;
 
 /// What is said of a statement, line by line.
 #[derive(Default)]
-struct Lines(Vec<Vec<Value>>);
+struct Lines(Vec<Vec<IntrospectionValue>>);
 
 impl Lines {
     fn add(&mut self, item: &str, value: impl Into<String>) {

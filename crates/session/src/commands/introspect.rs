@@ -13,7 +13,9 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::{Reads, TableName, contains_ignoring_case};
 
 use super::text::Query;
-use crate::introspection::{Definition, Rowset, SCHEMA, ServerFigures, TABLES, Table, Value, View, Viewer};
+use crate::introspection::{
+    Definition, IntrospectionValue, Rowset, SCHEMA, ServerFigures, TABLES, Table, View, Viewer,
+};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
@@ -63,7 +65,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>) -> Result<Fl
 async fn found(
     session: &mut Session,
     text: &[u8],
-    parameters: Vec<Value>,
+    parameters: Vec<IntrospectionValue>,
 ) -> Result<Result<Rowset, ErrPacket>, Lost> {
     if let Err(error) = session.learn().await {
         return Ok(Err(error.to_err_packet()));

@@ -26,7 +26,7 @@ use crate::session::{
 
 /// How a statement of ours is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExecutionKind {
     /// A SELECT with our values in it.
     Filled,
     /// A SHOW with our rows among the server's.
@@ -38,21 +38,21 @@ pub(super) enum Kind {
 }
 
 /// What a text is, if it is of ours and may be prepared.
-pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
+pub(super) fn kind(session: &Session, text: &[u8]) -> Option<ExecutionKind> {
     let modes = session.modes();
     if text.len() > SELECT_BYTES_MAX {
         return None;
     }
     match freshet_sql::read(text, modes) {
-        Request::Ours(Ours::SelectVariables(_)) => Some(Kind::Filled),
+        Request::Ours(Ours::SelectVariables(_)) => Some(ExecutionKind::Filled),
         Request::Ours(Ours::ShowVariables { .. } | Ours::ShowStatus { .. } | Ours::ShowAll { .. }) => {
-            Some(Kind::Shown)
+            Some(ExecutionKind::Shown)
         }
         Request::Ours(Ours::SetStatement { .. } | Ours::ShowColumns { .. }) => None,
         Request::Ours(Ours::Caches(statement)) if !super::caches::titles(&statement).is_empty() => None,
-        Request::Ours(_) => Some(Kind::Done),
+        Request::Ours(_) => Some(ExecutionKind::Done),
         Request::Select { .. } => {
-            (!ours::mention::mentions(session, text).is_empty()).then_some(Kind::Filled)
+            (!ours::mention::mentions(session, text).is_empty()).then_some(ExecutionKind::Filled)
         }
         _ => None,
     }
@@ -62,26 +62,26 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<Kind> {
 async fn substitute(
     session: &mut Session,
     text: &[u8],
-    kind: Kind,
+    kind: ExecutionKind,
 ) -> Result<Result<Vec<u8>, ErrPacket>, Lost> {
     match kind {
-        Kind::Shown => Ok(Ok(text.to_vec())),
-        Kind::Done => {
+        ExecutionKind::Shown => Ok(Ok(text.to_vec())),
+        ExecutionKind::Done => {
             let count = freshet_sql::markers(text, session.modes()).unwrap_or(0);
             let values = if count == 0 { "0".to_owned() } else { vec!["?"; count].join(", ") };
             Ok(Ok(format!("DO {values}").into_bytes()))
         }
-        Kind::Filled => {
+        ExecutionKind::Filled => {
             let mentions = ours::mention::mentions(session, text);
             let may_process = ours::mention::may_process(session, &mentions).await?;
             Ok(ours::mention::filled(session, text, &mentions, may_process))
         }
-        Kind::Computed => Ok(introspect::substitute(session, text).await),
+        ExecutionKind::Computed => Ok(introspect::substitute(session, text).await),
     }
 }
 
 /// COM_STMT_PREPARE.
-pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: Kind) -> Result<Flow, Lost> {
+pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: ExecutionKind) -> Result<Flow, Lost> {
     let text = packet.get(1..).unwrap_or_default();
     let made = match substitute(session, text, kind).await? {
         Ok(made) => made,
@@ -106,15 +106,15 @@ pub(super) async fn execute(
     let Some(text) = prepared.text_of_ours() else { return session.refuse(&wrong_arguments()) };
     let text = text.to_vec();
     match kind(session, &text) {
-        Some(Kind::Filled) => Box::pin(filled(session, (packet, &prepared), &text)).await,
-        Some(Kind::Shown) => Box::pin(shown(session, (packet, &prepared), &text)).await,
-        Some(Kind::Done) => {
+        Some(ExecutionKind::Filled) => Box::pin(filled(session, (packet, &prepared), &text)).await,
+        Some(ExecutionKind::Shown) => Box::pin(shown(session, (packet, &prepared), &text)).await,
+        Some(ExecutionKind::Done) => {
             let values = prepared.values(&packet, session.capabilities());
             let values: Option<Vec<Vec<u8>>> =
                 values.and_then(|values| values.iter().map(|value| literal(session, value)).collect());
             Box::pin(with_values(session, &text, values)).await
         }
-        Some(Kind::Computed) | None => session.refuse(&wrong_arguments()),
+        Some(ExecutionKind::Computed) | None => session.refuse(&wrong_arguments()),
     }
 }
 
@@ -124,7 +124,7 @@ async fn filled(
     (packet, prepared): (BytesMut, &Arc<Prepared>),
     text: &[u8],
 ) -> Result<Flow, Lost> {
-    let filled = match substitute(session, text, Kind::Filled).await? {
+    let filled = match substitute(session, text, ExecutionKind::Filled).await? {
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),
     };
@@ -234,9 +234,9 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
 }
 
 /// The same for what is prepared by its text.
-async fn kind_by_text(session: &mut Session, text: &[u8]) -> Option<Kind> {
+async fn kind_by_text(session: &mut Session, text: &[u8]) -> Option<ExecutionKind> {
     let is_computed = text.len() <= SELECT_BYTES_MAX && Box::pin(introspect::is_ours(session, text)).await;
-    if is_computed { Some(Kind::Computed) } else { kind(session, text) }
+    if is_computed { Some(ExecutionKind::Computed) } else { kind(session, text) }
 }
 
 /// PREPARE, EXECUTE and EXECUTE IMMEDIATE of statements of ours; `None` if it is none.
@@ -258,7 +258,7 @@ pub(super) async fn by_text(
             Some(Box::pin(with_values(session, &text, given(using))).await)
         }
         TextPrepared::Immediate { text, using } => {
-            if kind_by_text(session, text).await? == Kind::Computed {
+            if kind_by_text(session, text).await? == ExecutionKind::Computed {
                 return Some(Box::pin(introspect::execute_text(session, text, given(using))).await);
             }
             Some(Box::pin(with_values(session, text, given(using))).await)
@@ -287,7 +287,7 @@ fn given(using: &Using) -> Option<Vec<Vec<u8>>> {
 async fn prepare_text(
     session: &mut Session,
     query: Query<'_>,
-    (name, text, kind): (&str, &[u8], Kind),
+    (name, text, kind): (&str, &[u8], ExecutionKind),
 ) -> Result<Flow, Lost> {
     let made = match substitute(session, text, kind).await? {
         Ok(made) => made,
@@ -303,7 +303,7 @@ async fn prepare_text(
         session.state.texts.remove(name);
         return Ok(Flow::Continue);
     }
-    let is_there = kind == Kind::Shown;
+    let is_there = kind == ExecutionKind::Shown;
     if !is_there {
         let away = format!("DEALLOCATE PREPARE `{name}`");
         session.execute_unseen(Command::Query, away.as_bytes()).await?;

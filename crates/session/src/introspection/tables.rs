@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ahash::HashMap;
 use freshet_upstream::now_ms;
 
-use super::Kind::{Integer, Real, Text};
+use super::IntrospectionType::{Integer, Real, Text};
 use super::advice::{Advice, Facts, ServerFigures, Slow, advice};
-use super::{Kind, Table, Value};
+use super::{IntrospectionType, IntrospectionValue, Table};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
 use crate::registry::Process;
@@ -42,8 +42,8 @@ pub(crate) struct Viewer {
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
     /// Names, kinds, and what they mean.
-    pub(crate) columns: &'static [(&'static str, Kind, &'static str)],
-    rows: fn(&View) -> Vec<Vec<Value>>,
+    pub(crate) columns: &'static [(&'static str, IntrospectionType, &'static str)],
+    rows: fn(&View) -> Vec<Vec<IntrospectionValue>>,
 }
 
 impl Definition {
@@ -57,7 +57,7 @@ impl Definition {
         self.with(Vec::new())
     }
 
-    fn with(&self, rows: Vec<Vec<Value>>) -> Table {
+    fn with(&self, rows: Vec<Vec<IntrospectionValue>>) -> Table {
         let columns = self.columns.iter().map(|(name, kind, _)| (*name, *kind)).collect();
         Table { name: self.name, columns, rows }
     }
@@ -234,7 +234,7 @@ impl View {
     }
 }
 
-fn queries(view: &View) -> Vec<Vec<Value>> {
+fn queries(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let stored = view.stored();
     let row = |row: QueryRow| {
         let of = stored.get(&row.tag).copied().unwrap_or_default();
@@ -257,7 +257,7 @@ fn queries(view: &View) -> Vec<Vec<Value>> {
             said.map(|said| said.remedy).into(),
             executions.into(),
             row.hits.into(),
-            Value::Real(row.hits as f64 / executions.max(1) as f64),
+            IntrospectionValue::Real(row.hits as f64 / executions.max(1) as f64),
             row.stored.into(),
             row.refilled.into(),
             row.needless.into(),
@@ -276,30 +276,30 @@ fn queries(view: &View) -> Vec<Vec<Value>> {
     view.queries().into_iter().map(row).collect()
 }
 
-fn refusals(view: &View) -> Vec<Vec<Value>> {
+fn refusals(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let rows = |row: QueryRow| {
         let QueryRow { schema, user, digest, refused, .. } = row;
         refused.into_iter().map(move |(why, count)| {
             let name = why.said().name;
-            let whose = [&schema, &user, &digest].map(|text| Value::from(text.as_str()));
+            let whose = [&schema, &user, &digest].map(|text| IntrospectionValue::from(text.as_str()));
             whose.into_iter().chain([name.into(), u64::from(count).into()]).collect()
         })
     };
     view.queries().into_iter().flat_map(rows).collect()
 }
 
-fn reasons(_: &View) -> Vec<Vec<Value>> {
+fn reasons(_: &View) -> Vec<Vec<IntrospectionValue>> {
     let row = |said: &why::Said| {
         vec![said.name.into(), said.lasts.verdict().into(), said.sentence.into(), said.remedy.into()]
     };
     why::SAID.iter().map(row).collect()
 }
 
-fn query_tables(view: &View) -> Vec<Vec<Value>> {
+fn query_tables(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let rows = |row: QueryRow| {
         let QueryRow { schema, user, digest, tables, .. } = row;
         tables.into_iter().map(move |(of, name)| {
-            let whose = [&schema, &user, &digest].map(|text| Value::from(text.as_str()));
+            let whose = [&schema, &user, &digest].map(|text| IntrospectionValue::from(text.as_str()));
             whose.into_iter().chain([of.into(), name.into()]).collect()
         })
     };
@@ -318,7 +318,7 @@ struct Readers {
     stored: Stored,
 }
 
-fn tables(view: &View) -> Vec<Vec<Value>> {
+fn tables(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let stored = view.stored();
     let mut tables: HashMap<(String, String), Readers> = HashMap::default();
     for row in view.queries() {
@@ -347,7 +347,7 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
             readers.queries.into(),
             (readers.sent + readers.hits).into(),
             readers.hits.into(),
-            Value::Real(readers.hits as f64 / (readers.sent + readers.hits).max(1) as f64),
+            IntrospectionValue::Real(readers.hits as f64 / (readers.sent + readers.hits).max(1) as f64),
             readers.filled.into(),
             writes.into(),
             readers.refilled.into(),
@@ -361,7 +361,7 @@ fn tables(view: &View) -> Vec<Vec<Value>> {
     tables.into_iter().map(row).collect()
 }
 
-fn entries(view: &View) -> Vec<Vec<Value>> {
+fn entries(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let known = view.shared.environments.all();
     let digests: HashMap<u16, String> = view.queries().into_iter().map(|row| (row.tag, row.digest)).collect();
     let found = view.shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX, freshet_upstream::now_ms());
@@ -391,7 +391,7 @@ fn processes(view: &View) -> impl Iterator<Item = Process> {
     all.filter(|process| view.shows(&process.user))
 }
 
-fn sessions(view: &View) -> Vec<Vec<Value>> {
+fn sessions(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let row = |process: Process| {
         vec![
             u64::from(process.id).into(),
@@ -408,7 +408,7 @@ fn sessions(view: &View) -> Vec<Vec<Value>> {
     processes(view).map(row).collect()
 }
 
-fn lanes(view: &View) -> Vec<Vec<Value>> {
+fn lanes(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let row = |process: Process| {
         let (carried, waiting) = process.lane?;
         let (id, server_id) = (u64::from(process.id), u64::from(process.server_id));
@@ -417,7 +417,7 @@ fn lanes(view: &View) -> Vec<Vec<Value>> {
     processes(view).filter_map(row).collect()
 }
 
-fn freshness(view: &View) -> Vec<Vec<Value>> {
+fn freshness(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let shared = &view.shared;
     let status = shared.upstream.follow_status();
     let level = shared.globals.freshness.load(std::sync::atomic::Ordering::Relaxed);
@@ -437,13 +437,13 @@ fn freshness(view: &View) -> Vec<Vec<Value>> {
 }
 
 /// Who may not see everything is shown no rule: they tell of others' statements.
-fn rules(view: &View) -> Vec<Vec<Value>> {
+fn rules(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let set = view.shared.rules.set().filter(|_| view.only.is_none());
     let Some(set) = set else { return Vec::new() };
     let hits: HashMap<i64, u64> = view.shared.rule_hits().into_iter().collect();
     let row = |rule: &freshet_rules::Rule| {
         vec![
-            Value::Integer(rule.rule_id),
+            IntrospectionValue::Integer(rule.rule_id),
             hits.get(&rule.rule_id).copied().unwrap_or(0).into(),
             rule.username.clone().into(),
             rule.schemaname.clone().into(),
@@ -451,14 +451,14 @@ fn rules(view: &View) -> Vec<Vec<Value>> {
             rule.match_digest.clone().into(),
             rule.match_pattern.clone().into(),
             rule.cache_ttl.into(),
-            rule.destination_hostgroup.map(Value::Integer).into(),
+            rule.destination_hostgroup.map(IntrospectionValue::Integer).into(),
             Some(rule.attributes.clone()).filter(|it| !it.is_empty()).into(),
         ]
     };
     set.rules().iter().map(row).collect()
 }
 
-fn decisions(view: &View) -> Vec<Vec<Value>> {
+fn decisions(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let row = |row: QueryRow| {
         let outcome = row.outcome?;
         let settings = outcome.settings();
@@ -476,7 +476,7 @@ fn decisions(view: &View) -> Vec<Vec<Value>> {
             rules.join(", ").into(),
             settings.cache_ttl_ms.into(),
             u64::from(settings.is_bargain == Some(true)).into(),
-            settings.hostgroup.map(Value::Integer).into(),
+            settings.hostgroup.map(IntrospectionValue::Integer).into(),
             settings.timeout_ms.into(),
             settings.delay_ms.into(),
             answered.into(),
@@ -488,7 +488,7 @@ fn decisions(view: &View) -> Vec<Vec<Value>> {
 }
 
 /// Who may not see everything is given no advice: it is about everybody's statements.
-fn advised(view: &View) -> Vec<Vec<Value>> {
+fn advised(view: &View) -> Vec<Vec<IntrospectionValue>> {
     if view.only.is_some() {
         return Vec::new();
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use freshet_follow::Semisync;
 use freshet_protocol::ErrPacket;
-use freshet_sql::Value;
+use freshet_sql::AssignedValue;
 
 use super::kinds::{number, one_of};
 use super::values::{Globals, Locals, MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
@@ -98,7 +98,11 @@ impl Locals {
     }
 }
 
-fn set_level(target: &mut Target<'_>, global: bool, value: &Value) -> Result<Option<Warning>, ErrPacket> {
+fn set_level(
+    target: &mut Target<'_>,
+    global: bool,
+    value: &AssignedValue,
+) -> Result<Option<Warning>, ErrPacket> {
     let chosen = one_of("freshness", value, &Level::NAMES)?.map(Level::numbered);
     if global {
         let level = chosen.unwrap_or(Level::Strict);

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::Value;
+use freshet_sql::AssignedValue;
 
 use crate::warnings::Warning;
 
@@ -24,15 +24,17 @@ pub(super) fn read_only(name: &str) -> Result<Option<Warning>, ErrPacket> {
 /// `DEFAULT` is `default`.
 pub(super) fn size(
     name: &'static str,
-    value: &Value,
+    value: &AssignedValue,
     max: u64,
     step: u64,
     default: u64,
 ) -> Result<(u64, Option<Warning>), ErrPacket> {
     let given = match value {
-        Value::Default => return Ok((default, None)),
-        Value::Int(given) => *given,
-        Value::Real(_) | Value::Text(_) | Value::Other(_) => return Err(wrong_type(name)),
+        AssignedValue::Default => return Ok((default, None)),
+        AssignedValue::Int(given) => *given,
+        AssignedValue::Real(_) | AssignedValue::Text(_) | AssignedValue::Other(_) => {
+            return Err(wrong_type(name));
+        }
     };
     let clamped = u64::try_from(given.clamp(0, i128::from(max))).unwrap_or(max);
     let taken = clamped - clamped % step;
@@ -53,46 +55,46 @@ fn truncated(name: &str, given: i128) -> Warning {
 /// A number within `range`, brought into it with the server's warning 1292; `None` is `DEFAULT`.
 pub(super) fn number(
     name: &'static str,
-    value: &Value,
+    value: &AssignedValue,
     range: RangeInclusive<u64>,
 ) -> Result<Option<(u64, Option<Warning>)>, ErrPacket> {
-    if *value == Value::Default {
+    if *value == AssignedValue::Default {
         return Ok(None);
     }
     let (taken, warning) = size(name, value, *range.end(), 1, 0)?;
     if taken >= *range.start() {
         return Ok(Some((taken, warning)));
     }
-    let Value::Int(given) = value else { return Err(wrong_type(name)) };
+    let AssignedValue::Int(given) = value else { return Err(wrong_type(name)) };
     Ok(Some((*range.start(), Some(truncated(name, *given)))))
 }
 
 /// One of `names`, by name in any case or by its number; `None` is `DEFAULT`.
-pub(super) fn one_of(name: &str, value: &Value, names: &[&str]) -> Result<Option<usize>, ErrPacket> {
+pub(super) fn one_of(name: &str, value: &AssignedValue, names: &[&str]) -> Result<Option<usize>, ErrPacket> {
     match value {
-        Value::Default => Ok(None),
+        AssignedValue::Default => Ok(None),
         // A DECIMAL to the servers.
-        Value::Int(number) if *number > i128::from(u64::MAX) => Err(wrong_type(name)),
-        Value::Int(number) => usize::try_from(*number)
+        AssignedValue::Int(number) if *number > i128::from(u64::MAX) => Err(wrong_type(name)),
+        AssignedValue::Int(number) => usize::try_from(*number)
             .ok()
             .filter(|at| *at < names.len())
             .map(Some)
             .ok_or_else(|| wrong_value(name, &number.to_string())),
-        Value::Text(text) => names
+        AssignedValue::Text(text) => names
             .iter()
             .position(|known| known.eq_ignore_ascii_case(text))
             .map(Some)
             .ok_or_else(|| wrong_value(name, text)),
-        Value::Real(_) => Err(wrong_type(name)),
-        Value::Other(text) => Err(wrong_value(name, text)),
+        AssignedValue::Real(_) => Err(wrong_type(name)),
+        AssignedValue::Other(text) => Err(wrong_value(name, text)),
     }
 }
 
 /// `OFF`, `ON`, `FALSE`, `TRUE`, 0 or 1; `None` is `DEFAULT`.
-pub(super) fn boolean(name: &str, value: &Value) -> Result<Option<bool>, ErrPacket> {
+pub(super) fn boolean(name: &str, value: &AssignedValue) -> Result<Option<bool>, ErrPacket> {
     let value = match value {
-        Value::Text(text) if text.eq_ignore_ascii_case("true") => &Value::Int(1),
-        Value::Text(text) if text.eq_ignore_ascii_case("false") => &Value::Int(0),
+        AssignedValue::Text(text) if text.eq_ignore_ascii_case("true") => &AssignedValue::Int(1),
+        AssignedValue::Text(text) if text.eq_ignore_ascii_case("false") => &AssignedValue::Int(0),
         value => value,
     };
     Ok(one_of(name, value, &["OFF", "ON"])?.map(|at| at == 1))

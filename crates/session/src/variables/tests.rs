@@ -6,21 +6,26 @@ fn a_size_is_clamped_and_rounded_with_a_warning() {
     let cases: [(i128, u64, bool); 5] =
         [(1024, 1024, false), (1025, 1024, true), (-5, 0, true), (0, 0, false), (i128::MAX, SIZE_MAX, true)];
     for (given, taken, warns) in cases {
-        let (bytes, warning) = size("query_cache_size", &Value::Int(given), SIZE_MAX, SIZE_STEP, 0).unwrap();
+        let (bytes, warning) =
+            size("query_cache_size", &AssignedValue::Int(given), SIZE_MAX, SIZE_STEP, 0).unwrap();
         assert_eq!((bytes, warning.is_some()), (taken, warns), "{given}");
     }
-    let wrong = size("query_cache_size", &Value::Text("big".into()), SIZE_MAX, SIZE_STEP, 0).unwrap_err();
+    let wrong =
+        size("query_cache_size", &AssignedValue::Text("big".into()), SIZE_MAX, SIZE_STEP, 0).unwrap_err();
     assert_eq!(wrong.code, 1232);
 }
 
 #[test]
 fn a_choice_is_taken_by_name_or_number_and_else_refused_by_name() {
-    assert_eq!(one_of("query_cache_type", &Value::Text("demand".into()), &TYPES).unwrap(), Some(2));
-    assert_eq!(one_of("query_cache_type", &Value::Int(1), &TYPES).unwrap(), Some(1));
-    let wrong = one_of("query_cache_type", &Value::Int(3), &TYPES).unwrap_err();
+    assert_eq!(one_of("query_cache_type", &AssignedValue::Text("demand".into()), &TYPES).unwrap(), Some(2));
+    assert_eq!(one_of("query_cache_type", &AssignedValue::Int(1), &TYPES).unwrap(), Some(1));
+    let wrong = one_of("query_cache_type", &AssignedValue::Int(3), &TYPES).unwrap_err();
     assert_eq!(wrong.code, 1231);
     assert_eq!(wrong.message, b"Variable 'query_cache_type' can't be set to the value of '3'");
-    assert_eq!(boolean("query_cache_strip_comments", &Value::Text("TRUE".into())).unwrap(), Some(true));
+    assert_eq!(
+        boolean("query_cache_strip_comments", &AssignedValue::Text("TRUE".into())).unwrap(),
+        Some(true)
+    );
 }
 
 #[test]

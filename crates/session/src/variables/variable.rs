@@ -3,7 +3,7 @@
 use freshet_cache::Cache;
 use freshet_follow::Upstream;
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Flavor, Scope, Value};
+use freshet_sql::{AssignedValue, Flavor, Scope};
 use tokio::sync::Notify;
 
 use super::kinds::read_only;
@@ -40,7 +40,8 @@ pub(crate) struct Variable {
     pub(super) show: fn(&Target<'_>, global: bool) -> String,
     /// How `SELECT @@name` types it.
     pub(crate) number: bool,
-    pub(super) set: fn(&mut Target<'_>, global: bool, value: &Value) -> Result<Option<Warning>, ErrPacket>,
+    pub(super) set:
+        fn(&mut Target<'_>, global: bool, value: &AssignedValue) -> Result<Option<Warning>, ErrPacket>,
 }
 
 impl Variable {
@@ -57,7 +58,7 @@ impl Variable {
         &self,
         target: &mut Target<'_>,
         scope: Scope,
-        value: &Value,
+        value: &AssignedValue,
     ) -> Result<Option<Warning>, ErrPacket> {
         match (self.lives, scope) {
             (Lives::ReadOnly, _) => read_only(self.name),

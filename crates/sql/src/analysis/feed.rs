@@ -15,7 +15,7 @@ use super::walk::Census;
 use crate::cursor::unquote_name;
 use crate::hint;
 use crate::reason::Reason;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::{Upper, is_in};
 
 /// The most operators, set operations included, that the parser is given: each nests the tree by one.
@@ -114,20 +114,20 @@ impl<'a> Feeder<'a> {
 
     fn one(&mut self, token: Token) -> Result<(), Reason> {
         match token.kind {
-            Kind::Word => self.word(token),
-            Kind::Name => self.name(token),
-            Kind::Str => self.string(),
-            Kind::Int | Kind::Real | Kind::Literal | Kind::Param => {
+            TokenKind::Word => self.word(token),
+            TokenKind::Name => self.name(token),
+            TokenKind::Str => self.string(),
+            TokenKind::Int | TokenKind::Real | TokenKind::Literal | TokenKind::Param => {
                 self.value();
                 Ok(())
             }
-            Kind::Op => {
+            TokenKind::Op => {
                 self.operator();
                 Ok(())
             }
-            Kind::Punct(punct) => self.punct(punct),
-            Kind::At | Kind::AtAt => Err(Reason::Variable),
-            Kind::Unknown => Err(Reason::NotReadable),
+            TokenKind::Punct(punct) => self.punct(punct),
+            TokenKind::At | TokenKind::AtAt => Err(Reason::Variable),
+            TokenKind::Unknown => Err(Reason::NotReadable),
         }
     }
 
@@ -166,7 +166,7 @@ impl<'a> Feeder<'a> {
     fn name(&mut self, token: Token) -> Result<(), Reason> {
         self.modifiers = false;
         let name = unquote_name(token.kind, token.of(self.text)).ok_or(Reason::NotReadable)?;
-        let quote = (token.kind == Kind::Name).then_some('`');
+        let quote = (token.kind == TokenKind::Name).then_some('`');
         self.identifier(name, quote);
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<'a> Feeder<'a> {
                 self.operator();
             }
             // An ODBC escape: { fn f(x) }, { d '2020-02-02' }, { oj a LEFT JOIN b … }.
-            b'{' if self.peek(0).is_some_and(|next| next.kind == Kind::Word) => self.at += 1,
+            b'{' if self.peek(0).is_some_and(|next| next.kind == TokenKind::Word) => self.at += 1,
             b'}' => {}
             _ => return Err(Reason::NotParsed(format!("{} is not expected", char::from(punct)))),
         }
@@ -241,7 +241,7 @@ impl<'a> Feeder<'a> {
         let behind_dot = self.at.checked_sub(3).and_then(|at| self.tokens.get(at));
         let qualified = behind_dot.is_some_and(|dot| dot.is(b'.'));
         let in_tables = before.is(b'(') && self.frame() == Frame::Tables;
-        if before.kind == Kind::Word && !qualified {
+        if before.kind == TokenKind::Word && !qualified {
             let word = before.of(self.text);
             let tables = matches!(self.frame(), Frame::Plain | Frame::Tables);
             if tables && is_in(word, &["FROM", "JOIN", "STRAIGHT_JOIN"]) {
@@ -272,9 +272,9 @@ impl<'a> Feeder<'a> {
         let mut depth = 0usize;
         while let Some(token) = self.peek(0) {
             match token.kind {
-                Kind::Punct(b'(') => depth += 1,
-                Kind::Punct(b')') if depth == 0 => return Ok(()),
-                Kind::Punct(b')') => depth -= 1,
+                TokenKind::Punct(b'(') => depth += 1,
+                TokenKind::Punct(b')') if depth == 0 => return Ok(()),
+                TokenKind::Punct(b')') => depth -= 1,
                 _ => {}
             }
             self.leave_out(token)?;
@@ -285,7 +285,7 @@ impl<'a> Feeder<'a> {
     /// Leaves out the next token, which must not open a query.
     fn leave_out(&mut self, token: Token) -> Result<(), Reason> {
         let word = token.of(self.text);
-        if token.kind == Kind::Word && is_in(word, &["SELECT", "TABLE", "VALUES", "WITH"]) {
+        if token.kind == TokenKind::Word && is_in(word, &["SELECT", "TABLE", "VALUES", "WITH"]) {
             return Err(refused(word));
         }
         self.at += 1;
@@ -299,7 +299,7 @@ impl<'a> Feeder<'a> {
             return self.name(token);
         }
         if bytes.first() == Some(&b'_')
-            && self.peek(0).is_some_and(|next| matches!(next.kind, Kind::Str | Kind::Literal))
+            && self.peek(0).is_some_and(|next| matches!(next.kind, TokenKind::Str | TokenKind::Literal))
         {
             return Ok(()); // A character set in front of its literal.
         }

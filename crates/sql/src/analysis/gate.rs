@@ -3,7 +3,7 @@
 use crate::functions::{self, Admits};
 use crate::modes::Modes;
 use crate::reason::Reason;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// The statement has to start with SELECT or WITH, behind any parentheses.
@@ -21,9 +21,9 @@ pub(super) fn check_words(text: &[u8], reading: (Modes, Admits), tokens: &[Token
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
         let after = tokens.get(at + 1);
         match token.kind {
-            Kind::At | Kind::AtAt => return Err(Reason::Variable),
-            Kind::Op if token.of(text) == b":=" => return Err(Reason::Variable),
-            Kind::Word if !before.is_some_and(|before| before.is(b'.')) => {
+            TokenKind::At | TokenKind::AtAt => return Err(Reason::Variable),
+            TokenKind::Op if token.of(text) == b":=" => return Err(Reason::Variable),
+            TokenKind::Word if !before.is_some_and(|before| before.is(b'.')) => {
                 check_word(text, reading, *token, after)?;
             }
             _ => {}

@@ -3,7 +3,7 @@
 use super::{BinlogEffect, Xid};
 use crate::cursor::Cursor;
 use crate::string::unquote_bytes;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The longest part of an xid, in bytes.
 const PART_BYTES_MAX: usize = 64;
@@ -41,8 +41,8 @@ fn part(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next()?;
     let bytes = cursor.bytes(token);
     let content = match token.kind {
-        Kind::Str => unquote_bytes(bytes, cursor.modes)?,
-        Kind::Literal => hex(bytes)?,
+        TokenKind::Str => unquote_bytes(bytes, cursor.modes)?,
+        TokenKind::Literal => hex(bytes)?,
         _ => return None,
     };
     (content.len() <= PART_BYTES_MAX).then_some(content)

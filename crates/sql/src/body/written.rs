@@ -7,7 +7,7 @@
 use super::header::Parameter;
 use crate::cursor::Cursor;
 use crate::rows::{Datum, RowWrite, row_write};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// A write that a procedure does, by the values of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(super) fn written(
     while let Some(token) = cursor.peek().filter(|token| token.end <= end) {
         let is_part = before.is_some_and(|before| before.is(b'.'))
             || cursor.peek_at(1).is_some_and(|after| after.is(b'.') || after.is(b'('));
-        if token.kind == Kind::Param {
+        if token.kind == TokenKind::Param {
             return None;
         }
         if let Some(local) = named(&cursor, token, locals).filter(|_| !is_part) {

@@ -9,7 +9,7 @@ use crate::ddl;
 use crate::lex::contains_ignoring_case;
 use crate::modes::Flavor;
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 type Reader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
 
@@ -109,7 +109,7 @@ fn call(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let Some(name) = named.filter(|_| !statement.cut_short) else { return unknown(cursor, statement) };
     let mut calls = statement.calls.clone();
     calls.push(Call { kind: RoutineKind::Procedure, name });
-    let session = cursor.rest().iter().any(|token| matches!(token.kind, Kind::At | Kind::AtAt));
+    let session = cursor.rest().iter().any(|token| matches!(token.kind, TokenKind::At | TokenKind::AtAt));
     let text = statement.text;
     Effects {
         calls,

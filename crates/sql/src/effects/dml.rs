@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 use crate::modes::Flavor;
 use crate::reserved::is_reserved;
 use crate::statement::Statement;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// The most tables that a statement is taken apart into; one that may write more counts as writing everything.
 const TABLES_MAX: usize = 256;
@@ -79,15 +79,15 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
             continue;
         }
         match token.kind {
-            Kind::Punct(b'(') => depth += 1,
-            Kind::Punct(b')') => depth = depth.saturating_sub(1),
+            TokenKind::Punct(b'(') => depth += 1,
+            TokenKind::Punct(b')') => depth = depth.saturating_sub(1),
             // An ODBC escape: `{oj a LEFT JOIN b …}`.
-            Kind::Punct(b'{') => return None,
+            TokenKind::Punct(b'{') => return None,
             _ => {}
         }
-        expect_table = matches!(token.kind, Kind::Punct(b',' | b'('))
+        expect_table = matches!(token.kind, TokenKind::Punct(b',' | b'('))
             || cursor.at_any(BEFORE_TABLE)
-            || (expect_table && token.kind == Kind::Word);
+            || (expect_table && token.kind == TokenKind::Word);
         cursor.next();
     }
     Some((TableName::union(Vec::new(), tables, TABLES_MAX)?, false))
@@ -95,7 +95,7 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
 
 /// A keyword is no table, but it may lead to one.
 fn can_be_table(cursor: &Cursor<'_>, token: Token) -> bool {
-    token.kind == Kind::Name || (token.kind == Kind::Word && !is_reserved(cursor.bytes(token)))
+    token.kind == TokenKind::Name || (token.kind == TokenKind::Word && !is_reserved(cursor.bytes(token)))
 }
 
 /// `t`, `s.t`, `t.*` or `s.t.*`.
@@ -119,15 +119,19 @@ fn behind_with(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Writ
     let mut depth = 0usize;
     while let Some(token) = cursor.next() {
         match token.kind {
-            Kind::Punct(b'(') => depth += 1,
-            Kind::Punct(b')') => depth = depth.saturating_sub(1),
-            Kind::Word if depth == 0 && token.is_word(cursor.text, "UPDATE") => return updated(&mut cursor),
-            Kind::Word if depth == 0 && token.is_word(cursor.text, "DELETE") => {
+            TokenKind::Punct(b'(') => depth += 1,
+            TokenKind::Punct(b')') => depth = depth.saturating_sub(1),
+            TokenKind::Word if depth == 0 && token.is_word(cursor.text, "UPDATE") => {
+                return updated(&mut cursor);
+            }
+            TokenKind::Word if depth == 0 && token.is_word(cursor.text, "DELETE") => {
                 return deleted(&mut cursor, statement);
             }
-            Kind::Word if depth == 0 && token.is_word(cursor.text, "SELECT") => return Some(Writes::Nothing),
-            Kind::Word if depth == 0 && token.is_word(cursor.text, "INSERT") => return None,
-            Kind::Word if depth == 0 && token.is_word(cursor.text, "REPLACE") => return None,
+            TokenKind::Word if depth == 0 && token.is_word(cursor.text, "SELECT") => {
+                return Some(Writes::Nothing);
+            }
+            TokenKind::Word if depth == 0 && token.is_word(cursor.text, "INSERT") => return None,
+            TokenKind::Word if depth == 0 && token.is_word(cursor.text, "REPLACE") => return None,
             _ => {}
         }
     }

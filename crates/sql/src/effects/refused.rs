@@ -7,7 +7,7 @@
 use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// The words with which a statement of either server can start, or one of a stored program's, in order.
@@ -182,7 +182,7 @@ fn is_named(byte: &u8) -> bool {
 
 /// Whether no server takes what starts at the cursor for a statement.
 pub(super) fn is_refused(mut cursor: Cursor<'_>) -> bool {
-    let Some(first) = cursor.next().filter(|token| token.kind == Kind::Word) else { return false };
+    let Some(first) = cursor.next().filter(|token| token.kind == TokenKind::Word) else { return false };
     let word = cursor.bytes(first);
     let next = cursor.peek().and_then(|token| cursor.bytes(token).first().copied());
     if next.as_ref().is_some_and(is_named) || !word.is_ascii() {
@@ -192,7 +192,7 @@ pub(super) fn is_refused(mut cursor: Cursor<'_>) -> bool {
         return true;
     }
     let defines = is_in(word, &["ALTER", "CREATE", "DROP"]);
-    let what = cursor.peek().filter(|token| token.kind == Kind::Word).map(|token| cursor.bytes(token));
+    let what = cursor.peek().filter(|token| token.kind == TokenKind::Word).map(|token| cursor.bytes(token));
     let defines_nothing =
         || cursor.at_end() || what.is_some_and(|what| what.is_ascii() && !is_in(what, DEFINED));
     defines && defines_nothing() || is_cut_off(cursor, word)
@@ -208,8 +208,8 @@ fn is_cut_off(mut cursor: Cursor<'_>, word: &[u8]) -> bool {
     };
     let cannot_name = |token: Token| {
         // In every mode: what stands in double quotes may be a name.
-        let is_quoted = token.kind == Kind::Str && cursor.bytes(token).starts_with(b"'");
-        is_quoted || matches!(token.kind, Kind::Int | Kind::Real)
+        let is_quoted = token.kind == TokenKind::Str && cursor.bytes(token).starts_with(b"'");
+        is_quoted || matches!(token.kind, TokenKind::Int | TokenKind::Real)
     };
     // Words that both servers reserve.
     let is_reserved = cursor.at_any(&["FROM", "INTO", "SELECT", "SET", "WHERE"]);

@@ -4,7 +4,7 @@ use super::{Around, Effects, TrackingEffect, TransactionEffect, Writes, of_curso
 use crate::cursor::Cursor;
 use crate::ddl;
 use crate::statement::Statement;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The effects of a SET; None if it is none.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
@@ -47,7 +47,7 @@ fn sets_globals(statement: &Statement<'_>) -> bool {
         token.is_word(statement.text, "GLOBAL") || token.is_word(statement.text, "PERSIST")
     };
     let begins = |at: usize| {
-        let before = statement.head[..at].iter().rev().find(|token| token.kind != Kind::AtAt);
+        let before = statement.head[..at].iter().rev().find(|token| token.kind != TokenKind::AtAt);
         before.is_some_and(|token| token.is(b',') || token.is_word(statement.text, "SET"))
     };
     statement.cut_short || (0..statement.head.len()).any(|at| is_scope(at) && begins(at))

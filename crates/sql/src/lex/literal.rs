@@ -1,17 +1,17 @@
 //! Strings, quoted names and numbers.
 
 use super::{Lexer, Lost, is_word_byte};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 impl Lexer<'_> {
     /// A string; its opening quote stands at the current byte.
-    pub(super) fn string(&mut self, quote: u8) -> Result<Kind, Lost> {
+    pub(super) fn string(&mut self, quote: u8) -> Result<TokenKind, Lost> {
         let escapes = !self.modes.no_backslash_escapes;
-        self.quoted(quote, escapes).map(|()| Kind::Str)
+        self.quoted(quote, escapes).map(|()| TokenKind::Str)
     }
 
     /// A name in quotes, in which a backslash is nothing special.
-    pub(super) fn quoted_name(&mut self, quote: u8) -> Result<Kind, Lost> {
+    pub(super) fn quoted_name(&mut self, quote: u8) -> Result<TokenKind, Lost> {
         let start = self.at;
         self.quoted(quote, false)?;
         let name = self.text.get(start..self.at).unwrap_or_default();
@@ -19,7 +19,7 @@ impl Lexer<'_> {
         // servers in another way than where a string does.
         let is_clear =
             name.is_ascii() || self.modes.multi_byte.is_none() && std::str::from_utf8(name).is_ok();
-        if is_clear { Ok(Kind::Name) } else { Err(Lost) }
+        if is_clear { Ok(TokenKind::Name) } else { Err(Lost) }
     }
 
     /// Passes the opening quote, the content and the closing quote.
@@ -52,17 +52,17 @@ impl Lexer<'_> {
     }
 
     /// `x'1F'` or `b'01'`.
-    pub(super) fn quoted_digits(&mut self) -> Result<Kind, Lost> {
+    pub(super) fn quoted_digits(&mut self) -> Result<TokenKind, Lost> {
         self.at += 1;
-        self.quoted(b'\'', false).map(|()| Kind::Literal)
+        self.quoted(b'\'', false).map(|()| TokenKind::Literal)
     }
 
     /// What starts with a digit: a number, or a name such as `1st`.
-    pub(super) fn number_or_word(&mut self) -> Result<Kind, Lost> {
+    pub(super) fn number_or_word(&mut self) -> Result<TokenKind, Lost> {
         if self.prefixed_number(b'x', |b| b.is_ascii_hexdigit())
             || self.prefixed_number(b'b', |b| matches!(b, b'0' | b'1'))
         {
-            return Ok(Kind::Literal);
+            return Ok(TokenKind::Literal);
         }
         let digits = self.digits_from(0);
         match self.byte(digits) {
@@ -72,21 +72,21 @@ impl Lexer<'_> {
             }
             Some(b'e' | b'E') if self.exponent_len(digits) > 0 => {
                 self.at += digits + self.exponent_len(digits);
-                Ok(Kind::Real)
+                Ok(TokenKind::Real)
             }
             Some(byte) if is_word_byte(byte) => self.word(),
             _ => {
                 self.at += digits;
-                Ok(Kind::Int)
+                Ok(TokenKind::Int)
             }
         }
     }
 
     /// The point, the digits behind it, and an exponent.
-    pub(super) fn fraction(&mut self) -> Kind {
+    pub(super) fn fraction(&mut self) -> TokenKind {
         let digits = 1 + self.digits_from(1);
         self.at += digits + self.exponent_len(digits);
-        Kind::Real
+        TokenKind::Real
     }
 
     /// `0x1F` and `0b01`, if nothing follows that makes it a name.

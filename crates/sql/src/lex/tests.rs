@@ -8,7 +8,7 @@ const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 /// The tokens, joined by `|`; an unknown one as `<?>`.
 fn cut(text: &str, modes: Modes) -> String {
     let show = |token: Token| match token.kind {
-        Kind::Unknown => "<?>".to_owned(),
+        TokenKind::Unknown => "<?>".to_owned(),
         _ => String::from_utf8_lossy(token.of(text.as_bytes())).into_owned(),
     };
     Lexer::new(text.as_bytes(), modes).map(show).collect::<Vec<_>>().join("|")
@@ -61,7 +61,7 @@ fn version_comments_follow_the_flavor() {
 #[test]
 fn quotes_follow_the_modes() {
     let ansi = Modes { ansi_quotes: true, ..MYSQL };
-    assert_eq!(Lexer::new(b"\"a\\\"", ansi).next().map(|token| token.kind), Some(Kind::Name));
+    assert_eq!(Lexer::new(b"\"a\\\"", ansi).next().map(|token| token.kind), Some(TokenKind::Name));
     let plain = Modes { no_backslash_escapes: true, ..MYSQL };
     assert_eq!(cut("'a\\' b", plain), "'a\\'|b");
 }
@@ -94,19 +94,19 @@ fn words_are_found_wherever_they_stand_and_however_they_are_written() {
 #[test]
 fn a_backslash_may_be_half_of_a_character() {
     let gbk = Modes { multi_byte: MultiByte::of_name("gbk"), ..MYSQL };
-    let cut = |text: &[u8], modes| -> Vec<(Kind, usize)> {
+    let cut = |text: &[u8], modes| -> Vec<(TokenKind, usize)> {
         Lexer::new(text, modes).map(|token| (token.kind, token.end - token.start)).collect()
     };
-    let (string, word) = (Kind::Str, Kind::Word);
-    assert_eq!(cut(b"'\x81\\' a '\\\x81\\'", MYSQL), [(string, 8), (Kind::Unknown, 4)]);
+    let (string, word) = (TokenKind::Str, TokenKind::Word);
+    assert_eq!(cut(b"'\x81\\' a '\\\x81\\'", MYSQL), [(string, 8), (TokenKind::Unknown, 4)]);
     assert_eq!(cut(b"'\x81\\' a", gbk), [(string, 4), (word, 1)]);
     assert_eq!(cut(b"'\\\x81' a", gbk), [(string, 4), (word, 1)], "an escape takes one byte");
     assert_eq!(cut(b"'\x81\x81\\' a'", gbk), [(string, 8)], "a backslash behind a whole character escapes");
     assert_eq!(cut(b"'\x81'' a'", gbk), [(string, 7)], "a quote is never half of a character");
     assert_eq!(cut(b"/* \x81\\ */ a", gbk), [(word, 1)]);
     for unclear in [&b"\xc3\xa9"[..], b"`\xc3\xa9`", b"`\x81`` a"] {
-        assert_eq!(cut(unclear, gbk), [(Kind::Unknown, unclear.len())], "{unclear:?}");
+        assert_eq!(cut(unclear, gbk), [(TokenKind::Unknown, unclear.len())], "{unclear:?}");
     }
     let ansi = Modes { ansi_quotes: true, ..gbk };
-    assert_eq!(cut(b"\"\xd6\xd0\"", ansi), [(Kind::Unknown, 4)]);
+    assert_eq!(cut(b"\"\xd6\xd0\"", ansi), [(TokenKind::Unknown, 4)]);
 }

@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::string::unquote_string;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 /// A statement about caches.
 #[derive(Clone, Debug, PartialEq)]
@@ -218,14 +218,14 @@ fn query_id(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
     cursor.punct(b'=').then_some(())?;
     let token = cursor.next()?;
     match token.kind {
-        Kind::Str => unquote_string(cursor.bytes(token), cursor.modes).map(Some),
-        Kind::Word => Some(Some(String::from_utf8_lossy(cursor.bytes(token)).into_owned())),
+        TokenKind::Str => unquote_string(cursor.bytes(token), cursor.modes).map(Some),
+        TokenKind::Word => Some(Some(String::from_utf8_lossy(cursor.bytes(token)).into_owned())),
         _ => None,
     }
 }
 
 fn number(cursor: &mut Cursor<'_>) -> Option<u64> {
-    let token = cursor.next().filter(|token| token.kind == Kind::Int)?;
+    let token = cursor.next().filter(|token| token.kind == TokenKind::Int)?;
     std::str::from_utf8(cursor.bytes(token)).ok()?.parse().ok()
 }
 

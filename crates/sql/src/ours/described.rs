@@ -4,7 +4,7 @@ use super::parts::{LikeFilter, Ours};
 use super::show::string;
 use crate::cursor::Cursor;
 use crate::modes::TableName;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// Behind SHOW.
 pub(super) fn shown(mut cursor: Cursor<'_>) -> Option<Ours> {
@@ -23,7 +23,7 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     let table = cursor.table_name()?;
     let like = match cursor.peek() {
         None => None,
-        Some(token) if token.kind == Kind::Str => Some(LikeFilter::Like(string(&mut cursor)?)),
+        Some(token) if token.kind == TokenKind::Str => Some(LikeFilter::Like(string(&mut cursor)?)),
         Some(_) => Some(LikeFilter::Names(vec![cursor.identifier()?])),
     };
     (is_it(&table) && cursor.at_end()).then_some(Ours::ShowColumns { full: false, like })

@@ -15,7 +15,7 @@ use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reserved::is_reserved;
 use crate::string::unquote_string;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// Something of ours in a statement.
@@ -79,7 +79,7 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
         return Vec::new();
     }
     let tokens: Vec<Token> = Lexer::new(text, modes).collect();
-    if tokens.iter().any(|token| token.kind == Kind::Unknown) {
+    if tokens.iter().any(|token| token.kind == TokenKind::Unknown) {
         return Vec::new();
     }
     let mut found: Vec<Mention> = Vec::new();
@@ -94,7 +94,7 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
         }
         if lists_tables && let Some(before) = before.filter(|before| introduces_table(text, *before)) {
             // Behind a comma or a parenthesis, a single name may be a column.
-            let schema = schema.filter(|_| before.kind == Kind::Word);
+            let schema = schema.filter(|_| before.kind == TokenKind::Word);
             found.extend(table(cursor, schema).filter(|mention| names.may_be_listed(&mention.what)));
         }
     }
@@ -140,7 +140,7 @@ enum Names {
 }
 
 fn names_in(text: &[u8], tokens: &[Token], modes: Modes) -> Names {
-    let mut strings = tokens.iter().filter(|token| token.kind == Kind::Str).peekable();
+    let mut strings = tokens.iter().filter(|token| token.kind == TokenKind::Str).peekable();
     if strings.peek().is_none() {
         return Names::None;
     }
@@ -171,7 +171,7 @@ impl Names {
 /// `@@name` of ours.
 fn variable(mut cursor: Cursor<'_>) -> Option<Mention> {
     let all = cursor.rest();
-    let mark = cursor.next().filter(|token| token.kind == Kind::AtAt)?;
+    let mark = cursor.next().filter(|token| token.kind == TokenKind::AtAt)?;
     let (scope, name) = system_variable(&mut cursor)?;
     let last = all.get(all.len() - cursor.rest().len() - 1)?;
     // A function of this name, or a part of a variable with components.
@@ -196,8 +196,8 @@ impl Targets {
             *self = Self { is_set: token.is_some_and(|token| token.is_word(text, "SET")), depth: 0 };
         }
         match token.map(|token| token.kind) {
-            Some(Kind::Punct(b'(')) => self.depth += 1,
-            Some(Kind::Punct(b')')) => self.depth = self.depth.saturating_sub(1),
+            Some(TokenKind::Punct(b'(')) => self.depth += 1,
+            Some(TokenKind::Punct(b')')) => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
         self.is_set && self.depth == 0 && before.is_some_and(|it| it.is(b',') || it.is_word(text, "SET"))
@@ -223,8 +223,8 @@ fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
         return None;
     }
     let is_named = cursor.peek().is_some_and(|next| {
-        next.kind == Kind::Name
-            || next.kind == Kind::Word && (cursor.at_word("AS") || !is_reserved(cursor.bytes(next)))
+        next.kind == TokenKind::Name
+            || next.kind == TokenKind::Word && (cursor.at_word("AS") || !is_reserved(cursor.bytes(next)))
     });
     // A column that is named with schema and table would not find the table any more.
     if cursor.peek().is_some_and(|next| next.is(b'.')) {
@@ -256,7 +256,7 @@ fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
 fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Mention>) {
     let mut rest = tokens.get(1..).unwrap_or_default();
     while let Some((first, behind)) = rest.split_first()
-        && first.kind == Kind::Word
+        && first.kind == TokenKind::Word
         && (is_in(first.of(text), crate::hint::MODIFIERS) || is_in(first.of(text), &["ALL", "DISTINCT"]))
     {
         rest = behind;
@@ -291,16 +291,16 @@ fn item_len(text: &[u8], rest: &[Token]) -> usize {
     ];
     let mut depth = 0usize;
     let ends = |token: &Token| match token.kind {
-        Kind::Punct(b'(') => {
+        TokenKind::Punct(b'(') => {
             depth += 1;
             false
         }
-        Kind::Punct(b')') => {
+        TokenKind::Punct(b')') => {
             depth = depth.saturating_sub(1);
             false
         }
-        Kind::Punct(b',' | b';') => depth == 0,
-        Kind::Word => depth == 0 && is_in(token.of(text), ENDS),
+        TokenKind::Punct(b',' | b';') => depth == 0,
+        TokenKind::Word => depth == 0 && is_in(token.of(text), ENDS),
         _ => false,
     };
     rest.iter().position(ends).unwrap_or(rest.len())
@@ -325,16 +325,16 @@ fn is_named(text: &[u8], item: &[Token], modes: Modes) -> bool {
         return true;
     }
     let ends_operand = match before.kind {
-        Kind::Word => {
+        TokenKind::Word => {
             !is_reserved(before.of(text)) || is_in(before.of(text), &["END", "FALSE", "NULL", "TRUE"])
         }
-        Kind::Punct(punct) => punct == b')',
-        _ => before.is_literal() || before.kind == Kind::Name,
+        TokenKind::Punct(punct) => punct == b')',
+        _ => before.is_literal() || before.kind == TokenKind::Name,
     };
     let names = match last.kind {
-        Kind::Word => !is_reserved(last.of(text)),
-        Kind::Str => unquote_string(last.of(text), modes).is_some(),
-        kind => kind == Kind::Name,
+        TokenKind::Word => !is_reserved(last.of(text)),
+        TokenKind::Str => unquote_string(last.of(text), modes).is_some(),
+        kind => kind == TokenKind::Name,
     };
     ends_operand && names
 }

@@ -90,7 +90,7 @@ pub struct Assignment {
     /// The variable in lower case.
     pub name: String,
     /// What it is set to.
-    pub value: Value,
+    pub value: AssignedValue,
     /// Whether the value is kept over restarts.
     pub keeps: Keeps,
 }
@@ -133,7 +133,7 @@ pub enum Scope {
 
 /// The right side of an assignment.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum AssignedValue {
     /// An integer, signed.
     Int(i128),
     /// A number that is no integer, as it was written.

@@ -3,7 +3,7 @@
 use super::parts::{Ours, SelectedVariable, is_ours, system_variable};
 use crate::cursor::Cursor;
 use crate::string::unquote_string;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// Behind SELECT.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
@@ -11,14 +11,14 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     while cursor.punct(b',') {
         all.push(selected(&mut cursor)?);
     }
-    if cursor.word("LIMIT") && cursor.peek()?.kind == Kind::Int && cursor.bytes(cursor.peek()?) != b"0" {
+    if cursor.word("LIMIT") && cursor.peek()?.kind == TokenKind::Int && cursor.bytes(cursor.peek()?) != b"0" {
         cursor.next();
     }
     cursor.at_end().then_some(Ours::SelectVariables(all))
 }
 
 fn selected(cursor: &mut Cursor<'_>) -> Option<SelectedVariable> {
-    let mark = cursor.next().filter(|token| token.kind == Kind::AtAt)?;
+    let mark = cursor.next().filter(|token| token.kind == TokenKind::AtAt)?;
     let before = *cursor;
     let (scope, name) = system_variable(cursor)?;
     if !is_ours(name.as_bytes()) {
@@ -38,7 +38,7 @@ fn selected(cursor: &mut Cursor<'_>) -> Option<SelectedVariable> {
 fn alias(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
     let explicit = cursor.word("AS");
     match cursor.peek() {
-        Some(token) if token.kind == Kind::Str => {
+        Some(token) if token.kind == TokenKind::Str => {
             cursor.next();
             unquote_string(cursor.bytes(token), cursor.modes).map(Some)
         }

@@ -1,10 +1,10 @@
 //! SET of our variables, alone or among the server's.
 
-use super::parts::{Assignment, Keeps, Ours, Scope, Value, is_ours, scope, system_variable};
+use super::parts::{AssignedValue, Assignment, Keeps, Ours, Scope, is_ours, scope, system_variable};
 use crate::cursor::{Cursor, unquote_name};
 use crate::modes::Flavor;
 use crate::string::unquote_string;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
 /// Behind SET.
@@ -125,9 +125,9 @@ pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
     let mut count = 0usize;
     while let Some(token) = cursor.peek() {
         match token.kind {
-            Kind::Punct(b',') if depth == 0 => break,
-            Kind::Punct(b'(') => depth += 1,
-            Kind::Punct(b')') => depth = depth.saturating_sub(1),
+            TokenKind::Punct(b',') if depth == 0 => break,
+            TokenKind::Punct(b'(') => depth += 1,
+            TokenKind::Punct(b')') => depth = depth.saturating_sub(1),
             _ => {}
         }
         cursor.next();
@@ -138,7 +138,7 @@ pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
 
 /// One assignment, if it is of ours.
 fn assignment(mut cursor: Cursor<'_>, inherited: Option<Token>) -> Option<Assignment> {
-    let (scope, name, keeps) = if cursor.peek()?.kind == Kind::AtAt {
+    let (scope, name, keeps) = if cursor.peek()?.kind == TokenKind::AtAt {
         cursor.next();
         let is_scoped = cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
         let keeps = if is_scoped { Keeps::at(&cursor) } else { Keeps::Not };
@@ -164,33 +164,33 @@ fn with_keeps(cursor: &mut Cursor<'_>) -> (Scope, Keeps) {
     (scope(cursor), keeps)
 }
 
-fn value(mut cursor: Cursor<'_>) -> Value {
+fn value(mut cursor: Cursor<'_>) -> AssignedValue {
     let written = String::from_utf8_lossy(cursor.rest_text()).into_owned();
     let negative = cursor.punct(b'-');
     if !negative {
         cursor.punct(b'+');
     }
     let (Some(token), true) = (cursor.next(), cursor.at_end()) else {
-        return Value::Other(written);
+        return AssignedValue::Other(written);
     };
     let bytes = cursor.bytes(token);
     match token.kind {
-        Kind::Int => match String::from_utf8_lossy(bytes).parse::<i128>() {
-            Ok(number) => Value::Int(if negative { -number } else { number }),
-            Err(_) => Value::Other(written),
+        TokenKind::Int => match String::from_utf8_lossy(bytes).parse::<i128>() {
+            Ok(number) => AssignedValue::Int(if negative { -number } else { number }),
+            Err(_) => AssignedValue::Other(written),
         },
-        Kind::Str => match unquote_string(bytes, cursor.modes) {
-            Some(text) if !negative => Value::Text(text),
-            _ => Value::Other(written),
+        TokenKind::Str => match unquote_string(bytes, cursor.modes) {
+            Some(text) if !negative => AssignedValue::Text(text),
+            _ => AssignedValue::Other(written),
         },
-        Kind::Word if bytes.eq_ignore_ascii_case(b"DEFAULT") => Value::Default,
-        Kind::Word if is_in(bytes, &["TRUE", "FALSE"]) => {
+        TokenKind::Word if bytes.eq_ignore_ascii_case(b"DEFAULT") => AssignedValue::Default,
+        TokenKind::Word if is_in(bytes, &["TRUE", "FALSE"]) => {
             let number = i128::from(bytes.eq_ignore_ascii_case(b"TRUE"));
-            Value::Int(if negative { -number } else { number })
+            AssignedValue::Int(if negative { -number } else { number })
         }
-        Kind::Real => Value::Real(written),
-        Kind::Word if bytes.eq_ignore_ascii_case(b"NULL") => Value::Other(written),
-        Kind::Word => Value::Text(written),
-        _ => Value::Other(written),
+        TokenKind::Real => AssignedValue::Real(written),
+        TokenKind::Word if bytes.eq_ignore_ascii_case(b"NULL") => AssignedValue::Other(written),
+        TokenKind::Word => AssignedValue::Text(written),
+        _ => AssignedValue::Other(written),
     }
 }

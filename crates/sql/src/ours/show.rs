@@ -3,7 +3,7 @@
 use super::parts::{LikeFilter, Lists, Ours, ShowFilter, scope};
 use crate::cursor::Cursor;
 use crate::string::unquote_string;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// What a pattern has to start with so that it can match no variable of the server's. `_` is taken literally: no server
 /// has a variable that differs from ours only there.
@@ -74,7 +74,7 @@ fn filter(cursor: &mut Cursor<'_>) -> Option<LikeFilter> {
 }
 
 pub(super) fn string(cursor: &mut Cursor<'_>) -> Option<String> {
-    let token = cursor.peek().filter(|token| token.kind == Kind::Str)?;
+    let token = cursor.peek().filter(|token| token.kind == TokenKind::Str)?;
     cursor.next();
     unquote_string(cursor.bytes(token), cursor.modes)
 }

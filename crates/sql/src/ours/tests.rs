@@ -9,47 +9,47 @@ fn ours(text: &str) -> Option<Ours> {
     }
 }
 
-fn set(scope: Scope, name: &str, value: Value) -> Assignment {
+fn set(scope: Scope, name: &str, value: AssignedValue) -> Assignment {
     Assignment { scope, name: name.to_owned(), value, keeps: Keeps::Not }
 }
 
 #[test]
 fn sets_of_our_variables() {
-    let on = || Value::Text("ON".to_owned());
+    let on = || AssignedValue::Text("ON".to_owned());
     for (text, expected) in [
         ("SET query_cache_type = ON", vec![set(Scope::Unspecified, "query_cache_type", on())]),
         (
             "SET GLOBAL Query_Cache_Size = 1048576",
-            vec![set(Scope::Global, "query_cache_size", Value::Int(1 << 20))],
+            vec![set(Scope::Global, "query_cache_size", AssignedValue::Int(1 << 20))],
         ),
         (
             "SET @@global.query_cache_limit := -1",
-            vec![set(Scope::Global, "query_cache_limit", Value::Int(-1))],
+            vec![set(Scope::Global, "query_cache_limit", AssignedValue::Int(-1))],
         ),
         (
             "SET @@query_cache_type = DEFAULT;",
-            vec![set(Scope::Unspecified, "query_cache_type", Value::Default)],
+            vec![set(Scope::Unspecified, "query_cache_type", AssignedValue::Default)],
         ),
         (
             "SET LOCAL freshness = 'session'",
-            vec![set(Scope::Session, "freshness", Value::Text("session".to_owned()))],
+            vec![set(Scope::Session, "freshness", AssignedValue::Text("session".to_owned()))],
         ),
         (
             "SET SESSION query_cache_type=2, @@local.query_cache_wlock_invalidate = 1",
             vec![
-                set(Scope::Session, "query_cache_type", Value::Int(2)),
-                set(Scope::Session, "query_cache_wlock_invalidate", Value::Int(1)),
+                set(Scope::Session, "query_cache_type", AssignedValue::Int(2)),
+                set(Scope::Session, "query_cache_wlock_invalidate", AssignedValue::Int(1)),
             ],
         ),
         (
             "SET GLOBAL query_cache_size = 2 * 1024",
-            vec![set(Scope::Global, "query_cache_size", Value::Other("2 * 1024".to_owned()))],
+            vec![set(Scope::Global, "query_cache_size", AssignedValue::Other("2 * 1024".to_owned()))],
         ),
     ] {
         assert_eq!(ours(text), Some(Ours::SetVariables(expected)), "{text}");
     }
     let mixed = Ours::SetMixed {
-        ours: vec![set(Scope::Unspecified, "query_cache_type", Value::Int(0))],
+        ours: vec![set(Scope::Unspecified, "query_cache_type", AssignedValue::Int(0))],
         rest: "SET NAMES utf8, @x = f(1, 2), GLOBAL wait_timeout = 5".to_owned(),
     };
     assert_eq!(
@@ -58,7 +58,7 @@ fn sets_of_our_variables() {
     );
     // Tried on both servers: the second is global as well.
     let inherited = Ours::SetMixed {
-        ours: vec![set(Scope::Global, "query_cache_size", Value::Int(0))],
+        ours: vec![set(Scope::Global, "query_cache_size", AssignedValue::Int(0))],
         rest: "SET GLOBAL wait_timeout = 5, @@session.x = 1, GLOBAL y = 2".to_owned(),
     };
     assert_eq!(
@@ -301,7 +301,7 @@ fn several_statements_may_empty_the_cache() {
 #[test]
 fn quoted_names_are_ours_too() {
     for text in ["SET SESSION `query_cache_type` = 1", "SET @@session.`Query_Cache_Type` = 1"] {
-        let expected = set(Scope::Session, "query_cache_type", Value::Int(1));
+        let expected = set(Scope::Session, "query_cache_type", AssignedValue::Int(1));
         assert_eq!(ours(text), Some(Ours::SetVariables(vec![expected])), "{text}");
     }
     assert_eq!(ours("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, query_cache_type = 1"), None);
@@ -309,7 +309,7 @@ fn quoted_names_are_ours_too() {
 
 #[test]
 fn ours_for_one_statement_leave_the_servers() {
-    let set = || vec![set(Scope::Unspecified, "query_cache_type", Value::Int(1))];
+    let set = || vec![set(Scope::Unspecified, "query_cache_type", AssignedValue::Int(1))];
     for (text, rest) in [
         ("SET STATEMENT query_cache_type=1 FOR SELECT 1", "SELECT 1"),
         ("SET STATEMENT a=2, query_cache_type=1 FOR SELECT 1", "SET STATEMENT a=2 FOR SELECT 1"),

@@ -11,7 +11,7 @@ use super::parsed::{Leaf, Parsed};
 use super::source::Source;
 use crate::cursor::unquote_name;
 use crate::reserved::is_reserved;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The most different identifiers that are listed.
 const COLUMNS_MAX: usize = 512;
@@ -105,14 +105,14 @@ fn is_keyword(source: &Source<'_>, at: usize) -> bool {
 fn is_product(source: &Source<'_>, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| source.token(before).map(|token| (before, token)));
     let operand_before = before.is_some_and(|(before, token)| match token.kind {
-        Kind::Punct(b')') | Kind::Param | Kind::Name => true,
-        Kind::Word => !is_reserved(source.bytes(before)),
+        TokenKind::Punct(b')') | TokenKind::Param | TokenKind::Name => true,
+        TokenKind::Word => !is_reserved(source.bytes(before)),
         _ => token.is_literal(),
     });
     let operand_after = source.token(at + 1).is_some_and(|token| match token.kind {
-        Kind::Punct(punct) => matches!(punct, b'(' | b'-' | b'+' | b'~' | b'!'),
-        Kind::Word => !source.word(at + 1, "FROM"),
-        Kind::Op => false,
+        TokenKind::Punct(punct) => matches!(punct, b'(' | b'-' | b'+' | b'~' | b'!'),
+        TokenKind::Word => !source.word(at + 1, "FROM"),
+        TokenKind::Op => false,
         _ => true,
     });
     operand_before && operand_after

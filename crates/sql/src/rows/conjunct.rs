@@ -13,7 +13,7 @@ use self::pattern::Pattern;
 pub(super) use self::pattern::value;
 use super::source::Source;
 use super::{Condition, Datum};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The longest IN list that becomes a pin.
 const LIST_MAX: usize = 256;
@@ -83,21 +83,21 @@ fn parts(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> 
         let token = source.token(at)?;
         let mut is_and = false;
         match token.kind {
-            Kind::Punct(b'(') => at = source.closing(at)?,
+            TokenKind::Punct(b'(') => at = source.closing(at)?,
             // A comma makes it a list, not a condition.
-            Kind::Punct(b',') | Kind::Unknown | Kind::At | Kind::AtAt => return None,
-            Kind::Op => match source.bytes(at) {
+            TokenKind::Punct(b',') | TokenKind::Unknown | TokenKind::At | TokenKind::AtAt => return None,
+            TokenKind::Op => match source.bytes(at) {
                 b"||" | b":=" => return None,
                 b"&&" if cases == 0 => is_and = true,
                 _ => {}
             },
-            Kind::Word if source.any(at, &["OR", "SELECT", "WITH", "XOR"]) => return None,
-            Kind::Word if source.word(at, "CASE") => cases += 1,
+            TokenKind::Word if source.any(at, &["OR", "SELECT", "WITH", "XOR"]) => return None,
+            TokenKind::Word if source.word(at, "CASE") => cases += 1,
             // More ENDs than CASEs: one of them is a name, and which one is not known.
-            Kind::Word if source.word(at, "END") => cases = cases.checked_sub(1)?,
-            Kind::Word if cases == 0 && source.word(at, "BETWEEN") => betweens += 1,
-            Kind::Word if cases == 0 && source.word(at, "AND") && betweens > 0 => betweens -= 1,
-            Kind::Word if cases == 0 && source.word(at, "AND") => is_and = true,
+            TokenKind::Word if source.word(at, "END") => cases = cases.checked_sub(1)?,
+            TokenKind::Word if cases == 0 && source.word(at, "BETWEEN") => betweens += 1,
+            TokenKind::Word if cases == 0 && source.word(at, "AND") && betweens > 0 => betweens -= 1,
+            TokenKind::Word if cases == 0 && source.word(at, "AND") => is_and = true,
             _ => {}
         }
         if is_and {

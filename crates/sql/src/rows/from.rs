@@ -3,7 +3,7 @@
 use super::parsed::{Filter, Group, Leaf, Merge, Query};
 use super::query::{Ends, Reader};
 use crate::TableName;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// Which rows of a join's operands are kept without a match.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Reader<'_, '_> {
     }
 
     fn table(&mut self, block: usize) -> Option<Group<Filter>> {
-        let quoted = self.source.token(self.at)?.kind == Kind::Name;
+        let quoted = self.source.token(self.at)?.kind == TokenKind::Name;
         if !quoted && self.source.any(self.at, &["JSON_TABLE"]) {
             return None;
         }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::conjunct::{self, Named};
 use super::source::Source;
 use crate::functions::{self, Class};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// One item of a select list.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Optio
 pub(super) fn has_aggregate(source: &Source<'_>, range: Range<usize>) -> bool {
     range.clone().any(|at| {
         let is_call =
-            source.is(at + 1, b'(') && source.token(at).is_some_and(|token| token.kind == Kind::Word);
+            source.is(at + 1, b'(') && source.token(at).is_some_and(|token| token.kind == TokenKind::Word);
         is_call && !is_plain_call(source, at)
     })
 }

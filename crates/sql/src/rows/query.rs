@@ -11,7 +11,7 @@ use super::output;
 use super::parsed::{Block, Built, Clauses, Filter, Group, Leaf, Outer, Parsed, Query, Subquery};
 use super::source::Source;
 use crate::TableName;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The most SELECTs of a statement, those of views included.
 const BLOCKS_MAX: usize = 64;
@@ -196,7 +196,9 @@ impl Reader<'_, '_> {
 
     fn limit(&mut self) -> Option<()> {
         loop {
-            self.source.token(self.at).filter(|token| matches!(token.kind, Kind::Int | Kind::Param))?;
+            self.source
+                .token(self.at)
+                .filter(|token| matches!(token.kind, TokenKind::Int | TokenKind::Param))?;
             self.at += 1;
             if !self.punct(b',') && !self.take("OFFSET") {
                 return Some(());
@@ -327,14 +329,14 @@ impl Reader<'_, '_> {
         let mut depth = 0usize;
         while let Some(token) = self.source.token(self.at) {
             match token.kind {
-                Kind::Punct(b'(') => depth += 1,
-                Kind::Punct(b')') if depth == 0 => break,
-                Kind::Punct(b')') => depth -= 1,
-                Kind::Punct(b',') if depth == 0 && ends == Ends::Join => break,
-                Kind::At | Kind::AtAt => return None,
-                Kind::Word if depth == 0 && self.ends_here(ends) => break,
-                Kind::Word if self.source.any(self.at, REFUSED) => return None,
-                Kind::Word if self.query_here() => {
+                TokenKind::Punct(b'(') => depth += 1,
+                TokenKind::Punct(b')') if depth == 0 => break,
+                TokenKind::Punct(b')') => depth -= 1,
+                TokenKind::Punct(b',') if depth == 0 && ends == Ends::Join => break,
+                TokenKind::At | TokenKind::AtAt => return None,
+                TokenKind::Word if depth == 0 && self.ends_here(ends) => break,
+                TokenKind::Word if self.source.any(self.at, REFUSED) => return None,
+                TokenKind::Word if self.query_here() => {
                     // A subquery stands in parentheses of its own.
                     let around = std::mem::replace(&mut self.enclosed, true);
                     let (source, begin) = (self.source_number()?, self.at);

@@ -11,7 +11,7 @@ use super::conjunct;
 use super::{Condition, Datum, Given, OnDuplicate, Pin, RowReads, RowWrite};
 use crate::lex::Lexer;
 use crate::modes::Modes;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 use crate::words::is_in;
 
@@ -102,9 +102,9 @@ impl Slotted {
 /// Whether a literal behind this token is a value.
 fn takes_value(before: Token, text: &[u8]) -> bool {
     match before.kind {
-        Kind::Punct(punct) => matches!(punct, b'=' | b'<' | b'>' | b'(' | b','),
-        Kind::Op => OPERATORS.contains(&before.of(text)),
-        Kind::Word => is_in(before.of(text), WORDS),
+        TokenKind::Punct(punct) => matches!(punct, b'=' | b'<' | b'>' | b'(' | b','),
+        TokenKind::Op => OPERATORS.contains(&before.of(text)),
+        TokenKind::Word => is_in(before.of(text), WORDS),
         _ => false,
     }
 }
@@ -137,13 +137,15 @@ impl FormWriter<'_> {
                 before = Some(sign);
             }
             match token.kind {
-                Kind::Unknown | Kind::Param | Kind::At | Kind::AtAt => return None,
-                Kind::Punct(b'-' | b'+') if before.is_some_and(|before| takes_sign(before, self.text)) => {
+                TokenKind::Unknown | TokenKind::Param | TokenKind::At | TokenKind::AtAt => return None,
+                TokenKind::Punct(b'-' | b'+')
+                    if before.is_some_and(|before| takes_sign(before, self.text)) =>
+                {
                     sign = Some(token);
                     continue;
                 }
                 // What a pattern starts with decides what is made of it.
-                Kind::Word if token.is_word(self.text, "LIKE") => self.slotted.is_shared = false,
+                TokenKind::Word if token.is_word(self.text, "LIKE") => self.slotted.is_shared = false,
                 _ => {}
             }
             self.copy(token);
@@ -174,7 +176,7 @@ impl FormWriter<'_> {
     fn value(&mut self, sign: Option<Token>, token: Token, before: Option<Token>) -> Option<u8> {
         before.filter(|before| takes_value(*before, self.text))?;
         let is_negative = sign.is_some_and(|sign| sign.is(b'-'));
-        let is_number = matches!(token.kind, Kind::Int | Kind::Real);
+        let is_number = matches!(token.kind, TokenKind::Int | TokenKind::Real);
         if self.slotted.values.len() == VALUES_MAX || sign.is_some() && !is_number {
             return None;
         }

@@ -6,7 +6,7 @@ use crate::cursor::unquote_name;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reserved::{is_reserved, structures};
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 
 /// The most tokens of a statement that is looked at.
@@ -46,15 +46,15 @@ impl<'a> Source<'a> {
             tokens.pop();
         }
         let readable = tokens.iter().all(|token| match token.kind {
-            Kind::Unknown | Kind::Punct(b';' | b'{' | b'}') => false,
-            Kind::Word | Kind::Name => token.of(text).is_ascii(),
+            TokenKind::Unknown | TokenKind::Punct(b';' | b'{' | b'}') => false,
+            TokenKind::Word | TokenKind::Name => token.of(text).is_ascii(),
             _ => true,
         });
         if tokens.len() > TOKENS_MAX || !readable {
             return None;
         }
         let closes = pair(&tokens)?;
-        let is_param = |(at, token): (usize, &Token)| (token.kind == Kind::Param).then_some(at);
+        let is_param = |(at, token): (usize, &Token)| (token.kind == TokenKind::Param).then_some(at);
         let params = tokens.iter().enumerate().filter_map(is_param).collect();
         Some(Source { text, modes, tokens, closes, params })
     }
@@ -94,7 +94,7 @@ impl<'a> Source<'a> {
     /// Whether the word `at` stands alone, so that it can be a keyword: behind or before a dot it is a name.
     fn stands_alone(&self, at: usize) -> bool {
         let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word)
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word)
             && !behind_dot
             && !self.is(at + 1, b'.')
     }
@@ -114,7 +114,7 @@ impl<'a> Source<'a> {
     pub fn name(&self, at: usize) -> Option<String> {
         let token = self.token(at).filter(Token::is_name)?;
         let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
-        if token.kind == Kind::Word && !behind_dot && !is_free(self.bytes(at)) {
+        if token.kind == TokenKind::Word && !behind_dot && !is_free(self.bytes(at)) {
             return None;
         }
         unquote_name(token.kind, self.bytes(at))
@@ -123,8 +123,8 @@ impl<'a> Source<'a> {
     /// Whether the name `at` is quoted, or a word that has no meaning of its own anywhere.
     pub fn is_plain(&self, at: usize) -> bool {
         self.token(at).is_some_and(|token| match token.kind {
-            Kind::Name => true,
-            Kind::Word => is_free(self.bytes(at)) && !structures(self.bytes(at)),
+            TokenKind::Name => true,
+            TokenKind::Word => is_free(self.bytes(at)) && !structures(self.bytes(at)),
             _ => false,
         })
     }

@@ -3,7 +3,7 @@
 use freshet_protocol::ErrPacket;
 
 use crate::created::NamedQuery;
-use crate::introspection::Value;
+use crate::introspection::IntrospectionValue;
 
 /// ER_UNKNOWN_ERROR, for what has no number of its own.
 const UNKNOWN: u16 = 1105;
@@ -23,6 +23,6 @@ pub(super) fn error(why: impl AsRef<str>) -> ErrPacket {
 }
 
 /// One row of texts.
-pub(super) fn row<const N: usize>(cells: [Value; N]) -> Vec<Value> {
+pub(super) fn row<const N: usize>(cells: [IntrospectionValue; N]) -> Vec<IntrospectionValue> {
     cells.into()
 }

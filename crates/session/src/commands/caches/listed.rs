@@ -9,7 +9,7 @@ use freshet_upstream::now_ms;
 
 use super::asked::{AskedQuery, error, row};
 use crate::created::{CreatedCache, Kept, NamedQuery, Policy, QueryId};
-use crate::introspection::{Rowset, Value};
+use crate::introspection::{IntrospectionValue, Rowset};
 use crate::maintaining::CopyState;
 use crate::session::{Destination, Session};
 use crate::statistics::QueryRow;
@@ -34,7 +34,7 @@ pub(super) const STATUS: [&str; 2] = ["name", "value"];
 pub(super) const TABLES: [&str; 3] = ["table", "status", "description"];
 pub(super) const VERSION: [&str; 1] = ["Freshet"];
 
-fn found<const N: usize>(titles: [&str; N], rows: Vec<Vec<Value>>) -> Rowset {
+fn found<const N: usize>(titles: [&str; N], rows: Vec<Vec<IntrospectionValue>>) -> Rowset {
     Rowset { columns: titles.map(str::to_owned).to_vec(), rows }
 }
 
@@ -171,7 +171,7 @@ pub(super) fn explained(asked: &AskedQuery, kept: String) -> Rowset {
 /// EXPLAIN LAST STATEMENT.
 pub(super) fn last(session: &Session) -> Rowset {
     let (destination, reason) = match session.last_destination() {
-        Destination::Nowhere => (Value::Null, String::new()),
+        Destination::Nowhere => (IntrospectionValue::Null, String::new()),
         Destination::Memory => ("readyset".into(), "ok".to_owned()),
         Destination::Server(None) => ("upstream".into(), String::new()),
         Destination::Server(Some(why)) => ("upstream".into(), why.said().sentence.to_owned()),

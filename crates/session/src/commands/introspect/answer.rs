@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use freshet_protocol::{BinaryValue, Column, ErrPacket, binary_result_set, text_result_set};
 
-use crate::introspection::{Rowset, Value};
+use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
@@ -31,12 +31,14 @@ pub(in crate::commands) enum Form {
 /// A column's type is that of its values.
 fn kind(found: &Rowset, at: usize) -> u8 {
     let values = || found.rows.iter().filter_map(|row| row.get(at));
-    let all = |is: fn(&Value) -> bool| values().all(|value| *value == Value::Null || is(value));
-    if values().all(|value| *value == Value::Null) {
+    let all = |is: fn(&IntrospectionValue) -> bool| {
+        values().all(|value| *value == IntrospectionValue::Null || is(value))
+    };
+    if values().all(|value| *value == IntrospectionValue::Null) {
         VAR_STRING
-    } else if all(|value| matches!(value, Value::Integer(_))) {
+    } else if all(|value| matches!(value, IntrospectionValue::Integer(_))) {
         LONGLONG
-    } else if all(|value| matches!(value, Value::Integer(_) | Value::Real(_))) {
+    } else if all(|value| matches!(value, IntrospectionValue::Integer(_) | IntrospectionValue::Real(_))) {
         DOUBLE
     } else {
         VAR_STRING
@@ -60,22 +62,22 @@ fn columns(found: &Rowset) -> Vec<Column> {
     found.columns.iter().enumerate().map(column).collect()
 }
 
-fn text_of(value: &Value) -> Option<Vec<u8>> {
+fn text_of(value: &IntrospectionValue) -> Option<Vec<u8>> {
     match value {
-        Value::Null => None,
-        Value::Integer(number) => Some(number.to_string().into_bytes()),
-        Value::Real(number) => Some(number.to_string().into_bytes()),
-        Value::Text(text) => Some(text.clone().into_bytes()),
+        IntrospectionValue::Null => None,
+        IntrospectionValue::Integer(number) => Some(number.to_string().into_bytes()),
+        IntrospectionValue::Real(number) => Some(number.to_string().into_bytes()),
+        IntrospectionValue::Text(text) => Some(text.clone().into_bytes()),
     }
 }
 
 /// A value as its column's type has it.
-fn binary_of(value: &Value, kind: u8) -> BinaryValue {
+fn binary_of(value: &IntrospectionValue, kind: u8) -> BinaryValue {
     match (value, kind) {
-        (Value::Null, _) => BinaryValue::Null,
-        (Value::Integer(number), LONGLONG) => BinaryValue::Int(*number),
-        (Value::Integer(number), DOUBLE) => BinaryValue::Double(*number as f64),
-        (Value::Real(number), DOUBLE) => BinaryValue::Double(*number),
+        (IntrospectionValue::Null, _) => BinaryValue::Null,
+        (IntrospectionValue::Integer(number), LONGLONG) => BinaryValue::Int(*number),
+        (IntrospectionValue::Integer(number), DOUBLE) => BinaryValue::Double(*number as f64),
+        (IntrospectionValue::Real(number), DOUBLE) => BinaryValue::Double(*number),
         (value, _) => text_of(value).map_or(BinaryValue::Null, BinaryValue::Text),
     }
 }
@@ -91,7 +93,7 @@ pub(in crate::commands) fn put(session: &mut Session, found: &Rowset, form: Form
             text_result_set(&mut out, &mut seq, capabilities, status, &columns, rows);
         }
         Form::Binary => {
-            let row = |row: &Vec<Value>| {
+            let row = |row: &Vec<IntrospectionValue>| {
                 row.iter()
                     .zip(&columns)
                     .map(|(value, column)| binary_of(value, column.kind))

@@ -11,7 +11,7 @@ use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
 use crate::commands::plain;
 use crate::commands::refusals::unavailable;
 use crate::commands::text::Query;
-use crate::introspection::{Rowset, SCHEMA, Value};
+use crate::introspection::{IntrospectionValue, Rowset, SCHEMA};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
@@ -96,7 +96,10 @@ pub(in crate::commands) async fn inside(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["select", what @ ("database()" | "schema()")] => {
-            let found = Rowset { columns: vec![what.to_uppercase()], rows: vec![vec![Value::from(SCHEMA)]] };
+            let found = Rowset {
+                columns: vec![what.to_uppercase()],
+                rows: vec![vec![IntrospectionValue::from(SCHEMA)]],
+            };
             return Some(put(session, &found, Form::Text));
         }
         ["select", "database(),", "user()", "limit", "1"] => return Some(put_status(session).await),
@@ -126,11 +129,11 @@ pub(in crate::commands) async fn inside(
 /// What the command-line clients ask for when they are told to show their status.
 async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
     let user = match session.lease.ask("SELECT USER()").await {
-        Ok(found) => found.text(0, 0).map_or(Value::Null, Value::from),
+        Ok(found) => found.text(0, 0).map_or(IntrospectionValue::Null, IntrospectionValue::from),
         Err(error) => return unavailable(session, &error),
     };
     let columns = vec!["DATABASE()".to_owned(), "USER()".to_owned()];
-    put(session, &Rowset { columns, rows: vec![vec![Value::from(SCHEMA), user]] }, Form::Text)
+    put(session, &Rowset { columns, rows: vec![vec![IntrospectionValue::from(SCHEMA), user]] }, Form::Text)
 }
 
 /// Whether a text that is to be prepared means the same whatever the default schema is.

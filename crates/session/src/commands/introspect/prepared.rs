@@ -10,7 +10,7 @@ use freshet_protocol::{Command, ErrPacket, Parameter};
 use freshet_sql::{CacheStatement, Ours, Request};
 use freshet_upstream::Error;
 
-use super::{Form, Value, error, found, is_ours, named, put};
+use super::{Form, IntrospectionValue, error, found, is_ours, named, put};
 use crate::commands::refusals::unavailable;
 use crate::commands::{caches, explain, ours};
 use crate::introspection::Definition;
@@ -104,7 +104,7 @@ pub(in crate::commands) async fn execute_text(
 }
 
 /// What user variables and numbers are, as the server has them.
-async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<Value>, Error> {
+async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<IntrospectionValue>, Error> {
     if values.is_empty() {
         return Ok(Vec::new());
     }
@@ -112,12 +112,12 @@ async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<Valu
     let asked = session.lease.ask(&format!("SELECT {}", listed.join(", "))).await?;
     let row = asked.rows.into_iter().next().unwrap_or_default();
     let value = |bytes: Option<Vec<u8>>| {
-        let Some(bytes) = bytes else { return Value::Null };
+        let Some(bytes) = bytes else { return IntrospectionValue::Null };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         // A number that is written as SQLite would write it is that number; anything else is compared as a text.
         match text.parse::<i64>() {
-            Ok(number) if number.to_string() == text => Value::Integer(number),
-            _ => Value::Text(text),
+            Ok(number) if number.to_string() == text => IntrospectionValue::Integer(number),
+            _ => IntrospectionValue::Text(text),
         }
     };
     Ok(row.into_iter().map(value).collect())
@@ -141,7 +141,7 @@ pub(in crate::commands) async fn execute(
     let Some(values) = prepared.values(packet, session.capabilities()) else {
         return Some(session.refuse(&error("its parameters cannot be told")));
     };
-    let values: Option<Vec<Value>> = values.iter().map(value).collect();
+    let values: Option<Vec<IntrospectionValue>> = values.iter().map(value).collect();
     let found = match (explained, values) {
         (Some(statement), _) => explain::found(session, statement).await,
         (None, _) if let Some(shown) = &shown => caches::found(session, shown).await,
@@ -155,15 +155,15 @@ pub(in crate::commands) async fn execute(
     })
 }
 
-fn value(parameter: &Parameter<'_>) -> Option<Value> {
+fn value(parameter: &Parameter<'_>) -> Option<IntrospectionValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Some(match parameter {
-        Parameter::Null => Value::Null,
-        Parameter::Int(number) => Value::Integer(*number),
-        Parameter::UInt(number) => Value::Integer(i64::try_from(*number).unwrap_or(i64::MAX)),
-        Parameter::Float(number) => Value::Real(*number),
-        Parameter::Text(bytes) => Value::Text(text(bytes)),
-        Parameter::Decimal(digits) => Value::Real(text(digits).parse().ok()?),
+        Parameter::Null => IntrospectionValue::Null,
+        Parameter::Int(number) => IntrospectionValue::Integer(*number),
+        Parameter::UInt(number) => IntrospectionValue::Integer(i64::try_from(*number).unwrap_or(i64::MAX)),
+        Parameter::Float(number) => IntrospectionValue::Real(*number),
+        Parameter::Text(bytes) => IntrospectionValue::Text(text(bytes)),
+        Parameter::Decimal(digits) => IntrospectionValue::Real(text(digits).parse().ok()?),
         Parameter::DateTime { .. } | Parameter::Other => return None,
     })
 }

@@ -5,7 +5,7 @@ use freshet_protocol::ErrPacket;
 use freshet_sql::contains_ignoring_case;
 
 use super::{Form, is_absent, put};
-use crate::introspection::{Definition, Kind, Rowset, SCHEMA, TABLES, Value};
+use crate::introspection::{Definition, IntrospectionType, IntrospectionValue, Rowset, SCHEMA, TABLES};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
@@ -108,8 +108,8 @@ fn read(text: &str) -> Option<(Shown, bool)> {
 fn tables(is_full: bool) -> Rowset {
     let titles = [format!("Tables_in_{SCHEMA}"), "Table_type".to_owned()];
     let count = if is_full { 2 } else { 1 };
-    let row = |table: &Definition| -> Vec<Value> {
-        [table.name, "SYSTEM VIEW"].into_iter().take(count).map(Value::from).collect()
+    let row = |table: &Definition| -> Vec<IntrospectionValue> {
+        [table.name, "SYSTEM VIEW"].into_iter().take(count).map(IntrospectionValue::from).collect()
     };
     let mut rows: Vec<&Definition> = TABLES.iter().collect();
     rows.sort_by_key(|table| table.name);
@@ -120,14 +120,21 @@ fn tables(is_full: bool) -> Rowset {
 fn columns(table: &Definition, is_full: bool) -> Rowset {
     let titles = ["Field", "Type", "Null", "Key", "Default", "Extra", "Comment"];
     let count = if is_full { titles.len() } else { titles.len() - 1 };
-    let row = |&(name, kind, meaning): &(&str, Kind, &str)| -> Vec<Value> {
+    let row = |&(name, kind, meaning): &(&str, IntrospectionType, &str)| -> Vec<IntrospectionValue> {
         let kind = match kind {
-            Kind::Integer => "bigint",
-            Kind::Real => "double",
-            Kind::Text => "text",
+            IntrospectionType::Integer => "bigint",
+            IntrospectionType::Real => "double",
+            IntrospectionType::Text => "text",
         };
-        let values =
-            [name.into(), kind.into(), "YES".into(), "".into(), Value::Null, "".into(), meaning.into()];
+        let values = [
+            name.into(),
+            kind.into(),
+            "YES".into(),
+            "".into(),
+            IntrospectionValue::Null,
+            "".into(),
+            meaning.into(),
+        ];
         values.into_iter().take(count).collect()
     };
     let titles = titles.into_iter().take(count).map(str::to_owned).collect();

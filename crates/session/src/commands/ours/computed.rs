@@ -1,7 +1,7 @@
 //! What the value of an assignment comes to.
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Effects, Reads, Value};
+use freshet_sql::{AssignedValue, Effects, Reads};
 
 use crate::session::Session;
 
@@ -20,8 +20,11 @@ const NOT_SUPPORTED: u16 = 1235;
 ///
 /// # Errors
 /// The server's; and 1235 where a table would be read in a transaction, whose snapshot that would open.
-pub(super) async fn computed(session: &mut Session, value: &Value) -> Result<Value, ErrPacket> {
-    let Value::Other(written) = value else { return Ok(value.clone()) };
+pub(super) async fn computed(
+    session: &mut Session,
+    value: &AssignedValue,
+) -> Result<AssignedValue, ErrPacket> {
+    let AssignedValue::Other(written) = value else { return Ok(value.clone()) };
     let asked = format!("SELECT {written}");
     let effects = freshet_sql::effects(asked.as_bytes(), session.modes());
     let reads_nothing = effects.reads.is_nothing();
@@ -41,14 +44,14 @@ pub(super) async fn computed(session: &mut Session, value: &Value) -> Result<Val
     let is_text = TEXT_KINDS.contains(&kind);
     Ok(match text {
         Some(text) if INTEGER_KINDS.contains(&kind) => match text.parse() {
-            Ok(number) => Value::Int(number),
-            Err(_) => Value::Other(text),
+            Ok(number) => AssignedValue::Int(number),
+            Err(_) => AssignedValue::Other(text),
         },
-        Some(text) if is_text => Value::Text(text),
-        Some(text) => Value::Real(text),
+        Some(text) if is_text => AssignedValue::Text(text),
+        Some(text) => AssignedValue::Real(text),
         // As MariaDB has it with its own cache.
-        None if INTEGER_KINDS.contains(&kind) => Value::Int(0),
-        None if is_text || kind == NULL_KIND => Value::Other("NULL".to_owned()),
-        None => Value::Real("NULL".to_owned()),
+        None if INTEGER_KINDS.contains(&kind) => AssignedValue::Int(0),
+        None if is_text || kind == NULL_KIND => AssignedValue::Other("NULL".to_owned()),
+        None => AssignedValue::Real("NULL".to_owned()),
     })
 }

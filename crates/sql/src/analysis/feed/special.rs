@@ -6,7 +6,7 @@ use sqlparser::tokenizer::Token as SqlToken;
 use super::{Feeder, refused};
 use crate::analysis::frame::Frame;
 use crate::reason::Reason;
-use crate::token::{Kind, Token};
+use crate::token::{Token, TokenKind};
 
 impl Feeder<'_> {
     /// Feeds what the word means here; as a name if it means nothing special.
@@ -44,7 +44,8 @@ impl Feeder<'_> {
             "COLUMNS" if self.frame() == Frame::JsonTable && self.then_punct(0, b'(') => {
                 self.json_columns()?
             }
-            "DATE" | "TIME" | "TIMESTAMP" if self.peek(0).is_some_and(|next| next.kind == Kind::Str) => {}
+            "DATE" | "TIME" | "TIMESTAMP" if self.peek(0).is_some_and(|next| next.kind == TokenKind::Str) => {
+            }
             "UNKNOWN" if matches!(self.out.last(), Some(SqlToken::Plus)) => self.value(),
             "FOR" if self.frame() == Frame::Substring => self.separate(),
             "BOTH" | "LEADING" | "TRAILING" if self.frame() == Frame::Trim => {}
@@ -90,15 +91,15 @@ impl Feeder<'_> {
 
     /// Whether a literal or a marker is next: only that is left out along with the word before it.
     fn value_follows(&self) -> bool {
-        self.peek(0).is_some_and(|next| next.is_literal() || next.kind == Kind::Param)
+        self.peek(0).is_some_and(|next| next.is_literal() || next.kind == TokenKind::Param)
     }
 
     fn collation_follows(&self) -> bool {
         self.peek(0).is_some_and(|next| match next.kind {
-            Kind::Word => {
+            TokenKind::Word => {
                 next.is_word(self.text, "BINARY") || !crate::reserved::is_reserved(next.of(self.text))
             }
-            kind => matches!(kind, Kind::Name | Kind::Str),
+            kind => matches!(kind, TokenKind::Name | TokenKind::Str),
         })
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{Conjunct, LIST_MAX, Named, one, parts};
 use crate::rows::source::Source;
 use crate::rows::{Condition, Datum};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The most alternatives that are told apart.
 pub(in crate::rows) const ALTERNATIVES_MAX: usize = 8;
@@ -87,14 +87,14 @@ fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>
     while at < range.end {
         let token = source.token(at)?;
         match token.kind {
-            Kind::Punct(b'(') => at = source.closing(at)?,
-            Kind::Punct(b',') | Kind::Unknown | Kind::At | Kind::AtAt => return None,
-            Kind::Op if matches!(source.bytes(at), b"||" | b":=") => return None,
-            Kind::Word if source.any(at, &["SELECT", "WITH"]) => return None,
-            Kind::Word if source.word(at, "CASE") => cases += 1,
+            TokenKind::Punct(b'(') => at = source.closing(at)?,
+            TokenKind::Punct(b',') | TokenKind::Unknown | TokenKind::At | TokenKind::AtAt => return None,
+            TokenKind::Op if matches!(source.bytes(at), b"||" | b":=") => return None,
+            TokenKind::Word if source.any(at, &["SELECT", "WITH"]) => return None,
+            TokenKind::Word if source.word(at, "CASE") => cases += 1,
             // More ENDs than CASEs: one of them is a name, and which one is not known.
-            Kind::Word if source.word(at, "END") => cases = cases.checked_sub(1)?,
-            Kind::Word if cases == 0 && source.word(at, "OR") => {
+            TokenKind::Word if source.word(at, "END") => cases = cases.checked_sub(1)?,
+            TokenKind::Word if cases == 0 && source.word(at, "OR") => {
                 operands.push(start..at);
                 start = at + 1;
             }

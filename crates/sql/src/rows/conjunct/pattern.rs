@@ -5,7 +5,7 @@ use crate::modes::Modes;
 use crate::rows::source::Source;
 use crate::rows::{Condition, Datum};
 use crate::string::unquote_bytes;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// The most columns of a row that is compared.
 const COLUMNS_MAX: usize = 16;
@@ -191,11 +191,11 @@ impl Pattern<'_, '_> {
         let token = self.source.token(self.at).filter(|_| self.within())?;
         let bytes = self.source.bytes(self.at);
         let datum = match token.kind {
-            Kind::Int | Kind::Real => value(token.kind, bytes, negative, self.source.modes)?,
+            TokenKind::Int | TokenKind::Real => value(token.kind, bytes, negative, self.source.modes)?,
             _ if signed => return None,
-            Kind::Str => value(token.kind, bytes, false, self.source.modes)?,
-            Kind::Param => Datum::Param(u16::try_from(self.source.params_before(self.at)).ok()?),
-            Kind::Word if self.source.word(self.at, "NULL") => Datum::Null,
+            TokenKind::Str => value(token.kind, bytes, false, self.source.modes)?,
+            TokenKind::Param => Datum::Param(u16::try_from(self.source.params_before(self.at)).ok()?),
+            TokenKind::Word if self.source.word(self.at, "NULL") => Datum::Null,
             _ => return None,
         };
         self.at += 1;
@@ -311,11 +311,11 @@ fn is_param(datum: &Datum) -> bool {
 }
 
 /// The value of a literal; `None` if it is not told by its text alone.
-pub(in crate::rows) fn value(kind: Kind, bytes: &[u8], negative: bool, modes: Modes) -> Option<Datum> {
+pub(in crate::rows) fn value(kind: TokenKind, bytes: &[u8], negative: bool, modes: Modes) -> Option<Datum> {
     match kind {
-        Kind::Int => integer(bytes, negative),
-        Kind::Real => decimal(bytes, negative),
-        Kind::Str => text(bytes, modes),
+        TokenKind::Int => integer(bytes, negative),
+        TokenKind::Real => decimal(bytes, negative),
+        TokenKind::Str => text(bytes, modes),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::rows::output::{self, Selected};
 use crate::rows::parsed::{Block, Subquery};
 use crate::rows::source::Source;
 use crate::rows::{Datum, conjunct::Named};
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// What a name can mean where an expression stands.
 #[derive(Clone, Copy)]
@@ -144,7 +144,7 @@ impl Expression<'_, '_, '_> {
         let token = self.source.token(self.at).filter(|_| self.at < self.end)?;
         let written = self.source.bytes(self.at);
         let is_it = |operator: &&(&str, &'static str)| match token.kind {
-            Kind::Word => self.source.word(self.at, operator.0),
+            TokenKind::Word => self.source.word(self.at, operator.0),
             _ => written == operator.0.as_bytes(),
         };
         let name = operators.iter().find(is_it)?.1;
@@ -241,7 +241,7 @@ impl Expression<'_, '_, '_> {
         let signs = usize::from(self.source.is(self.at, b'-') || self.source.is(self.at, b'+'));
         let end = self.at + signs + 1;
         // What stands next to a string belongs to it.
-        let is_joined = self.source.token(end).is_some_and(|next| next.kind == Kind::Str);
+        let is_joined = self.source.token(end).is_some_and(|next| next.kind == TokenKind::Str);
         if end > self.end || is_joined {
             return None;
         }
@@ -266,7 +266,7 @@ impl Expression<'_, '_, '_> {
         if self.word("CASE") {
             return self.case(depth);
         }
-        let is_call = self.source.token(self.at).is_some_and(|token| token.kind == Kind::Word)
+        let is_call = self.source.token(self.at).is_some_and(|token| token.kind == TokenKind::Word)
             && self.source.is(self.at + 1, b'(');
         if is_call {
             return self.call(depth);

@@ -270,7 +270,8 @@ fn markers_are_counted_as_one_by_one() {
     let text = "SELECT ? FROM t WHERE a IN (?, 1, '?', `?`, ?) AND b = ? -- ?";
     let source = Source::cut(text.as_bytes(), MYSQL).unwrap();
     for at in 0..=source.tokens.len() + 1 {
-        let counted = source.tokens.iter().take(at).filter(|token| token.kind == crate::token::Kind::Param);
+        let counted =
+            source.tokens.iter().take(at).filter(|token| token.kind == crate::token::TokenKind::Param);
         assert_eq!(source.params_before(at), counted.count(), "{at}");
     }
 }
