@@ -226,7 +226,7 @@ impl<'a> Relay<'a> {
         &mut self,
         buffer: &mut BytesMut,
         mut out: Option<&mut BytesMut>,
-    ) -> Result<Step, Malformed> {
+    ) -> Result<RelayStep, Malformed> {
         loop {
             if let Some(step) = self.next(buffer, &mut out)? {
                 self.release(buffer, &mut out);
@@ -266,18 +266,18 @@ impl<'a> Relay<'a> {
         &mut self,
         buffer: &mut BytesMut,
         out: &mut Option<&mut BytesMut>,
-    ) -> Result<Option<Step>, Malformed> {
+    ) -> Result<Option<RelayStep>, Malformed> {
         let here = &buffer[self.checked..];
         if self.unseen > 0 {
             let passed = self.unseen.min(here.len());
             self.unseen -= passed;
             self.checked += passed;
-            return Ok((self.unseen > 0).then_some(Step::NeedMore));
+            return Ok((self.unseen > 0).then_some(RelayStep::NeedMore));
         }
-        let Some(header) = FrameHeader::parse(here) else { return Ok(Some(Step::NeedMore)) };
+        let Some(header) = FrameHeader::parse(here) else { return Ok(Some(RelayStep::NeedMore)) };
         let body = &here[HEADER_LEN..];
         if body.is_empty() && header.len > 0 {
-            return Ok(Some(Step::NeedMore));
+            return Ok(Some(RelayStep::NeedMore));
         }
         let first = body.first().copied().unwrap_or(0);
         let is_row_wanted = (self.put_right.is_some() || self.listed.is_some()) && header.len < FRAME_MAX;
@@ -290,10 +290,10 @@ impl<'a> Relay<'a> {
                 self.relayed.rows += 1;
                 self.capture.iter_mut().for_each(Capture::row);
             }
-            return Ok((self.unseen > 0).then_some(Step::NeedMore));
+            return Ok((self.unseen > 0).then_some(RelayStep::NeedMore));
         }
         if body.len() < header.len {
-            return Ok(Some(Step::NeedMore));
+            return Ok(Some(RelayStep::NeedMore));
         }
         self.whole(header, buffer, out)
     }
@@ -304,7 +304,7 @@ impl<'a> Relay<'a> {
         header: FrameHeader,
         buffer: &mut BytesMut,
         out: &mut Option<&mut BytesMut>,
-    ) -> Result<Option<Step>, Malformed> {
+    ) -> Result<Option<RelayStep>, Malformed> {
         let capabilities = self.capabilities;
         let start = self.checked + HEADER_LEN;
         let payload = &buffer[start..start + header.len];
@@ -336,8 +336,8 @@ impl<'a> Relay<'a> {
             }
         }
         Ok(match seen {
-            Seen { part: Part::LocalInfile, .. } => Some(Step::Infile { seq: header.seq }),
-            Seen { last: true, .. } => Some(Step::Last),
+            Seen { part: Part::LocalInfile, .. } => Some(RelayStep::Infile { seq: header.seq }),
+            Seen { last: true, .. } => Some(RelayStep::Last),
             _ => None,
         })
     }
@@ -396,7 +396,7 @@ fn pass(out: &mut Option<&mut BytesMut>, capture: &mut Option<Capture>, bytes: &
 }
 
 /// What an answer needs to be followed further.
-pub(crate) enum Step {
+pub(crate) enum RelayStep {
     /// More of it.
     NeedMore,
     /// The client's file.

@@ -5,7 +5,7 @@ use freshet_sql::{Flavor, Scope};
 use crate::created::FileError;
 use crate::persisted::PersistError;
 use crate::shared::Shared;
-use crate::variables::{self, Locals, Target};
+use crate::variables::{self, Locals, VariableTarget};
 
 /// ER_TRUNCATED_WRONG_VALUE.
 const TRUNCATED: u16 = 1292;
@@ -17,7 +17,7 @@ const TRUNCATED: u16 = 1292;
 pub fn load_persisted(shared: &Shared) -> Result<(), PersistError> {
     shared.persisted.load(|name, value| {
         let flavor = shared.upstream.server().map_or(Flavor::MySql, |server| server.flavor);
-        let mut target = Target {
+        let mut target = VariableTarget {
             globals: &shared.globals,
             cache: &shared.cache,
             locals: &mut Locals::default(),

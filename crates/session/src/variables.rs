@@ -23,7 +23,7 @@ pub use values::{
     Globals, MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN, TYPE_DEMAND, TYPE_OFF,
     TYPE_ON,
 };
-pub(crate) use variable::{Lives, Target, Variable};
+pub(crate) use variable::{Lives, Variable, VariableTarget};
 
 /// The largest `query_cache_size`, in bytes (the range of ApsaraDB's fast query cache).
 pub const SIZE_MAX: u64 = 10_485_760_000;
@@ -158,7 +158,7 @@ fn on_off(on: bool) -> String {
 }
 
 fn set_type(
-    target: &mut Target<'_>,
+    target: &mut VariableTarget<'_>,
     global: bool,
     value: &AssignedValue,
 ) -> Result<Option<Warning>, ErrPacket> {

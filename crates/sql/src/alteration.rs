@@ -9,7 +9,7 @@ use crate::token::{Token, TokenKind};
 /// What a definition does to the columns of a table. All rows stay, and each value of a column that is not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alteration {
-    steps: Vec<Step>,
+    steps: Vec<ColumnChange>,
 }
 
 /// A column of the table after the definition.
@@ -22,7 +22,7 @@ pub struct AlteredColumn {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum ColumnChange {
     Add { name: String, place: ColumnPlace, unless_there: bool },
     Drop { name: String, if_there: bool },
     Change { name: String, to: String, place: Option<ColumnPlace>, if_there: bool },
@@ -39,7 +39,7 @@ enum ColumnPlace {
 /// The most columns that one definition may name.
 const STEPS_MAX: usize = 4096;
 
-impl Step {
+impl ColumnChange {
     /// The names that it gives or takes.
     fn names(&self) -> Vec<&str> {
         match self {
@@ -55,8 +55,8 @@ impl Alteration {
     #[must_use]
     pub fn touches(&self, column: &str) -> bool {
         self.steps.iter().any(|step| match step {
-            Step::Drop { name, .. } | Step::Change { name, .. } => name == column,
-            Step::Add { .. } => false,
+            ColumnChange::Drop { name, .. } | ColumnChange::Change { name, .. } => name == column,
+            ColumnChange::Add { .. } => false,
         })
     }
 
@@ -65,7 +65,7 @@ impl Alteration {
     /// As the servers do it: first columns go, or change where they stand, then the others are put in their places in the order of the text.
     #[must_use]
     pub fn apply(&self, before: &[&str]) -> Option<Vec<AlteredColumn>> {
-        let mut named: Vec<&str> = self.steps.iter().flat_map(Step::names).collect();
+        let mut named: Vec<&str> = self.steps.iter().flat_map(ColumnChange::names).collect();
         named.sort_unstable();
         if named.windows(2).any(|two| two[0] == two[1]) {
             return None;
@@ -75,23 +75,25 @@ impl Alteration {
         let mut columns: Vec<AlteredColumn> = before.iter().enumerate().map(column).collect();
         for step in &self.steps {
             match step {
-                Step::Drop { name, if_there } | Step::Change { name, if_there, .. } if !is_there(name) => {
+                ColumnChange::Drop { name, if_there } | ColumnChange::Change { name, if_there, .. }
+                    if !is_there(name) =>
+                {
                     if_there.then_some(())?;
                 }
-                Step::Drop { name, .. } => columns.retain(|column| column.name != *name),
-                Step::Change { name, to, place: None, .. } => {
+                ColumnChange::Drop { name, .. } => columns.retain(|column| column.name != *name),
+                ColumnChange::Change { name, to, place: None, .. } => {
                     let changed = AlteredColumn { name: to.clone(), from: None };
                     *columns.iter_mut().find(|column| column.name == *name)? = changed;
                 }
-                Step::Change { name, .. } => columns.retain(|column| column.name != *name),
-                Step::Add { .. } => {}
+                ColumnChange::Change { name, .. } => columns.retain(|column| column.name != *name),
+                ColumnChange::Add { .. } => {}
             }
         }
         for step in &self.steps {
             match step {
-                Step::Add { name, unless_there: true, .. } if is_there(name) => {}
-                Step::Add { name, place, .. } => put(&mut columns, name, place)?,
-                Step::Change { name, to, place: Some(place), .. } if is_there(name) => {
+                ColumnChange::Add { name, unless_there: true, .. } if is_there(name) => {}
+                ColumnChange::Add { name, place, .. } => put(&mut columns, name, place)?,
+                ColumnChange::Change { name, to, place: Some(place), .. } if is_there(name) => {
                     put(&mut columns, to, place)?;
                 }
                 _ => {}
@@ -156,7 +158,7 @@ fn is_primary(name: &str) -> bool {
 }
 
 /// One of the actions of ALTER TABLE.
-fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
+fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     const OPTIONS: &[&str] = &[
         "ALGORITHM",
         "AUTO_INCREMENT",
@@ -194,7 +196,7 @@ fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
 }
 
 /// Behind ADD: an index, or columns.
-fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
+fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     const OTHERS: &[&str] = &["CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PERIOD", "PRIMARY", "SYSTEM"];
     let is_vector =
         cursor.at_word("VECTOR") && ["INDEX", "KEY"].iter().any(|word| cursor.at_word_ahead(1, word));
@@ -209,7 +211,7 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
         loop {
             let name = column(cursor)?;
             declared(cursor)?;
-            steps.push(Step::Add { name, place: ColumnPlace::Last, unless_there });
+            steps.push(ColumnChange::Add { name, place: ColumnPlace::Last, unless_there });
             if !cursor.punct(b',') {
                 return cursor.punct(b')').then_some(());
             }
@@ -218,12 +220,12 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     let name = column(cursor)?;
     declared(cursor)?;
     let place = place(cursor)?.unwrap_or(ColumnPlace::Last);
-    steps.push(Step::Add { name, place, unless_there });
+    steps.push(ColumnChange::Add { name, place, unless_there });
     Some(())
 }
 
 /// Behind DROP: an index, or a column.
-fn drop(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
+fn drop(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     if cursor.any(&["INDEX", "KEY"]) {
         cursor.skip_if_exists();
         return (!is_primary(&cursor.identifier()?)).then_some(());
@@ -235,12 +237,12 @@ fn drop(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     let if_there = cursor.words(&["IF", "EXISTS"]);
     let name = column(cursor)?;
     cursor.any(&["CASCADE", "RESTRICT"]);
-    steps.push(Step::Drop { name, if_there });
+    steps.push(ColumnChange::Drop { name, if_there });
     is_over(cursor)
 }
 
 /// Behind MODIFY or CHANGE. With CHANGE there are two names.
-fn change(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
+fn change(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     let has_two = cursor.previous()?.is_word(cursor.text, "CHANGE");
     cursor.word("COLUMN");
     let if_there = cursor.words(&["IF", "EXISTS"]);
@@ -248,12 +250,12 @@ fn change(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     let to = if has_two { column(cursor)? } else { name.clone() };
     declared(cursor)?;
     let place = place(cursor)?;
-    steps.push(Step::Change { name, to, place, if_there });
+    steps.push(ColumnChange::Change { name, to, place, if_there });
     Some(())
 }
 
 /// Behind RENAME: an index, or a column. A table of another name is another table.
-fn rename(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
+fn rename(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     let is_column = cursor.word("COLUMN");
     (is_column || cursor.any(&["INDEX", "KEY"])).then_some(())?;
     let if_there = cursor.words(&["IF", "EXISTS"]);
@@ -261,13 +263,13 @@ fn rename(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     cursor.word("TO").then_some(())?;
     let to = column(cursor)?;
     if is_column {
-        steps.push(Step::Change { name, to, place: None, if_there });
+        steps.push(ColumnChange::Change { name, to, place: None, if_there });
     }
     is_over(cursor)
 }
 
 /// Behind ALTER: whether an index is used, or what a column is when nothing is given.
-fn alter(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
+fn alter(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     if cursor.any(&["INDEX", "KEY"]) {
         return skip(cursor, &[]);
     }
@@ -277,7 +279,7 @@ fn alter(cursor: &mut Cursor<'_>, steps: &mut Vec<Step>) -> Option<()> {
     let if_there = cursor.words(&["IF", "EXISTS"]);
     let name = column(cursor)?;
     cursor.at_any(&["DROP", "SET"]).then_some(())?;
-    steps.push(Step::Change { to: name.clone(), name, place: None, if_there });
+    steps.push(ColumnChange::Change { to: name.clone(), name, place: None, if_there });
     skip(cursor, &[])
 }
 

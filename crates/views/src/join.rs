@@ -11,7 +11,7 @@ pub(crate) struct JoinPlan {
     pub(crate) start: usize,
     /// What can be told of the first row alone.
     checks: Checks,
-    steps: Vec<Step>,
+    steps: Vec<JoinStep>,
     /// If the row is of a mention that need not have one: what comes behind `steps`.
     pivot: Option<Pivot>,
 }
@@ -20,8 +20,8 @@ pub(crate) struct JoinPlan {
 #[derive(Debug)]
 struct Pivot {
     /// How other rows are found that are joined in its place. Their checks are those behind it, whatever stands there.
-    other: Step,
-    steps: Vec<Step>,
+    other: JoinStep,
+    steps: Vec<JoinStep>,
 }
 
 /// What can be told as soon as a mention has its row.
@@ -34,7 +34,7 @@ struct Checks {
 
 /// The next mention: its rows have in `column` what a mention before has in `from`.
 #[derive(Debug)]
-struct Step {
+struct JoinStep {
     mention: usize,
     column: usize,
     from: Place,
@@ -161,12 +161,12 @@ impl JoinPlan {
             let (from, to) = given.iter().find_map(reached)?;
             bound.push(to.mention);
             let checks = untold.told_of(&bound);
-            steps.push(Step { mention: to.mention, column: to.column, from, on: None, checks });
+            steps.push(JoinStep { mention: to.mention, column: to.column, from, on: None, checks });
         }
         let at = query.optional.iter().position(|optional| optional.mention == start);
         let (before, behind) = query.optional.split_at(at.unwrap_or(query.optional.len()));
         for optional in before.iter().filter(|optional| is_missing(optional.mention)) {
-            steps.push(Step::optional(optional, &mut bound, &mut untold)?);
+            steps.push(JoinStep::optional(optional, &mut bound, &mut untold)?);
         }
         let Some((own, behind)) = behind.split_first() else {
             return Some(Self { start, checks, steps, pivot: None });
@@ -174,8 +174,8 @@ impl JoinPlan {
         // Their conditions on the first row are told behind it.
         untold.conditions.extend(late);
         bound.retain(|mention| *mention != start);
-        let other = Step::optional(own, &mut bound, &mut untold)?;
-        let more = behind.iter().map(|optional| Step::optional(optional, &mut bound, &mut untold));
+        let other = JoinStep::optional(own, &mut bound, &mut untold)?;
+        let more = behind.iter().map(|optional| JoinStep::optional(optional, &mut bound, &mut untold));
         let more = more.collect::<Option<Vec<_>>>()?;
         Some(Self { start, checks, steps, pivot: Some(Pivot { other, steps: more }) })
     }
@@ -183,12 +183,12 @@ impl JoinPlan {
     /// The columns that rows are looked for by: mentions and columns.
     pub(crate) fn looked_by(&self) -> impl Iterator<Item = Place> {
         let pivot = self.pivot.iter().flat_map(|pivot| std::iter::once(&pivot.other).chain(&pivot.steps));
-        let place = |step: &Step| Place { mention: step.mention, column: step.column };
+        let place = |step: &JoinStep| Place { mention: step.mention, column: step.column };
         self.steps.iter().chain(pivot).map(place)
     }
 }
 
-impl Step {
+impl JoinStep {
     /// That of a mention that may be missing, behind those that are bound.
     fn optional(optional: &Optional, bound: &mut Vec<usize>, untold: &mut Untold<'_>) -> Option<Self> {
         let is_it = |mention| mention == optional.mention;
@@ -250,7 +250,7 @@ impl<'a, 'r> Join<'a, 'r> {
     /// The rows that a step may bind.
     fn candidates(
         &self,
-        step: &Step,
+        step: &JoinStep,
         combination: &Combination<'a, 'r>,
     ) -> impl Iterator<Item = Bound<'r>> + use<'a, 'r> {
         let value = combination.value(step.from);
@@ -270,7 +270,7 @@ impl<'a, 'r> Join<'a, 'r> {
 
     fn step(
         &self,
-        (steps, end): (&[Step], End),
+        (steps, end): (&[JoinStep], End),
         combination: &mut Combination<'a, 'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
@@ -304,7 +304,7 @@ impl<'a, 'r> Join<'a, 'r> {
 
     fn go_on(
         &self,
-        (step, rest, end): (&Step, &[Step], End),
+        (step, rest, end): (&JoinStep, &[JoinStep], End),
         combination: &mut Combination<'a, 'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
@@ -336,7 +336,7 @@ impl<'a, 'r> Join<'a, 'r> {
     }
 
     /// Whether another row than this one is joined in its place.
-    fn has_other(&self, step: &Step, own: Bound<'r>, combination: &mut Combination<'a, 'r>) -> bool {
+    fn has_other(&self, step: &JoinStep, own: Bound<'r>, combination: &mut Combination<'a, 'r>) -> bool {
         let is_own = |row: &Bound<'_>| matches!((row, own), (Bound::Slot(a), Bound::Slot(b)) if *a == b);
         self.candidates(step, combination).filter(|row| !is_own(row)).any(|row| {
             combination.rows[step.mention] = row;

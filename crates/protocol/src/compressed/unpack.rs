@@ -26,7 +26,7 @@ pub struct Unpacker {
 }
 
 /// What one step has done.
-struct Step {
+struct UnpackStep {
     consumed: usize,
     produced: usize,
     ended: bool,
@@ -76,14 +76,19 @@ impl Unpacker {
         Ok(())
     }
 
-    fn step(&mut self, compression: Compression, packed: &[u8], room: usize) -> Result<Step, NotPacked> {
+    fn step(
+        &mut self,
+        compression: Compression,
+        packed: &[u8],
+        room: usize,
+    ) -> Result<UnpackStep, NotPacked> {
         let into = self.step.get_mut(..room).ok_or(NotPacked)?;
         match (compression, &mut self.zlib, &mut self.zstd) {
             (Compression::Zlib, Some(zlib), _) => inflate(zlib, packed, into),
             (Compression::Zstd { .. }, _, Some(zstd)) => {
                 let (mut from, mut to) = (InBuffer::around(packed), OutBuffer::around(into));
                 let hint = zstd.run(&mut from, &mut to).map_err(|_broken| NotPacked)?;
-                Ok(Step { consumed: from.pos(), produced: to.pos(), ended: hint == 0 })
+                Ok(UnpackStep { consumed: from.pos(), produced: to.pos(), ended: hint == 0 })
             }
             _ => Err(NotPacked),
         }
@@ -96,13 +101,13 @@ fn zstd() -> Result<Zstd<'static>, NotPacked> {
     Ok(zstd)
 }
 
-fn inflate(zlib: &mut Decompress, packed: &[u8], into: &mut [u8]) -> Result<Step, NotPacked> {
+fn inflate(zlib: &mut Decompress, packed: &[u8], into: &mut [u8]) -> Result<UnpackStep, NotPacked> {
     let (before_in, before_out) = (zlib.total_in(), zlib.total_out());
     let status = zlib.decompress(packed, into, FlushDecompress::None).map_err(|_broken| NotPacked)?;
     // Both are at most the lengths that were handed in.
     let (consumed, produced) =
         ((zlib.total_in() - before_in) as usize, (zlib.total_out() - before_out) as usize);
-    Ok(Step { consumed, produced, ended: status == Status::StreamEnd })
+    Ok(UnpackStep { consumed, produced, ended: status == Status::StreamEnd })
 }
 
 impl std::fmt::Debug for Unpacker {

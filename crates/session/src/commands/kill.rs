@@ -20,7 +20,7 @@ use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, query_prefix};
 
 /// What an id stands for.
-enum Target {
+enum KillTarget {
     /// None of our clients.
     Stranger,
     /// One of our clients, and its connection to the server.
@@ -33,17 +33,17 @@ enum Target {
 const LOOKS: u32 = 5;
 const LOOKS_APART: Duration = Duration::from_millis(10);
 
-async fn target(session: &Session, id: u64) -> Target {
-    let Ok(id) = u32::try_from(id) else { return Target::Stranger };
+async fn target(session: &Session, id: u64) -> KillTarget {
+    let Ok(id) = u32::try_from(id) else { return KillTarget::Stranger };
     let handle = match id {
         CONNECTION_ID_MIN.. => find(session, id).await,
         id => session.shared.registry.find_thread(id),
     };
     match handle {
-        None => Target::Stranger,
+        None => KillTarget::Stranger,
         Some(handle) => match handle.thread_id() {
-            0 => Target::Idle(handle),
-            thread_id => Target::Client(handle, thread_id),
+            0 => KillTarget::Idle(handle),
+            thread_id => KillTarget::Client(handle, thread_id),
         },
     }
 }
@@ -61,9 +61,9 @@ async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
 /// KILL [CONNECTION | QUERY] id, alone in its text.
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
-        Target::Idle(handle) => end_idle(session, kill.id, &handle, kill.query_only).await,
-        Target::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
-        Target::Client(handle, thread_id) => {
+        KillTarget::Idle(handle) => end_idle(session, kill.id, &handle, kill.query_only).await,
+        KillTarget::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
+        KillTarget::Client(handle, thread_id) => {
             let text = with_pieces(query.text(), vec![(kill.id_at, thread_id.to_string())]);
             let ended = vec![(handle, kill.query_only)];
             through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
@@ -79,9 +79,9 @@ pub(super) async fn prepared(
     id: u64,
 ) -> Option<Result<Flow, Lost>> {
     Some(match target(session, id).await {
-        Target::Stranger => return None,
-        Target::Idle(handle) => end_idle(session, id, &handle, kill.query_only).await,
-        Target::Client(handle, thread_id) => {
+        KillTarget::Stranger => return None,
+        KillTarget::Idle(handle) => end_idle(session, id, &handle, kill.query_only).await,
+        KillTarget::Client(handle, thread_id) => {
             let text = kill.with_id(thread_id);
             let packet = [query_prefix(session.lease.has_attributes()), text.clone()].concat();
             let ended = vec![(handle, kill.query_only)];
@@ -127,10 +127,10 @@ pub(super) async fn among_others(
     let (mut pieces, mut ended) = (Vec::new(), Vec::new());
     for kill in &kills {
         let (piece, handle) = match Box::pin(target(session, kill.id)).await {
-            Target::Stranger => continue,
-            Target::Client(handle, thread_id) => ((kill.id_at.clone(), thread_id.to_string()), handle),
+            KillTarget::Stranger => continue,
+            KillTarget::Client(handle, thread_id) => ((kill.id_at.clone(), thread_id.to_string()), handle),
             // The server knows no such id, and says so to whoever may not end it.
-            Target::Idle(handle) => match Box::pin(may_end(session, &handle)).await {
+            KillTarget::Idle(handle) => match Box::pin(may_end(session, &handle)).await {
                 Ok(true) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), handle),
                 Ok(false) => continue,
                 Err(lost) => return Some(Err(lost)),
@@ -200,9 +200,9 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
         return unavailable(session, &error);
     }
     let (id, killed) = match target(session, u64::from(id)).await {
-        Target::Stranger => (id, None),
-        Target::Client(handle, thread_id) => (thread_id, Some(handle)),
-        Target::Idle(handle) => return end_idle(session, u64::from(id), &handle, false).await,
+        KillTarget::Stranger => (id, None),
+        KillTarget::Client(handle, thread_id) => (thread_id, Some(handle)),
+        KillTarget::Idle(handle) => return end_idle(session, u64::from(id), &handle, false).await,
     };
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());

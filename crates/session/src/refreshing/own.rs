@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt as _;
 use crate::created::StoredResult;
 use crate::environment::{Environment, are_alike_but_for_account, modes_of_server, path_but_for_account};
 use crate::reading::without_hint;
-use crate::relay::{Capture, Filter, Relay, Relayed, Step};
+use crate::relay::{Capture, Filter, Relay, RelayStep, Relayed};
 use crate::session::FORM;
 use crate::shared::Shared;
 
@@ -103,9 +103,9 @@ impl OwnSession {
         let malformed = || Error::Frame("an answer that cannot be followed".to_owned());
         loop {
             match relay.follow(read, None::<&mut BytesMut>).map_err(|_| malformed())? {
-                Step::Last => return Ok(relay.finish()),
-                Step::Infile { .. } => return Err(malformed()),
-                Step::NeedMore => {}
+                RelayStep::Last => return Ok(relay.finish()),
+                RelayStep::Infile { .. } => return Err(malformed()),
+                RelayStep::NeedMore => {}
             }
             if stream.read_buf(read).await? == 0 {
                 return Err(Error::Closed);

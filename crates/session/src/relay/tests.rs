@@ -26,9 +26,11 @@ fn followed(frames: &[u8], piece: usize, capabilities: Capabilities) -> (BytesMu
     let mut pieces = frames.chunks(piece);
     loop {
         match relay.follow(&mut buffer, Some(&mut out)).unwrap() {
-            Step::Last => return (out, relay.finish()),
-            Step::NeedMore => buffer.extend_from_slice(pieces.next().expect("it ends with its last byte")),
-            Step::Infile { .. } => panic!("no file is asked for"),
+            RelayStep::Last => return (out, relay.finish()),
+            RelayStep::NeedMore => {
+                buffer.extend_from_slice(pieces.next().expect("it ends with its last byte"))
+            }
+            RelayStep::Infile { .. } => panic!("no file is asked for"),
         }
     }
 }
@@ -56,7 +58,7 @@ fn nothing_passes_where_nobody_waits_for_it_and_what_follows_stays() {
     buffer.extend_from_slice(&next);
     let filter = Filter { capabilities: CAPABILITIES, begun: None, told: None, schema: "" };
     let mut relay = Relay::new(&filter, Command::Query, CAPABILITIES);
-    assert!(matches!(relay.follow(&mut buffer, None), Ok(Step::Last)));
+    assert!(matches!(relay.follow(&mut buffer, None), Ok(RelayStep::Last)));
     assert_eq!(buffer, next, "the answer to another command");
     assert!(relay.finish().captured.is_none());
 }

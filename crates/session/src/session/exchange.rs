@@ -22,7 +22,7 @@ use super::Lease;
 use crate::bounds::Bounds;
 use crate::counters;
 use crate::registry::{Ending, Handle};
-use crate::relay::{Filter, Lost, Relay, Relayed, Step};
+use crate::relay::{Filter, Lost, Relay, RelayStep, Relayed};
 use crate::wire::{Heard, Wire, WireError};
 
 /// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
@@ -100,12 +100,12 @@ impl Receiving<'_> {
         loop {
             let out = self.wire.as_mut().map(|wire| wire.out().0);
             match relay.follow(self.connection.parts().1, out)? {
-                Step::Last => return Ok(()),
-                Step::Infile { seq } => {
+                RelayStep::Last => return Ok(()),
+                RelayStep::Infile { seq } => {
                     self.infile(seq).await?;
                     relay.infile_done();
                 }
-                Step::NeedMore => {
+                RelayStep::NeedMore => {
                     if self.is_held_up() {
                         relay.is_held_up();
                     }

@@ -36,7 +36,7 @@ use super::paced::kill;
 use super::view::Manner;
 use super::{Session, Tracking};
 use crate::environment::{Environment, Known};
-use crate::relay::{Capture, Captured, Filter, Lost, Relay, Relayed, Step};
+use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed};
 use crate::shared::{Multiplexing, Shared};
 
 /// As many commands must be with the server, on connections of their own, before one of these is lent: alone, a statement is
@@ -357,7 +357,7 @@ impl Session {
         let transacts = !self.state.tx.surely_autocommits();
         relay.capture(Some(capture.warned(warnings).in_transaction(transacts)));
         let mut frames = carried.frames;
-        if !matches!(relay.follow(&mut frames, None)?, Step::Last) {
+        if !matches!(relay.follow(&mut frames, None)?, RelayStep::Last) {
             return Ok(None);
         }
         let relayed = relay.finish();

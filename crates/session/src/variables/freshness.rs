@@ -8,7 +8,7 @@ use freshet_sql::AssignedValue;
 
 use super::kinds::{number, one_of};
 use super::values::{Globals, Locals, MAX_STALENESS_MS_DEFAULT, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
-use super::variable::{Lives, Target, Variable};
+use super::variable::{Lives, Variable, VariableTarget};
 use crate::level::{Level, SemisyncMode};
 use crate::warnings::Warning;
 
@@ -99,7 +99,7 @@ impl Locals {
 }
 
 fn set_level(
-    target: &mut Target<'_>,
+    target: &mut VariableTarget<'_>,
     global: bool,
     value: &AssignedValue,
 ) -> Result<Option<Warning>, ErrPacket> {
@@ -115,7 +115,7 @@ fn set_level(
 }
 
 /// The level is taken all the same: it promises no less where commits do not wait, it only answers nothing from memory.
-fn semisync_warning(target: &Target<'_>, global: bool) -> Option<Warning> {
+fn semisync_warning(target: &VariableTarget<'_>, global: bool) -> Option<Warning> {
     let why = match (target.upstream.semisync(), target.semisync) {
         (Semisync::On, _) => return None,
         (_, SemisyncMode::Off) => "Freshet was started with semisync = off".to_owned(),

@@ -12,7 +12,7 @@ use crate::level::SemisyncMode;
 use crate::warnings::Warning;
 
 /// What the table's handlers work on.
-pub(crate) struct Target<'a> {
+pub(crate) struct VariableTarget<'a> {
     pub(crate) globals: &'a Globals,
     pub(crate) cache: &'a Cache,
     pub(crate) locals: &'a mut Locals,
@@ -37,16 +37,19 @@ pub(crate) struct Variable {
     pub(crate) doc: &'static str,
     pub(crate) lives: Lives,
     /// Its value as SHOW VARIABLES prints it.
-    pub(super) show: fn(&Target<'_>, global: bool) -> String,
+    pub(super) show: fn(&VariableTarget<'_>, global: bool) -> String,
     /// How `SELECT @@name` types it.
     pub(crate) number: bool,
-    pub(super) set:
-        fn(&mut Target<'_>, global: bool, value: &AssignedValue) -> Result<Option<Warning>, ErrPacket>,
+    pub(super) set: fn(
+        &mut VariableTarget<'_>,
+        global: bool,
+        value: &AssignedValue,
+    ) -> Result<Option<Warning>, ErrPacket>,
 }
 
 impl Variable {
     /// Its value as SHOW VARIABLES prints it.
-    pub(crate) fn shown(&self, target: &Target<'_>, scope: Scope) -> String {
+    pub(crate) fn shown(&self, target: &VariableTarget<'_>, scope: Scope) -> String {
         (self.show)(target, scope == Scope::Global)
     }
 
@@ -56,7 +59,7 @@ impl Variable {
     /// MySQL's own: 1238 (read only), 1229 (global only), 1231 (wrong value), 1232 (wrong type), 1651 or 1925.
     pub(crate) fn set(
         &self,
-        target: &mut Target<'_>,
+        target: &mut VariableTarget<'_>,
         scope: Scope,
         value: &AssignedValue,
     ) -> Result<Option<Warning>, ErrPacket> {

@@ -60,7 +60,7 @@ fn through_view<'v>(
     definitions: Definitions<'v, '_>,
 ) -> Option<RowWrites> {
     let mut reader = Reader::new(source, Parsed::default(), definitions);
-    let target = Target::read(&mut reader, write.table().clone())?;
+    let target = InsertTarget::read(&mut reader, write.table().clone())?;
     let told = ResolvedWrite::of(reader.parsed)?;
     let names = told.names()?;
     match &mut write {
@@ -78,12 +78,12 @@ fn through_view<'v>(
 }
 
 /// The table or view that rows are inserted into, as the one table of a block.
-struct Target {
+struct InsertTarget {
     block: usize,
     leaf: usize,
 }
 
-impl Target {
+impl InsertTarget {
     fn read(reader: &mut Reader<'_, '_>, table: TableName) -> Option<Self> {
         let block = reader.open(None)?;
         let leaf = reader.parsed.leaves.len();
@@ -361,7 +361,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     reader.skip(if replaces { &["LOW_PRIORITY"] } else { &["HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY"] });
     reader.take("INTO");
     let table = reader.target_name()?;
-    let target = Target::read(&mut reader, table)?;
+    let target = InsertTarget::read(&mut reader, table)?;
     let is_query =
         reader.source.any(reader.at + 1, &["SELECT", "WITH"]) || reader.source.is(reader.at + 1, b'(');
     let named = if reader.source.is(reader.at, b'(') && !is_query {

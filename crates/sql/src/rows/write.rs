@@ -99,7 +99,7 @@ fn is_of_query(source: &Source<'_>) -> bool {
 }
 
 /// The table that is written, and the name that its columns are qualified with.
-struct Target {
+struct WriteTarget {
     table: TableName,
     alias: Option<String>,
 }
@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
         Some(TableName::of(first, name))
     }
 
-    fn target(&mut self) -> Option<Target> {
+    fn target(&mut self) -> Option<WriteTarget> {
         let table = self.table()?;
         let behind_as = self.source.word(self.at, "AS");
         let at = self.at + usize::from(behind_as);
@@ -149,7 +149,7 @@ impl Reader<'_, '_> {
         if alias.is_some() {
             self.at = at + 1;
         }
-        (alias.is_some() || !behind_as).then_some(Target { table, alias })
+        (alias.is_some() || !behind_as).then_some(WriteTarget { table, alias })
     }
 
     fn insert(&mut self, replaces: bool) -> Option<RowWrite> {
@@ -335,7 +335,7 @@ impl Reader<'_, '_> {
     }
 
     /// WHERE, and then ORDER BY and LIMIT, which can only make the rows fewer.
-    fn pins(&mut self, target: &Target) -> Option<Vec<super::Pin>> {
+    fn pins(&mut self, target: &WriteTarget) -> Option<Vec<super::Pin>> {
         let mut filters = Vec::new();
         if self.take("WHERE") {
             let end = self.clause_end(self.at, &["LIMIT", "ORDER", "RETURNING"]);
@@ -357,7 +357,7 @@ impl Reader<'_, '_> {
 }
 
 /// Where there is one table, a name without a table is its column.
-fn resolved(target: &Target, named: Conjunct<Vec<String>>) -> Option<Conjunct<Column>> {
+fn resolved(target: &WriteTarget, named: Conjunct<Vec<String>>) -> Option<Conjunct<Column>> {
     let column = |named: &[String]| -> Option<Column> {
         let of_target = match named {
             [_] => true,

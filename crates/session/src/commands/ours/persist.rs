@@ -12,7 +12,7 @@ use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
-use crate::variables::{self, Globals, Locals, Target};
+use crate::variables::{self, Globals, Locals, VariableTarget};
 use crate::warnings::Warning;
 
 /// ER_OPTION_PREVENTS_STATEMENT.
@@ -47,7 +47,7 @@ pub(super) fn only(
     let (mut locals, resized) = (Locals::default(), Notify::new());
     let before = target(session);
     let mut target =
-        Target { globals: &globals, cache: &cache, locals: &mut locals, resized: &resized, ..before };
+        VariableTarget { globals: &globals, cache: &cache, locals: &mut locals, resized: &resized, ..before };
     let warning = variable.set(&mut target, Scope::Global, &assignment.value)?;
     Ok((variable.shown(&target, Scope::Global), warning))
 }

@@ -5,16 +5,16 @@ use freshet_sql::Scope;
 
 use crate::local::Cell;
 use crate::session::Session;
-use crate::variables::{self, Lives, Target};
+use crate::variables::{self, Lives, VariableTarget};
 
 pub(super) fn unknown(name: &str) -> ErrPacket {
     ErrPacket::new(1193, "HY000", format!("Unknown system variable '{name}'"))
 }
 
-pub(super) fn target(session: &mut Session) -> Target<'_> {
+pub(super) fn target(session: &mut Session) -> VariableTarget<'_> {
     let flavor = session.flavor();
     let shared = &session.shared;
-    Target {
+    VariableTarget {
         globals: &shared.globals,
         cache: &shared.cache,
         resized: &shared.resized,
