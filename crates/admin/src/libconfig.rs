@@ -46,17 +46,17 @@ pub struct Wrong {
 /// # Errors
 /// The first place that is not understood.
 pub fn parse(text: &str) -> Result<Vec<Setting>, Wrong> {
-    let mut reader = Reader { text: text.as_bytes(), at: 0 };
+    let mut reader = ConfigReader { text: text.as_bytes(), at: 0 };
     let settings = reader.settings(None, 0)?;
     Ok(settings)
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn wrong(&self, what: &'static str) -> Wrong {
         let before = &self.text[..self.at.min(self.text.len())];
         Wrong { line: 1 + before.iter().filter(|byte| **byte == b'\n').count(), what }

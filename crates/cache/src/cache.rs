@@ -68,7 +68,7 @@ mod lookup;
 mod one_moment;
 mod sweep;
 
-pub use one_moment::Reader;
+pub use one_moment::MomentReader;
 
 /// A power of two. The top bits of the hash choose one.
 const SHARDS: usize = 1 << SHARDS_LOG2;

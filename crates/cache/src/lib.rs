@@ -43,7 +43,7 @@ mod found;
 mod statistics;
 pub mod cache;
 
-pub use cache::{Cache, Reader};
+pub use cache::{Cache, MomentReader};
 pub use dep::{Dep, TableDeps};
 pub use entry::{Body, Entry, Fill, Key, Summary};
 pub use fence::Fence;

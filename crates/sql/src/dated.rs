@@ -80,7 +80,7 @@ impl Tokens<'_> {
     #[must_use]
     pub fn is_dated(&self, times: &mut BTreeSet<String>) -> bool {
         let tokens: Vec<Token> = self.walk().collect();
-        let reader = Reader::new(self.text, &tokens);
+        let reader = DatedReader::new(self.text, &tokens);
         if !times.is_empty() && reader.is_unreadable() {
             return true;
         }
@@ -108,14 +108,14 @@ impl Tokens<'_> {
     /// Whether a TIME stands in it: one of these, or one that a function makes.
     pub(crate) fn names_any(&self, times: &BTreeSet<String>) -> bool {
         let tokens: Vec<Token> = self.walk().collect();
-        let reader = Reader::new(self.text, &tokens);
+        let reader = DatedReader::new(self.text, &tokens);
         (0..tokens.len()).any(|at| reader.atom(at, times).is_some())
     }
 
     /// The names behind AS in the list of a SELECT, in lower case.
     pub(crate) fn shown_as(&self) -> Vec<String> {
         let tokens: Vec<Token> = self.walk().collect();
-        let reader = Reader::new(self.text, &tokens);
+        let reader = DatedReader::new(self.text, &tokens);
         let outside = |at: &usize| reader.open.get(*at) == Some(&None);
         let list = (0..tokens.len()).filter(outside).take_while(|at| !reader.is_word(*at, &["FROM"]));
         list.filter(|at| reader.is_word(*at, &["AS"])).filter_map(|at| reader.name(at + 1)).collect()
@@ -138,7 +138,7 @@ enum AtomPlace {
     Named(String),
 }
 
-struct Reader<'a> {
+struct DatedReader<'a> {
     text: &'a [u8],
     tokens: &'a [Token],
     /// Of each parenthesis, the other one.
@@ -147,7 +147,7 @@ struct Reader<'a> {
     open: Vec<Option<usize>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DatedReader<'a> {
     fn new(text: &'a [u8], tokens: &'a [Token]) -> Self {
         let mut other = vec![usize::MAX; tokens.len()];
         let (mut open, mut stack) = (Vec::with_capacity(tokens.len()), Vec::new());

@@ -8,7 +8,7 @@ use crate::{Dep, Entry, Key, Moment};
 
 /// Who reads several results as of one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub struct MomentReader<'a> {
     /// The moment.
     pub moment: Moment,
     /// What the reader's own writes would be fenced on, those that are not committed.
@@ -21,7 +21,7 @@ impl Cache {
     pub fn get_as_of<R>(
         &self,
         (key, now_ms): (Key<'_>, u64),
-        reader: Reader<'_>,
+        reader: MomentReader<'_>,
         served: &mut Vec<Dep>,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
@@ -41,7 +41,7 @@ impl Cache {
     }
 
     /// What the reader has written itself counts as changed since the reader's moment.
-    fn check_as_of(&self, stored: &Stored<'_>, reader: Reader<'_>) -> Ruling {
+    fn check_as_of(&self, stored: &Stored<'_>, reader: MomentReader<'_>) -> Ruling {
         let (deps, header) = (stored.deps(), stored.header());
         if is_touched(reader.written, deps.clone().flatten()) {
             return Ruling::Moved;

@@ -96,7 +96,7 @@ fn a_reader_of_one_moment_takes_what_is_settled_and_not_its_own() {
     let moment = Moment::now(&freshness);
     let mut served = Vec::new();
     let mut get = |text: &'static [u8], written: &[Dep]| {
-        let reader = Reader { moment, written };
+        let reader = MomentReader { moment, written };
         cache.get_as_of((key(1, text), 0), reader, &mut served, |entry| Some(entry.body.to_vec()))
     };
     assert_eq!(get(b"one", &[]), Lookup::Unsettled);

@@ -5,7 +5,7 @@
 
 use super::*;
 use freshet_cache::snapshot::is_touched;
-use freshet_cache::{Holds, Moment, Reader, Untouched};
+use freshet_cache::{Holds, Moment, MomentReader, Untouched};
 
 const TRANSACTIONS_MAX: usize = 4;
 /// Questions where the binlog ends that are under way at once.
@@ -220,7 +220,7 @@ impl World {
             return self.begin_look_up(transaction, query);
         }
         let written = if self.broken == Broken::OwnWritesHit { &[][..] } else { &transaction.written };
-        let reader = Reader { moment, written };
+        let reader = MomentReader { moment, written };
         let found = self.cache.get_as_of(
             (Self::key(&query.to_le_bytes()), self.now_ms),
             reader,

@@ -16,7 +16,7 @@
 //!
 //! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
 
-use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, Position, Reader};
+use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, MomentReader, Position};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
@@ -249,7 +249,7 @@ impl Session {
         } else {
             self.state.pending.tables(shared.freshness(), &shared.upstream)
         };
-        let reader = Reader { moment, written: &written };
+        let reader = MomentReader { moment, written: &written };
         let wire = &mut self.wire;
         shared
             .cache

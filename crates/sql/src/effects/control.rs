@@ -11,10 +11,10 @@ use crate::modes::Flavor;
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-type Reader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
+type EffectsReader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
 
 /// What the statements that start with a word do; the reader gets the cursor behind that word.
-const STATEMENTS: &[(&str, Reader)] = &[
+const STATEMENTS: &[(&str, EffectsReader)] = &[
     ("ANALYZE", analyze),
     ("BACKUP", backup),
     ("BEGIN", begin),

@@ -1,7 +1,7 @@
 //! FROM: tables, derived tables, and the joins between them.
 
 use super::parsed::{Filter, Group, Leaf, Merge, Query};
-use super::query::{Ends, Reader};
+use super::query::{Ends, QueryReader};
 use crate::TableName;
 use crate::token::TokenKind;
 
@@ -24,7 +24,7 @@ enum Joins {
 /// The words that hint at indexes.
 const INDEX_HINTS: &[&str] = &["FORCE", "IGNORE", "USE"];
 
-impl Reader<'_, '_> {
+impl QueryReader<'_, '_> {
     /// A list of joins; a comma binds less tightly than a JOIN.
     pub(super) fn tables(&mut self, block: usize) -> Option<Group<Filter>> {
         self.nested(|reader| {

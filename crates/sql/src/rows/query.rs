@@ -25,12 +25,12 @@ pub(super) type Definitions<'v, 'd> = &'d dyn Fn(&TableName) -> Option<Definitio
 
 /// Takes a SELECT apart; None if it is not understood to its end.
 pub(super) fn parse<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<Parsed<'v>> {
-    let mut reader = Reader::new(source, Parsed::default(), definitions);
+    let mut reader = QueryReader::new(source, Parsed::default(), definitions);
     reader.parsed.whole = reader.whole()?;
     Some(reader.parsed)
 }
 
-pub(super) struct Reader<'v, 'd> {
+pub(super) struct QueryReader<'v, 'd> {
     pub source: Rc<Source<'v>>,
     pub definitions: Definitions<'v, 'd>,
     pub at: usize,
@@ -71,12 +71,12 @@ pub(super) enum Ends {
     Join,
 }
 
-impl<'v, 'd> Reader<'v, 'd> {
+impl<'v, 'd> QueryReader<'v, 'd> {
     /// A reader of `source`, which adds to `parsed`.
     pub fn new(source: Source<'v>, mut parsed: Parsed<'v>, definitions: Definitions<'v, 'd>) -> Self {
         let source = Rc::new(source);
         parsed.sources.push(Rc::clone(&source));
-        Reader {
+        QueryReader {
             source,
             definitions,
             at: 0,
@@ -97,7 +97,7 @@ impl<'v, 'd> Reader<'v, 'd> {
     }
 }
 
-impl Reader<'_, '_> {
+impl QueryReader<'_, '_> {
     pub fn take(&mut self, word: &str) -> bool {
         let here = self.source.word(self.at, word);
         self.at += usize::from(here);

@@ -12,7 +12,7 @@ use super::known;
 use super::output::{self, Grouping, Item, Selected};
 use super::parsed::{Block, Filter, Group, Leaf, Outer, Parsed};
 use super::pins::{by_tables, occurrences, pins};
-use super::query::{Definitions, Ends, Reader};
+use super::query::{Definitions, Ends, QueryReader};
 use super::resolve::{Column, Names};
 use super::solve::Fact;
 use super::source::Source;
@@ -59,7 +59,7 @@ fn through_view<'v>(
     mut write: RowWrite,
     definitions: Definitions<'v, '_>,
 ) -> Option<RowWrites> {
-    let mut reader = Reader::new(source, Parsed::default(), definitions);
+    let mut reader = QueryReader::new(source, Parsed::default(), definitions);
     let target = InsertTarget::read(&mut reader, write.table().clone())?;
     let told = ResolvedWrite::of(reader.parsed)?;
     let names = told.names()?;
@@ -84,7 +84,7 @@ struct InsertTarget {
 }
 
 impl InsertTarget {
-    fn read(reader: &mut Reader<'_, '_>, table: TableName) -> Option<Self> {
+    fn read(reader: &mut QueryReader<'_, '_>, table: TableName) -> Option<Self> {
         let block = reader.open(None)?;
         let leaf = reader.parsed.leaves.len();
         let named = Leaf { name: table.name.clone(), block, ..Leaf::default() };
@@ -184,7 +184,7 @@ impl<'v> ResolvedWrite<'v> {
 
 /// UPDATE or DELETE, of whatever is named.
 fn changed<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<RowWrites> {
-    let mut reader = Reader::new(source, Parsed::default(), definitions);
+    let mut reader = QueryReader::new(source, Parsed::default(), definitions);
     if reader.take("WITH") {
         reader.with()?;
     }
@@ -197,7 +197,7 @@ fn changed<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<R
     }
 }
 
-impl Reader<'_, '_> {
+impl QueryReader<'_, '_> {
     fn skip(&mut self, words: &[&str]) {
         while self.source.any(self.at, words) {
             self.at += 1;
@@ -356,7 +356,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
         Some(at) => source.text.get(..source.token(at)?.start)?,
         None => source.text,
     };
-    let mut reader = Reader::new(Source::cut(query_text, source.modes)?, Parsed::default(), definitions);
+    let mut reader = QueryReader::new(Source::cut(query_text, source.modes)?, Parsed::default(), definitions);
     reader.at = 1;
     reader.skip(if replaces { &["LOW_PRIORITY"] } else { &["HIGH_PRIORITY", "IGNORE", "LOW_PRIORITY"] });
     reader.take("INTO");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::output::{Item, Selected};
 use super::parsed::{Filter, Group, Leaf, Parsed, Query};
-use super::query::Reader;
+use super::query::QueryReader;
 use super::source::Source;
 use crate::analysis::view_named;
 use crate::modes::{Modes, TableName};
@@ -85,7 +85,7 @@ fn in_schema(table: TableName, schema: &str) -> TableName {
     TableName { schema: Some(table.schema.unwrap_or_else(|| schema.to_owned())), ..table }
 }
 
-impl<'v> Reader<'v, '_> {
+impl<'v> QueryReader<'v, '_> {
     /// Notes a table or view of a block's FROM, and reads the view's text.
     pub(super) fn named(&mut self, name: TableName, leaf: Leaf) -> Option<Group<Filter>> {
         let name = match &self.view {
@@ -114,7 +114,7 @@ impl<'v> Reader<'v, '_> {
         }
         let Some(source) = Source::cut(view.text.as_bytes(), view.modes) else { return };
         let before = Size::of(&self.parsed);
-        let mut reader = Reader::new(source, std::mem::take(&mut self.parsed), self.definitions);
+        let mut reader = QueryReader::new(source, std::mem::take(&mut self.parsed), self.definitions);
         reader.view = Some((leaf, view.schema.clone()));
         reader.views_around = self.views_around + 1;
         let query = reader.whole();

@@ -31,7 +31,7 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     if !runs_nothing_else(source) || is_of_query(source) {
         return None;
     }
-    let mut reader = Reader { source, at: 0 };
+    let mut reader = WriteReader { source, at: 0 };
     let write = if reader.take("INSERT") {
         reader.insert(false)?
     } else if reader.take("REPLACE") {
@@ -48,7 +48,7 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
 
 /// What stands between the parentheses of a CALL.
 pub(super) fn call_arguments(source: &Source<'_>) -> Option<Vec<Datum>> {
-    let mut reader = Reader { source, at: 0 };
+    let mut reader = WriteReader { source, at: 0 };
     reader.take("CALL").then_some(())?;
     reader.table()?;
     if reader.at == source.tokens.len() {
@@ -74,7 +74,7 @@ pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option
     let mut at = 0;
     while at < source.tokens.len() {
         if source.word(at, "ON") && source.word(at + 1, "DUPLICATE") && source.word(at + 2, "KEY") {
-            let mut reader = Reader { source, at };
+            let mut reader = WriteReader { source, at };
             let assigned = reader.on_duplicate()??;
             reader.returning();
             return (reader.at == source.tokens.len()).then_some((Some(at), Some(assigned)));
@@ -104,12 +104,12 @@ struct WriteTarget {
     alias: Option<String>,
 }
 
-struct Reader<'s, 'a> {
+struct WriteReader<'s, 'a> {
     source: &'s Source<'a>,
     at: usize,
 }
 
-impl Reader<'_, '_> {
+impl WriteReader<'_, '_> {
     fn take(&mut self, word: &str) -> bool {
         let here = self.source.word(self.at, word);
         self.at += usize::from(here);
