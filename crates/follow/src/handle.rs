@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::feed::RowReader;
 use crate::follower::Follower;
 use crate::proven::Semisync;
-use crate::settle::{Outcome, Shown};
+use crate::settle::{Shown, WriteOutcome};
 use crate::shared::{ASKS_MAX, Ask, Following};
 use crate::status::{FollowState, FollowStatus};
 
@@ -157,7 +157,7 @@ impl Upstream {
 
     /// Hands over the fence of a write whose outcome is known, or known to be unknown. It is lifted as soon as the write can
     /// no longer make a stored result stale.
-    pub fn settle(&self, fence: Fence, outcome: Outcome) {
+    pub fn settle(&self, fence: Fence, outcome: WriteOutcome) {
         self.shared.settle(fence, outcome);
     }
 

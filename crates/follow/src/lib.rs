@@ -53,5 +53,5 @@ pub mod check;
 pub use feed::{RowNews, RowReader};
 pub use handle::{ChangingRights, HarmlessFlush, Upstream};
 pub use proven::Semisync;
-pub use settle::{Outcome, Shown};
+pub use settle::{Shown, WriteOutcome};
 pub use status::{FollowState, FollowStatus};

@@ -1,7 +1,7 @@
 //! When fences are lifted.
 //!
 //! A fence stands from before a write is sent until the stream has applied its commit. The session that raised it hands it over here with
-//! the write's [`Outcome`]. There are three kinds of proof that a commit is applied, from the cheapest:
+//! the write's [`WriteOutcome`]. There are three kinds of proof that a commit is applied, from the cheapest:
 //!
 //! 1. *Its GTID has come by.* MySQL never gives a GTID twice, so a set of all that were applied, from the executed set that
 //!    the stream began with, decides at once. MariaDB's numbers are only unique while nobody sets `gtid_seq_no` or
@@ -32,7 +32,7 @@ pub(crate) use registry::Settling;
 
 /// What became of the write that a fence was raised for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WriteOutcome {
     /// It changed nothing: it failed, or was rolled back. The fence is lifted at once.
     Nothing,
     /// It was committed under these GTIDs, as the OK packet said. Not to be used by a session that has set

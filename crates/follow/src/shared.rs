@@ -21,7 +21,7 @@ use crate::looks::Looks;
 use crate::proven::Proofs;
 use crate::rights::{Harmless, Regranted};
 use crate::rights_news::RightsNews;
-use crate::settle::{Outcome, Settling};
+use crate::settle::{Settling, WriteOutcome};
 use crate::status::{FollowState, FollowStatus};
 use crate::written::Written;
 
@@ -267,11 +267,11 @@ impl Following {
         self.settling.seen(at);
     }
 
-    pub(crate) fn settle(&self, fence: Fence, outcome: Outcome) {
+    pub(crate) fn settle(&self, fence: Fence, outcome: WriteOutcome) {
         if sabotage::is(Sabotage::EarlyLift) {
             return drop(fence);
         }
-        let is_unknown = matches!(outcome, Outcome::Unknown { .. });
+        let is_unknown = matches!(outcome, WriteOutcome::Unknown { .. });
         if self.settling.settle(fence, outcome, now_ms()) || is_unknown {
             self.prober.notify_one();
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_follow::{FollowState, FollowStatus, Outcome, Upstream};
+use freshet_follow::{FollowState, FollowStatus, Upstream, WriteOutcome};
 use freshet_protocol::binlog::{Gtid, GtidSet};
 use freshet_upstream::control::connect;
 use freshet_upstream::{Config, Connection, Secret, now_ms};
@@ -95,14 +95,17 @@ impl Bench {
         }
     }
 
-    async fn last_gtid(&mut self) -> Outcome {
+    async fn last_gtid(&mut self) -> WriteOutcome {
         if self.upstream.server().unwrap().is_mariadb() {
             let text = self.value("SELECT @@last_gtid").await;
-            return Outcome::Committed(vec![Gtid::parse_mariadb(text.as_bytes()).unwrap()]);
+            return WriteOutcome::Committed(vec![Gtid::parse_mariadb(text.as_bytes()).unwrap()]);
         }
         let executed = GtidSet::parse(self.value("SELECT @@GLOBAL.gtid_executed").await.as_bytes()).unwrap();
         // With GTIDs off the set is empty, and the position decides.
-        executed.iter().last().map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid]))
+        executed
+            .iter()
+            .last()
+            .map_or(WriteOutcome::CommittedSomewhere, |gtid| WriteOutcome::Committed(vec![gtid]))
     }
 }
 
@@ -215,7 +218,7 @@ async fn fences_are_lifted_by_gtid_position_and_process_list(mut bench: Bench) {
         let before = bench.rows("t");
         let fence = bench.freshness.fence(vec![deps.rows]);
         bench.write(&format!("REPLACE INTO t VALUES (1, {round})")).await;
-        let outcome = if round % 2 == 0 { bench.last_gtid().await } else { Outcome::CommittedSomewhere };
+        let outcome = if round % 2 == 0 { bench.last_gtid().await } else { WriteOutcome::CommittedSomewhere };
         bench.upstream.settle(fence, outcome);
         wait("the fence", || !bench.freshness.is_fenced(deps.rows)).await;
         assert!(bench.rows("t") > before, "a fence is lifted after the stamp is set");
@@ -237,7 +240,7 @@ async fn fences_are_lifted_by_gtid_position_and_process_list(mut bench: Bench) {
         tokio::time::sleep(TRANSACTIONS_PAUSE).await;
     }
     drop(doomed);
-    bench.upstream.settle(fence, Outcome::Unknown { thread_id, opened_ms: now_ms() });
+    bench.upstream.settle(fence, WriteOutcome::Unknown { thread_id, opened_ms: now_ms() });
     bench.looked_around().await;
     assert!(bench.freshness.is_fenced(deps.rows), "it may still take effect");
     bench.write("COMMIT").await;
@@ -250,13 +253,13 @@ async fn a_gtid_that_never_comes_is_settled_by_position(mut bench: Bench) {
     let fence = bench.freshness.fence(vec![deps.rows]);
     bench.write("REPLACE INTO t VALUES (1, 1)").await;
     let gtid = match bench.last_gtid().await {
-        Outcome::Committed(gtids) => match gtids[0].clone() {
+        WriteOutcome::Committed(gtids) => match gtids[0].clone() {
             Gtid::MariaDb { domain, server, seq } => Gtid::MariaDb { domain, server, seq: seq + 1_000_000 },
             Gtid::MySql { uuid, tag, gno } => Gtid::MySql { uuid, tag, gno: gno + 1_000_000 },
         },
         _ => return,
     };
-    bench.upstream.settle(fence, Outcome::Committed(vec![gtid]));
+    bench.upstream.settle(fence, WriteOutcome::Committed(vec![gtid]));
     wait("the fence", || !bench.freshness.is_fenced(deps.rows)).await;
 }
 
@@ -415,7 +418,7 @@ async fn a_server_that_cannot_be_followed_is_off_until_it_can(mut bench: Bench) 
     assert!(bench.upstream.ask("SELECT 1").await.is_ok(), "questions are served all the same");
     let deps = bench.freshness.table(SCHEMA, "t");
     let fence = bench.freshness.fence(vec![deps.rows]);
-    bench.upstream.settle(fence, Outcome::CommittedSomewhere);
+    bench.upstream.settle(fence, WriteOutcome::CommittedSomewhere);
     assert!(!bench.freshness.is_fenced(deps.rows), "there is nothing to protect");
     bench.write("SET GLOBAL binlog_format = 'ROW'").await;
     bench.until("on", |status| status.live).await;

@@ -12,12 +12,12 @@ use freshet_upstream::{Config, Connection, Error, ServerInfo, control};
 
 use crate::environment;
 use crate::rows::{Named, ReadPlan, StatementText, Tables};
-use crate::template::{Verdict, judge};
+use crate::template::{Cacheability, judge};
 
 /// What is made of a statement.
 #[derive(Debug)]
 pub struct Explained {
-    verdict: Verdict,
+    verdict: Cacheability,
     digest: Vec<u8>,
     /// Each naming of a table with what its rows are told by, if answers may be cached.
     reads: Vec<(String, String)>,
@@ -59,11 +59,11 @@ async fn catalog(connection: &mut Connection, server: &ServerInfo) -> Result<Cat
 }
 
 impl Explained {
-    fn new(statement: StatementText<'_>, judged: Result<(Verdict, Tables), Reason>) -> Self {
+    fn new(statement: StatementText<'_>, judged: Result<(Cacheability, Tables), Reason>) -> Self {
         let StatementText { text, modes, schema, .. } = statement;
         let (verdict, tables) =
-            judged.unwrap_or_else(|reason| (Verdict::Never(reason.into()), Tables::default()));
-        let is_cached = matches!(verdict, Verdict::Cache);
+            judged.unwrap_or_else(|reason| (Cacheability::Never(reason.into()), Tables::default()));
+        let is_cached = matches!(verdict, Cacheability::Cache);
         let definition_of = |table: &TableName| tables.definition(table, schema);
         let columns_of = |table: &TableName| tables.columns_of(table, schema);
         Self {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use freshet_cache::{Dep, Fence, Freshness};
 use freshet_catalog::{Beside, Defined, Definition, Name, Told};
-use freshet_follow::{Outcome, Upstream};
+use freshet_follow::{Upstream, WriteOutcome};
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Defines, Effects, Flavor, TableName, TransactionEffect, Writes};
 
@@ -32,8 +32,8 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// What is known of a write when its connection broke.
-    fn unknown(self) -> Outcome {
-        Outcome::Unknown { thread_id: self.id, opened_ms: self.opened_ms }
+    fn unknown(self) -> WriteOutcome {
+        WriteOutcome::Unknown { thread_id: self.id, opened_ms: self.opened_ms }
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    pub(crate) fn settle(mut self, outcome: Outcome) {
+    pub(crate) fn settle(mut self, outcome: WriteOutcome) {
         if let Some(fence) = self.fence.take() {
             self.upstream.settle(fence, outcome);
         }
@@ -350,7 +350,7 @@ pub(crate) fn settle(
         pending.clear();
     }
     let in_flight = match in_flight {
-        Some(in_flight) if changed_nothing => return in_flight.settle(Outcome::Nothing),
+        Some(in_flight) if changed_nothing => return in_flight.settle(WriteOutcome::Nothing),
         other => other,
     };
     // An error says nothing of the transaction, which goes on after most of them; what came before it in the same answer
@@ -367,8 +367,8 @@ pub(crate) fn settle(
         let reports = || left == Left::NothingOpen && in_flight.is_alone && reports();
         let outcome = match outcome(effects, relayed, is_open != Some(false), (flavor, reports)) {
             // Functions and triggers may commit on their own what is without transactions.
-            Outcome::Committed(_) if in_flight.is_everything() || in_flight.scattered => {
-                Outcome::CommittedSomewhere
+            WriteOutcome::Committed(_) if in_flight.is_everything() || in_flight.scattered => {
+                WriteOutcome::CommittedSomewhere
             }
             outcome => outcome,
         };
@@ -389,7 +389,7 @@ fn outcome(
     relayed: &Relayed,
     still_open: bool,
     (flavor, reports): (Flavor, impl Fn() -> bool),
-) -> Outcome {
+) -> WriteOutcome {
     let one_transaction = relayed.error.is_none()
         && relayed.results == 1
         && !still_open
@@ -407,9 +407,9 @@ fn outcome(
         && !relayed.has_no_room;
     match relayed.gtids.as_slice() {
         [gtid] if one_transaction => gtid::parse(gtid, flavor)
-            .map_or(Outcome::CommittedSomewhere, |gtid| Outcome::Committed(vec![gtid])),
-        [] if one_transaction && is_unchanged && reports() => Outcome::Nothing,
-        _ => Outcome::CommittedSomewhere,
+            .map_or(WriteOutcome::CommittedSomewhere, |gtid| WriteOutcome::Committed(vec![gtid])),
+        [] if one_transaction && is_unchanged && reports() => WriteOutcome::Nothing,
+        _ => WriteOutcome::CommittedSomewhere,
     }
 }
 

@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict as Freshly};
+use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_upstream::{Error, now_ms};
 use tracing::debug;
 
-use self::asking::{Answered, Outcome, answered};
+use self::asking::{Answered, RefreshOutcome, answered};
 use self::beginning::Beginning;
 use self::checking::Checking;
 use self::own::OwnSessions;
@@ -93,7 +93,7 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
     }
     let is_dropped = |result: &StoredResult| {
         now >= result.tries.not_before_ms
-            && freshness.check(&result.deps, result.valid_from, Fences::Refuse) == Freshly::Stale
+            && freshness.check(&result.deps, result.valid_from, Fences::Refuse) == Verdict::Stale
     };
     // By a policy it is asked for again at its age, whatever has changed.
     let is_due = |cache: &CreatedCache, result: &StoredResult| match cache.options.policy {
@@ -128,13 +128,13 @@ async fn refresh(
     let took = began.elapsed();
     let tries = Tries { hits, unread, ..result.tries };
     match outcome.map_err(|_| Error::Closed)?? {
-        Outcome::Refreshed(valid_from, deps) => {
+        RefreshOutcome::Refreshed(valid_from, deps) => {
             let next = cache.options.policy.map(|policy| Tries::by_policy(policy, took).not_before_ms);
             let tries = Tries { outrun: 0, not_before_ms: next.unwrap_or(0), ..tries };
             cache.renew(StoredResult { valid_from, deps, tries, ..result.clone() });
             cache.note_refreshed();
         }
-        Outcome::Outrun => {
+        RefreshOutcome::Outrun => {
             let waits = took * (1 << result.tries.outrun.min(DOUBLINGS_MAX));
             let waits_ms = u64::try_from(waits.as_millis()).unwrap_or(u64::MAX);
             let tries = Tries {
@@ -144,8 +144,8 @@ async fn refresh(
             };
             cache.renew(StoredResult { tries, ..result.clone() });
         }
-        Outcome::NotNow => return Ok(Duration::ZERO),
-        Outcome::GivenUp(why) => cache.give_up(result, Some(why)),
+        RefreshOutcome::NotNow => return Ok(Duration::ZERO),
+        RefreshOutcome::GivenUp(why) => cache.give_up(result, Some(why)),
     }
     Ok(took)
 }
@@ -154,7 +154,7 @@ async fn ask(
     shared: &Shared,
     sessions: &mut OwnSessions,
     of: (&CreatedCache, &StoredResult),
-) -> Result<Outcome, Error> {
+) -> Result<RefreshOutcome, Error> {
     let asked_ms = now_ms();
     Ok(match answered(shared, sessions, of).await? {
         Ok(Answered { valid_from, depends, relayed }) => {
@@ -200,14 +200,14 @@ async fn store(
     result: &StoredResult,
     Rests { valid_from, deps, is_fenced, expires_ms, refresh_ms }: Rests,
     mut relayed: Relayed,
-) -> Outcome {
+) -> RefreshOutcome {
     let Some(captured) = relayed.captured.take() else {
         let why = match (relayed.error, relayed.uncaptured) {
             (Some(code), _) => format!("the server answers Freshet's own account with error {code}"),
             (None, Some(why)) => why.said().sentence.to_owned(),
             (None, None) => "there is no answer".to_owned(),
         };
-        return Outcome::GivenUp(why);
+        return RefreshOutcome::GivenUp(why);
     };
     let (cache, key) = (&shared.cache, Key { environment: result.key, text: &result.text });
     let rows = captured.rows;
@@ -236,13 +236,13 @@ async fn store(
             if result.environment.selects_all && returns_what_it_finds(&result.text) {
                 cache.note_found_rows(key, valid_from, u32::try_from(rows).unwrap_or(u32::MAX));
             }
-            Outcome::Refreshed(valid_from, deps)
+            RefreshOutcome::Refreshed(valid_from, deps)
         }
-        Insert::Outdated => Outcome::Refreshed(valid_from, deps),
-        Insert::Stale => Outcome::Outrun,
-        Insert::NotLive => Outcome::NotNow,
+        Insert::Outdated => RefreshOutcome::Refreshed(valid_from, deps),
+        Insert::Stale => RefreshOutcome::Outrun,
+        Insert::NotLive => RefreshOutcome::NotNow,
         Insert::TooLarge | Insert::NoRoom | Insert::Off => {
-            Outcome::GivenUp("there is no room for it".to_owned())
+            RefreshOutcome::GivenUp("there is no room for it".to_owned())
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::kept::Kept;
 use crate::newcomers::Newcomers;
 
 use analysis::analyse;
-pub(crate) use analysis::{Template, Verdict, judge};
+pub(crate) use analysis::{Cacheability, Template, judge};
 pub(crate) use forms::{Bound, BoundSelect, BoundWrite, ByForm, New};
 use forms::{CompiledSelect, Forms};
 
@@ -98,7 +98,7 @@ impl Templates {
         behind: (&Freshness, &Upstream),
     ) -> BoundSelect<'a> {
         let template = Box::pin(self.template(&tokens, schema, behind)).await;
-        let is_kept = !matches!(template.verdict, Verdict::NotNow(_));
+        let is_kept = !matches!(template.verdict, Cacheability::NotNow(_));
         let compiled = Arc::new(CompiledSelect::new(template, &tokens));
         if is_kept {
             self.forms.keep_select(form, &compiled);
@@ -126,7 +126,7 @@ impl Templates {
         }
         let template = Arc::new(analyse(tokens, schema, behind).await);
         debug!(statement = %String::from_utf8_lossy(&digest.text), verdict = %template.verdict, "analysed");
-        if !matches!(template.verdict, Verdict::NotNow(_)) && digest.text.len() <= TEXT_MAX {
+        if !matches!(template.verdict, Cacheability::NotNow(_)) && digest.text.len() <= TEXT_MAX {
             let bytes = digest.text.len() + template.query.text.len() + TEMPLATE_BYTES;
             self.shard(shard).insert(digest, Arc::clone(&template), bytes);
         }

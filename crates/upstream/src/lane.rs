@@ -25,7 +25,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant as Deadline, sleep_until};
 
 use crate::Connection;
-pub use queue::{Carried, CarriedSoFar, NotCarried, Outcome};
+pub use queue::{Carried, CarriedSoFar, LaneOutcome, NotCarried};
 use queue::{Counted, Queue, Waiting, follow};
 use statements::Statements;
 pub use statements::{StatementKey, StatementState};
@@ -124,14 +124,14 @@ impl Lane {
     }
 
     /// Has a command carried, of which the packet is `payload`. `None` if it takes nothing more.
-    pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+    pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         let counted = if command == Command::StmtExecute { Counted::Execution } else { Counted::Text };
         self.add((command, counted), payload, None)
     }
 
     /// Begins a transaction by the packet `begin`, in the place of the one that may be open. All that is carried from now on is in it, and the packet
     /// `end` is sent when nothing more is taken. `None` if that is so already.
-    pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+    pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         let outcome = self.add((Command::Query, Counted::Begin), begin, None)?;
         *self.end.borrow_mut() = Some(end.to_vec());
         Some(outcome)
@@ -143,7 +143,7 @@ impl Lane {
     }
 
     /// Has a statement prepared that is not known here, by the packet `payload`. `None` if it takes nothing more.
-    pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<Outcome>> {
+    pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         self.add((Command::StmtPrepare, Counted::Preparation), payload, Some(key))
     }
 
@@ -152,7 +152,7 @@ impl Lane {
         (command, counted): (Command, Counted),
         payload: &[u8],
         prepares: Option<StatementKey>,
-    ) -> Option<oneshot::Receiver<Outcome>> {
+    ) -> Option<oneshot::Receiver<LaneOutcome>> {
         let mut queue = self.queue.borrow_mut();
         if queue.is_closed || payload.len() > STATEMENT_BYTES_MAX {
             return None;

@@ -117,7 +117,7 @@ impl<'p> Parts<'p> {
 }
 
 /// What a query shows, of which groups, and in which order.
-struct Outcome {
+struct CompiledOutput {
     output: Output,
     having: Vec<Condition>,
     order: Vec<(usize, bool)>,
@@ -142,7 +142,7 @@ fn select(
             other => conditions.push(other),
         }
     }
-    let Outcome { output, having, order, literals } = compiler.output(parts)?;
+    let CompiledOutput { output, having, order, literals } = compiler.output(parts)?;
     let optional = parts.optional.iter().map(|(mention, joined)| compiler.optional(*mention, joined));
     let optional = optional.collect::<Found<_>>()?;
     let select =

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use freshet_cache::Position;
 use freshet_protocol::binlog::Gtid;
 
-use super::Outcome;
+use super::WriteOutcome;
 use super::executed::{AppliedGtids, GtidFate, Shown};
 use super::owners::{Judging, Owners};
 use super::unseen::Unseen;
@@ -112,7 +112,7 @@ impl<F> Settling<F> {
     }
 
     /// Hands over a fence. True if a position is wanted now: see [`Self::begin_bound`].
-    pub(crate) fn settle(&self, fence: F, outcome: Outcome, now_ms: u64) -> bool {
+    pub(crate) fn settle(&self, fence: F, outcome: WriteOutcome, now_ms: u64) -> bool {
         let mut inner = self.lock();
         let lifted = inner.settle(fence, outcome, now_ms);
         let collapsed = if inner.len() > WAITING_MAX { inner.take_committed() } else { Vec::new() };
@@ -292,24 +292,26 @@ impl<F> SettlingState<F> {
     }
 
     /// Returns the fence if it can be lifted now.
-    fn settle(&mut self, fence: F, outcome: Outcome, now_ms: u64) -> Option<F> {
+    fn settle(&mut self, fence: F, outcome: WriteOutcome, now_ms: u64) -> Option<F> {
         let is_followed = self.executed.is_some();
         match outcome {
-            Outcome::Nothing => return Some(fence),
-            Outcome::Unknown { .. } if !is_followed && self.unknown.len() >= UNKNOWN_MAX => {
+            WriteOutcome::Nothing => return Some(fence),
+            WriteOutcome::Unknown { .. } if !is_followed && self.unknown.len() >= UNKNOWN_MAX => {
                 return Some(fence);
             }
             // Its thread came to its end with the server that it was in: what it did is in the binlog by now, or nowhere.
-            Outcome::Unknown { opened_ms, .. } if is_followed && opened_ms < self.server_started_ms => {
+            WriteOutcome::Unknown { opened_ms, .. } if is_followed && opened_ms < self.server_started_ms => {
                 self.unbound.push(fence);
             }
-            Outcome::Unknown { thread_id, opened_ms } => {
+            WriteOutcome::Unknown { thread_id, opened_ms } => {
                 self.unknown.push(Unknown { fence, thread_id, opened_ms, since_ms: now_ms, listed: false });
             }
             // Nothing that was stored can be served, and what will be stored is read after this commit.
             _ if !is_followed => return Some(fence),
-            Outcome::Committed(gtids) if !gtids.is_empty() => return self.await_gtids(fence, &gtids, now_ms),
-            Outcome::Committed(_) | Outcome::CommittedSomewhere => self.unbound.push(fence),
+            WriteOutcome::Committed(gtids) if !gtids.is_empty() => {
+                return self.await_gtids(fence, &gtids, now_ms);
+            }
+            WriteOutcome::Committed(_) | WriteOutcome::CommittedSomewhere => self.unbound.push(fence),
         }
         None
     }

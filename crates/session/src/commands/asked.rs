@@ -7,7 +7,7 @@ use super::text::Query;
 use crate::reading::{self, CACHED_BYTES_MAX};
 use crate::rows::StatementText;
 use crate::session::{Missed, Session, Touches};
-use crate::template::{self, BoundSelect, New, Template};
+use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 use crate::why::Why;
 
@@ -93,7 +93,7 @@ pub(super) async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect
 
 /// What the server does with tables for a SELECT, as far as a transaction is concerned.
 pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> Touches {
-    if let template::Verdict::Cache = template.verdict {
+    if let Cacheability::Cache = template.verdict {
         return Touches::ReadView;
     }
     if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything }

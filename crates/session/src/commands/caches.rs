@@ -31,7 +31,7 @@ use crate::relay::Lost;
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Flow, Session};
 use crate::statistics::QueryRow;
-use crate::template::Verdict;
+use crate::template::Cacheability;
 use crate::why::Refusal;
 
 /// The longest TTL of a policy, in seconds: a year.
@@ -171,8 +171,8 @@ async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Ask
     let bound = bound_for_certain(session, &text, &schema).await;
     let template = bound.template();
     let unsupported = match &template.verdict {
-        Verdict::Cache => None,
-        Verdict::Never(why) | Verdict::NotNow(why) => Some(why.to_string()),
+        Cacheability::Cache => None,
+        Cacheability::Never(why) | Cacheability::NotNow(why) => Some(why.to_string()),
     };
     Ok(Ok(AskedQuery { query: template.query.clone(), schema, unsupported }))
 }

@@ -18,7 +18,7 @@ use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, StatementText, deps_of_reading};
 use crate::session::{Came, Flow, Missed, Session};
-use crate::template::{BoundSelect, Verdict};
+use crate::template::{BoundSelect, Cacheability};
 use crate::why::{Refusal, Why};
 
 /// The columns' names.
@@ -233,7 +233,7 @@ fn refused(lines: &mut Lines, refusal: &Refusal) {
 /// What its answers depend on: each table, and by which rows.
 fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelect<'_>) {
     let template = bound.template();
-    if !matches!(template.verdict, Verdict::Cache) {
+    if !matches!(template.verdict, Cacheability::Cache) {
         return;
     }
     if template.tables.by_names {

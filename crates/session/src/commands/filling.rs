@@ -19,7 +19,7 @@ use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
 use crate::session::{Forward, Missed, Session, Storing};
-use crate::template::{self, BoundSelect, Template};
+use crate::template::{BoundSelect, Cacheability, Template};
 use crate::variables::TYPE_OFF;
 use crate::why::Why;
 
@@ -134,9 +134,9 @@ impl Patience {
     /// Waits a moment if a definition decides about a statement, or is about to; false if none does, or it has waited long enough.
     pub(super) async fn waits_for_verdict(&self, session: &Session, template: &Template) -> bool {
         let is_open = match template.verdict {
-            template::Verdict::Cache => false,
-            template::Verdict::Never(_) => session.shared.upstream.is_changing(&template.told),
-            template::Verdict::NotNow(_) => true,
+            Cacheability::Cache => false,
+            Cacheability::Never(_) => session.shared.upstream.is_changing(&template.told),
+            Cacheability::NotNow(_) => true,
         };
         if !is_open || !self.for_kept {
             return is_open && self.waits(session).await;

@@ -18,7 +18,7 @@ use crate::maintaining::{Answer, ResultQuestion, is_current};
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
-use crate::template::{BoundSelect, Verdict};
+use crate::template::{BoundSelect, Cacheability};
 
 pub(super) use way::Way;
 
@@ -197,7 +197,7 @@ pub(super) async fn bound_for_certain<'t>(
     loop {
         let behind = (shared.freshness().as_ref(), &shared.upstream);
         let bound = shared.templates.of((text, session.modes()), schema, behind).await;
-        let is_open = matches!(bound.template().verdict, Verdict::NotNow(_));
+        let is_open = matches!(bound.template().verdict, Cacheability::NotNow(_));
         if !is_open || Instant::now() >= until {
             return bound;
         }

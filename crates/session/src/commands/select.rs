@@ -19,7 +19,7 @@ use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
 use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited, crowd};
-use crate::template::{BoundSelect, New, Template, Verdict};
+use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::why::Why;
 
 /// What a SELECT has come to. One whose connection was lost is carried out again, as often as its rules say.
@@ -146,7 +146,7 @@ async fn fate<'a>(
         let template = bound.template();
         give_way(text).await;
         match template.verdict {
-            Verdict::Cache => {
+            Cacheability::Cache => {
                 if let Err(error) = session.find_hidden(&template.tables.known, patience.is_some()).await {
                     return unavailable(session, &error).map(Fate::Answered);
                 }

@@ -16,7 +16,7 @@ fn relayed(gtids: &[&str]) -> Relayed {
 }
 
 fn is_exact(effects: &Effects, relayed: &Relayed) -> bool {
-    matches!(outcome(effects, relayed, false, (Flavor::MariaDb, || true)), Outcome::Committed(_))
+    matches!(outcome(effects, relayed, false, (Flavor::MariaDb, || true)), WriteOutcome::Committed(_))
 }
 
 #[test]
@@ -41,14 +41,14 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
         false,
         (Flavor::MySql, || true),
     );
-    assert_eq!(of_several, Outcome::CommittedSomewhere, "a definition may take several");
+    assert_eq!(of_several, WriteOutcome::CommittedSomewhere, "a definition may take several");
     let failed = Relayed { error: Some(1062), ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &failed), "part of it may have stayed");
     let several = Relayed { results: 2, ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &several));
     assert!(matches!(
         outcome(&write(), &relayed(&["0-1-7"]), true, (Flavor::MariaDb, || true)),
-        Outcome::CommittedSomewhere
+        WriteOutcome::CommittedSomewhere
     ));
 }
 
@@ -57,18 +57,22 @@ fn without_a_gtid_nothing_is_committed_by_what_changed_no_row() {
     let of = |effects: &Effects, relayed: &Relayed, reports: bool| {
         outcome(effects, relayed, false, (Flavor::MariaDb, || reports))
     };
-    assert_eq!(of(&write(), &relayed(&[]), true), Outcome::Nothing);
-    assert_eq!(of(&write(), &relayed(&[]), false), Outcome::CommittedSomewhere, "none would be reported");
+    assert_eq!(of(&write(), &relayed(&[]), true), WriteOutcome::Nothing);
+    assert_eq!(
+        of(&write(), &relayed(&[]), false),
+        WriteOutcome::CommittedSomewhere,
+        "none would be reported"
+    );
     let changed = Relayed { affected: 1, ..relayed(&[]) };
-    assert_eq!(of(&write(), &changed, true), Outcome::CommittedSomewhere);
+    assert_eq!(of(&write(), &changed, true), WriteOutcome::CommittedSomewhere);
     let no_room = Relayed { has_no_room: true, ..relayed(&[]) };
-    assert_eq!(of(&write(), &no_room, true), Outcome::CommittedSomewhere);
+    assert_eq!(of(&write(), &no_room, true), WriteOutcome::CommittedSomewhere);
     let failed = Relayed { error: Some(1062), ..relayed(&[]) };
-    assert_eq!(of(&write(), &failed, true), Outcome::CommittedSomewhere);
+    assert_eq!(of(&write(), &failed, true), WriteOutcome::CommittedSomewhere);
     let commit = Effects { transaction: TransactionEffect::Ends, ..Effects::none() };
-    assert_eq!(of(&commit, &relayed(&[]), true), Outcome::CommittedSomewhere, "it may be of several");
+    assert_eq!(of(&commit, &relayed(&[]), true), WriteOutcome::CommittedSomewhere, "it may be of several");
     let several = Effects { several: true, ..write() };
-    assert_eq!(of(&several, &relayed(&[]), true), Outcome::CommittedSomewhere);
+    assert_eq!(of(&several, &relayed(&[]), true), WriteOutcome::CommittedSomewhere);
 }
 
 #[test]

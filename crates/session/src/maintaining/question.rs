@@ -10,7 +10,7 @@ use super::ResultQuestion;
 use crate::created::StoredResult;
 use crate::rows::{Named, Tables};
 use crate::shared::Shared;
-use crate::template::{Template, Verdict};
+use crate::template::{Cacheability, Template};
 
 /// What is made of the plan of a text, whose markers have these values, and which reads these tables.
 pub(crate) fn planned<T>(
@@ -55,7 +55,7 @@ pub(crate) fn loadable(
     template: &Template,
     (schema, computing): (&str, Computing),
 ) -> Result<ResultQuestion, String> {
-    if !matches!(template.verdict, Verdict::Cache) || !template.tables.are_all_base() {
+    if !matches!(template.verdict, Cacheability::Cache) || !template.tables.are_all_base() {
         return Err("it is not known what it reads".to_owned());
     }
     if asks_for_more(text) {
@@ -81,7 +81,7 @@ pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Res
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let default = Some(schema).filter(|schema| !schema.is_empty());
     let bound = shared.templates.of((&text, modes), default, behind).await;
-    if matches!(bound.template().verdict, Verdict::NotNow(_)) {
+    if matches!(bound.template().verdict, Cacheability::NotNow(_)) {
         return Err(Unasked::NotNow);
     }
     loadable(shared, (&text, modes), bound.template(), (schema, computing)).map_err(Unasked::Never)

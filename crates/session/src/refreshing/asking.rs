@@ -1,6 +1,6 @@
 //! Asking the server, as a client would, for what is stored of a query with a cache of its own.
 
-use freshet_cache::{Dep, Fences, Position, Verdict as Freshly};
+use freshet_cache::{Dep, Fences, Position, Verdict};
 use freshet_sql::contains_ignoring_case;
 use freshet_upstream::{Error, now_ms};
 
@@ -9,13 +9,13 @@ use crate::created::{CreatedCache, StoredResult};
 use crate::relay::Relayed;
 use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::shared::Shared;
-use crate::template::{BoundSelect, Verdict};
+use crate::template::{BoundSelect, Cacheability};
 
 /// Functions whose results are another for another account.
 const OF_ACCOUNTS: [&[u8]; 4] = [b"user", b"current_role", b"connection_id", b"database_principal"];
 
 /// What came of one result.
-pub(super) enum Outcome {
+pub(super) enum RefreshOutcome {
     /// It is stored.
     Refreshed(Position, Vec<Dep>),
     /// A change has outrun it.
@@ -38,28 +38,28 @@ pub(super) async fn answered(
     shared: &Shared,
     sessions: &mut OwnSessions,
     (cache, result): (&CreatedCache, &StoredResult),
-) -> Result<Result<Answered, Outcome>, Error> {
+) -> Result<Result<Answered, RefreshOutcome>, Error> {
     let environment = &*result.environment;
     match shared.upstream.rights_epoch() {
         Some(rights) if rights == result.rights => {}
         // Whoever asks next is told by the server whether he may.
-        Some(_) => return Ok(Err(Outcome::GivenUp("rights have changed".to_owned()))),
-        None => return Ok(Err(Outcome::NotNow)),
+        Some(_) => return Ok(Err(RefreshOutcome::GivenUp("rights have changed".to_owned()))),
+        None => return Ok(Err(RefreshOutcome::NotNow)),
     }
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let schema = environment.schema.as_deref();
     let bound = shared.templates.of((&result.text, environment.modes), schema, behind).await;
     match &bound.template().verdict {
-        Verdict::Cache => {}
-        Verdict::Never(why) => return Ok(Err(Outcome::GivenUp(why.to_string()))),
+        Cacheability::Cache => {}
+        Cacheability::Never(why) => return Ok(Err(RefreshOutcome::GivenUp(why.to_string()))),
         // It is not known what it depends on.
-        Verdict::NotNow(_) => return Ok(Err(Outcome::NotNow)),
+        Cacheability::NotNow(_) => return Ok(Err(RefreshOutcome::NotNow)),
     }
     if let Some(why) = refusal(&bound, (cache, result)) {
-        return Ok(Err(Outcome::GivenUp(why)));
+        return Ok(Err(RefreshOutcome::GivenUp(why)));
     }
     let Some(session) = sessions.of(shared, result).await? else {
-        return Ok(Err(Outcome::GivenUp(
+        return Ok(Err(RefreshOutcome::GivenUp(
             "its session's settings cannot be given to another session".to_owned(),
         )));
     };
@@ -67,7 +67,7 @@ pub(super) async fn answered(
     let (freshness, upstream) = (shared.freshness(), &shared.upstream);
     let valid_from = freshness.valid_from();
     if !upstream.is_current(&template.told) || !freshness.is_live(now_ms()) {
-        return Ok(Err(Outcome::NotNow));
+        return Ok(Err(RefreshOutcome::NotNow));
     }
     let statement = StatementText {
         text: &result.text,
@@ -79,9 +79,9 @@ pub(super) async fn answered(
     let behind = Behind { valid_from, freshness, watches: upstream.watches() };
     let mut depends = deps_of_reading(statement, &template.tables, bound.plan(statement), behind);
     depends.deps.push(environment.sole_user.as_deref().map_or(Dep::ACCOUNTS, |user| freshness.account(user)));
-    if freshness.check(&depends.deps, valid_from, Fences::Refuse) != Freshly::Servable {
+    if freshness.check(&depends.deps, valid_from, Fences::Refuse) != Verdict::Servable {
         upstream.ask_probe();
-        return Ok(Err(Outcome::NotNow));
+        return Ok(Err(RefreshOutcome::NotNow));
     }
     let relayed = session.answer(shared, result).await?;
     Ok(Ok(Answered { valid_from, depends, relayed }))

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Fences, Verdict as Freshly};
+use freshet_cache::{Fences, Verdict};
 use freshet_upstream::{Error, now_ms};
 use tracing::{debug, error};
 
@@ -100,7 +100,7 @@ async fn compare(
         tokio::time::sleep(LOOKED_AT_EVERY).await;
     }
     let deps = depends.with_rows(captured.rows);
-    if at < valid_from || shared.freshness().check(&deps, valid_from, Fences::Refuse) != Freshly::Servable {
+    if at < valid_from || shared.freshness().check(&deps, valid_from, Fences::Refuse) != Verdict::Servable {
         debug!(cache = cache.name, "a change came between the two answers that were to be compared");
         return Ok(None);
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::Flavor;
-use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, NotCarried, Outcome, SLOW};
+use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, LaneOutcome, NotCarried, SLOW};
 use freshet_upstream::{Error, Lane, now_ms};
 use tokio::sync::oneshot;
 use tracing::debug;
@@ -330,7 +330,10 @@ impl Session {
     ///
     /// # Errors
     /// The session is ended, or its client has left.
-    pub(crate) async fn outcome(&mut self, outcome: oneshot::Receiver<Outcome>) -> Result<Outcome, Lost> {
+    pub(crate) async fn outcome(
+        &mut self,
+        outcome: oneshot::Receiver<LaneOutcome>,
+    ) -> Result<LaneOutcome, Lost> {
         Ok(self.waits_for(outcome).await?.unwrap_or(Err(NotCarried::Elsewhere)))
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Template {
     /// The definitions that all of this rests on.
     pub(crate) told: Told,
     /// Whether answers may be cached.
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: Cacheability,
     /// What it may do to the session and to data.
     pub(crate) effects: Effects,
     /// Every table it names, if its answers may be cached or are of their time: a session's temporary tables may stand in their place.
@@ -47,7 +47,7 @@ impl Template {
     pub(super) fn not_analysed(tokens: &Tokens<'_>, schema: Option<&str>, upstream: &Upstream) -> Self {
         Self {
             told: Told::at(upstream.catalog_version()),
-            verdict: Verdict::NotNow(Why::ManyForms.into()),
+            verdict: Cacheability::NotNow(Why::ManyForms.into()),
             effects: tokens.effects(),
             tables: Tables::default(),
             is_of_its_time: false,
@@ -72,7 +72,7 @@ impl Template {
 
     /// Whether it does nothing but read tables.
     pub(crate) fn reads_tables_alone(&self) -> bool {
-        (self.is_of_its_time || matches!(self.verdict, Verdict::Cache))
+        (self.is_of_its_time || matches!(self.verdict, Cacheability::Cache))
             && self.effects.reads.is_nothing()
             && self.effects.calls.is_nothing()
             && !self.effects.reads_last_statement
@@ -81,7 +81,7 @@ impl Template {
 
 /// Whether a template's answers may be cached.
 #[derive(Debug, Clone)]
-pub(crate) enum Verdict {
+pub(crate) enum Cacheability {
     /// They depend on nothing but rows of the template's tables.
     Cache,
     /// Never, and why.
@@ -90,7 +90,7 @@ pub(crate) enum Verdict {
     NotNow(Refusal),
 }
 
-impl Verdict {
+impl Cacheability {
     /// Why they may not be cached.
     pub(crate) const fn refusal(&self) -> Option<&Refusal> {
         match self {
@@ -100,7 +100,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Cacheability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cache => f.write_str("cacheable"),
@@ -121,7 +121,7 @@ pub(super) async fn analyse(
     let definition_of = async |(schema, name): &Name| behind.1.table(schema, name).await;
     let (verdict, tables, is_of_its_time) = match judge(tokens, schema, definition_of).await {
         Ok((verdict, tables)) => {
-            let is_dated = matches!(&verdict, Verdict::Never(refusal) if refusal.why == Why::Dated);
+            let is_dated = matches!(&verdict, Cacheability::Never(refusal) if refusal.why == Why::Dated);
             let is_of_its_time = is_dated && !tables.by_names;
             (verdict, tables, is_of_its_time)
         }
@@ -134,7 +134,7 @@ pub(super) async fn analyse(
             if !is_of_its_time {
                 effects = look_up_reads(effects, schema, (behind, &mut told)).await;
             }
-            (Verdict::Never(reason.into()), of_its_time.unwrap_or_default(), is_of_its_time)
+            (Cacheability::Never(reason.into()), of_its_time.unwrap_or_default(), is_of_its_time)
         }
     };
     if tables.by_names {
@@ -170,7 +170,7 @@ async fn read_at_this_time(
 ) -> Option<Tables> {
     let written = tokens.tables_at_this_time().ok()?;
     let (known, below) = look_up(resolve(&written, schema)?, definition_of).await.ok()?;
-    let may_be_cached = matches!(verdict_over(known.iter()), Verdict::Cache);
+    let may_be_cached = matches!(verdict_over(known.iter()), Cacheability::Cache);
     may_be_cached.then(|| Tables { written, known, below, ..Tables::default() })
 }
 
@@ -183,28 +183,28 @@ pub(crate) async fn judge(
     tokens: &Tokens<'_>,
     schema: Option<&str>,
     definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
-) -> Result<(Verdict, Tables), Reason> {
+) -> Result<(Cacheability, Tables), Reason> {
     let (written, named) = match tokens.analyse() {
         Analysis::Not(Reason::NotParsed(_)) => return judge_by_names(tokens, schema, definition_of).await,
         Analysis::Not(reason) => return Err(reason),
         Analysis::Cacheable { tables, named, .. } => (tables, named),
     };
     let Some(full) = resolve(&written, schema) else {
-        return Ok((Verdict::Never(Why::NoSchema.into()), Tables::default()));
+        return Ok((Cacheability::Never(Why::NoSchema.into()), Tables::default()));
     };
     Ok(match look_up(full, definition_of).await {
         Ok((known, below)) => {
             let mut times = times_of(known.iter().chain(&below));
             let verdict = match verdict_over(known.iter()) {
-                Verdict::Cache if is_dated(tokens, known.iter().chain(&below), &mut times) => {
-                    Verdict::Never(Why::Dated.into())
+                Cacheability::Cache if is_dated(tokens, known.iter().chain(&below), &mut times) => {
+                    Cacheability::Never(Why::Dated.into())
                 }
                 verdict => verdict,
             };
             let have_times = !times.is_empty();
             (verdict, Tables { written, known, below, named, have_times, by_names: false })
         }
-        Err(about) => (Verdict::NotNow(Refusal::about(Why::Definition, about)), Tables::default()),
+        Err(about) => (Cacheability::NotNow(Refusal::about(Why::Definition, about)), Tables::default()),
     })
 }
 
@@ -217,10 +217,10 @@ async fn judge_by_names(
     tokens: &Tokens<'_>,
     schema: Option<&str>,
     definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
-) -> Result<(Verdict, Tables), Reason> {
+) -> Result<(Cacheability, Tables), Reason> {
     let ByNames { names, read } = tokens.by_names()?;
     let Some(full) = resolve(&names, schema) else {
-        return Ok((Verdict::Never(Why::NoSchema.into()), Tables::default()));
+        return Ok((Cacheability::Never(Why::NoSchema.into()), Tables::default()));
     };
     if let Some((schema, _)) = full.iter().find(|(schema, _)| is_system_schema(schema)) {
         return Err(Reason::SystemSchema(schema.clone()));
@@ -228,7 +228,7 @@ async fn judge_by_names(
     let (known, below) = match look_up(full, definition_of).await {
         Ok(found) => found,
         Err(about) => {
-            return Ok((Verdict::NotNow(Refusal::about(Why::Definition, about)), Tables::default()));
+            return Ok((Cacheability::NotNow(Refusal::about(Why::Definition, about)), Tables::default()));
         }
     };
     let is_there = |table: &&Named| !table.is_absent();
@@ -240,7 +240,7 @@ async fn judge_by_names(
     // Where a TIME stands in it is not understood.
     let is_dated = !times.is_empty() || is_dated(tokens, all(), &mut times);
     let verdict = match verdict_over(known.iter().filter(is_there)) {
-        Verdict::Cache if is_dated => Verdict::Never(Why::Dated.into()),
+        Cacheability::Cache if is_dated => Cacheability::Never(Why::Dated.into()),
         verdict => verdict,
     };
     let named = names.len();
@@ -329,10 +329,10 @@ async fn look_up_each(
 }
 
 /// Whether answers over these may be cached.
-fn verdict_over<'a>(mut tables: impl Iterator<Item = &'a Named>) -> Verdict {
+fn verdict_over<'a>(mut tables: impl Iterator<Item = &'a Named>) -> Cacheability {
     let refusal = tables.find_map(|table| {
         let why = table.info.cacheable.as_ref().err()?;
         Some(Refusal::about(Why::Table, format!("`{}`.`{}`: {why}", table.schema, table.name)))
     });
-    refusal.map_or(Verdict::Cache, Verdict::Never)
+    refusal.map_or(Cacheability::Cache, Cacheability::Never)
 }

@@ -33,7 +33,7 @@ pub struct Carried {
 }
 
 /// What became of a statement.
-pub type Outcome = Result<Carried, NotCarried>;
+pub type LaneOutcome = Result<Carried, NotCarried>;
 
 /// How much of what a lane has carried.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(super) struct Waiting {
     pub(super) frame_bytes: usize,
     pub(super) answer: Answer,
     /// `None` where nobody waits any more.
-    pub(super) reply: Option<oneshot::Sender<Outcome>>,
+    pub(super) reply: Option<oneshot::Sender<LaneOutcome>>,
     /// The statement that it prepares, until its answer has said what that is.
     pub(super) prepares: Option<StatementKey>,
 }

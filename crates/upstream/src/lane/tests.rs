@@ -47,11 +47,11 @@ fn lane() -> (Rc<Lane>, Returning, Server) {
     (lane, returning, Server { stream: theirs, heard: BytesMut::new() })
 }
 
-fn ask(lane: &Lane, text: &str) -> oneshot::Receiver<Outcome> {
+fn ask(lane: &Lane, text: &str) -> oneshot::Receiver<LaneOutcome> {
     lane.carry(Command::Query, &[b"\x03", text.as_bytes()].concat()).unwrap()
 }
 
-async fn answered(asked: oneshot::Receiver<Outcome>) -> Vec<u8> {
+async fn answered(asked: oneshot::Receiver<LaneOutcome>) -> Vec<u8> {
     asked.await.unwrap().unwrap().frames.to_vec()
 }
 

@@ -4,7 +4,7 @@ use freshet_sql::{Datum, ResultColumn, Scalar};
 
 use super::amounts::Typed;
 use super::having::Groups;
-use super::{Compiler, Found, Outcome, Parts, Unmaintained, refused};
+use super::{CompiledOutput, Compiler, Found, Parts, Unmaintained, refused};
 use crate::amount::Amount;
 use crate::condition::Operand;
 use crate::decimal;
@@ -12,14 +12,14 @@ use crate::kind::Kind;
 use crate::query::{Item, Output};
 
 impl Compiler<'_> {
-    pub(super) fn output(&self, parts: &Parts<'_>) -> Found<Outcome> {
+    pub(super) fn output(&self, parts: &Parts<'_>) -> Found<CompiledOutput> {
         match parts.groups {
             Some(by) => self.groups(parts, by),
             None => self.rows(parts),
         }
     }
 
-    fn rows(&self, parts: &Parts<'_>) -> Found<Outcome> {
+    fn rows(&self, parts: &Parts<'_>) -> Found<CompiledOutput> {
         let mut literals = Vec::new();
         let column = |item: &ResultColumn| match (&item.value, parts.is_distinct) {
             (value, true) => self.sortable(value, "DISTINCT of"),
@@ -53,10 +53,10 @@ impl Compiler<'_> {
             return refused("DISTINCT in the order of what is not shown");
         }
         let output = Output::Rows { columns, shown, is_distinct: parts.is_distinct };
-        Ok(Outcome { output, having: Vec::new(), order, literals })
+        Ok(CompiledOutput { output, having: Vec::new(), order, literals })
     }
 
-    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<Outcome> {
+    fn groups(&self, parts: &Parts<'_>, by: &[Scalar]) -> Found<CompiledOutput> {
         if parts.is_distinct {
             return refused("DISTINCT of groups");
         }
@@ -85,7 +85,12 @@ impl Compiler<'_> {
         let mut groups = Groups { compiler: self, by: &by, items, shown: parts.items };
         let having = parts.having.iter().map(|scalar| groups.condition(scalar)).collect::<Found<_>>()?;
         let Groups { items, .. } = groups;
-        Ok(Outcome { output: Output::Groups { by, items, shown }, having, order, literals: Vec::new() })
+        Ok(CompiledOutput {
+            output: Output::Groups { by, items, shown },
+            having,
+            order,
+            literals: Vec::new(),
+        })
     }
 
     /// A literal that is shown. Of what type the value of a marker is hangs on how it is executed.

@@ -26,7 +26,7 @@ fn bench(executed: Option<AppliedGtids>) -> Bench {
 }
 
 impl Bench {
-    fn settle(&self, outcome: Outcome, now_ms: u64) -> Token {
+    fn settle(&self, outcome: WriteOutcome, now_ms: u64) -> Token {
         let token = Token::default();
         self.registry.settle(Arc::clone(&token), outcome, now_ms);
         token
@@ -45,8 +45,8 @@ fn gtid(seq: u64) -> Gtid {
     Gtid::MariaDb { domain: 0, server: 1, seq }
 }
 
-fn committed(seqs: &[u64]) -> Outcome {
-    Outcome::Committed(seqs.iter().map(|seq| gtid(*seq)).collect())
+fn committed(seqs: &[u64]) -> WriteOutcome {
+    WriteOutcome::Committed(seqs.iter().map(|seq| gtid(*seq)).collect())
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_gtid_is_awaited_or_already_there() {
     bench.registry.applied(Some(&gtid(1)), at(10), 0);
     assert!(!is_up(&early));
     assert!(!is_up(&bench.settle(committed(&[1]), 0)), "the event overtook the OK packet");
-    assert!(!is_up(&bench.settle(Outcome::Nothing, 0)));
+    assert!(!is_up(&bench.settle(WriteOutcome::Nothing, 0)));
     assert_eq!(bench.registry.len(), 0);
 }
 
@@ -74,9 +74,9 @@ fn all_of_several_gtids_are_awaited() {
 #[test]
 fn without_a_gtid_a_position_read_afterwards_bounds_it() {
     let bench = bench(Some(AppliedGtids::mariadb()));
-    let first = bench.settle(Outcome::CommittedSomewhere, 0);
+    let first = bench.settle(WriteOutcome::CommittedSomewhere, 0);
     assert!(bench.registry.begin_bound());
-    let second = bench.settle(Outcome::CommittedSomewhere, 0);
+    let second = bench.settle(WriteOutcome::CommittedSomewhere, 0);
     bench.registry.bound(Some(at(100)));
     bench.registry.passed(at(99));
     assert!(is_up(&first));
@@ -91,7 +91,7 @@ fn without_a_gtid_a_position_read_afterwards_bounds_it() {
 #[test]
 fn a_question_that_failed_is_asked_again() {
     let bench = bench(Some(AppliedGtids::mariadb()));
-    let fence = bench.settle(Outcome::CommittedSomewhere, 0);
+    let fence = bench.settle(WriteOutcome::CommittedSomewhere, 0);
     assert!(bench.registry.begin_bound());
     assert!(bench.registry.begin_bound());
     bench.registry.bound(None);
@@ -115,9 +115,9 @@ fn a_gtid_that_does_not_come_is_settled_by_position() {
 #[test]
 fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
     let bench = bench(Some(AppliedGtids::mariadb()));
-    let early = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
+    let early = bench.settle(WriteOutcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     assert!(bench.registry.begin_list());
-    let late = bench.settle(Outcome::Unknown { thread_id: 6, opened_ms: 0 }, 0);
+    let late = bench.settle(WriteOutcome::Unknown { thread_id: 6, opened_ms: 0 }, 0);
     bench.registry.listed(&HashSet::from([5]));
     assert!(is_up(&early) && !bench.registry.begin_bound());
     bench.registry.listed(&HashSet::new());
@@ -132,8 +132,8 @@ fn an_unknown_outcome_waits_for_the_thread_to_go_then_for_a_position() {
 fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
     let bench = bench(Some(AppliedGtids::mariadb()));
     let known = bench.settle(committed(&[7]), 0);
-    let somewhere = bench.settle(Outcome::CommittedSomewhere, 0);
-    let unknown = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
+    let somewhere = bench.settle(WriteOutcome::CommittedSomewhere, 0);
+    let unknown = bench.settle(WriteOutcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     bench.registry.ended(1_000);
     assert!(!is_up(&known) && !is_up(&somewhere) && is_up(&unknown));
     assert!(!is_up(&bench.settle(committed(&[8]), 0)), "nothing is served between generations");
@@ -146,7 +146,7 @@ fn the_end_of_a_generation_lifts_what_is_known_and_keeps_what_is_not() {
 #[test]
 fn an_unknown_outcome_is_bounded_in_time() {
     let bench = bench(Some(AppliedGtids::mariadb()));
-    let unknown = bench.settle(Outcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
+    let unknown = bench.settle(WriteOutcome::Unknown { thread_id: 5, opened_ms: 0 }, 0);
     assert!(!bench.registry.is_overdue(UNKNOWN_MS_MAX - 1));
     assert!(bench.registry.is_overdue(UNKNOWN_MS_MAX));
     bench.registry.ended(UNKNOWN_MS_MAX);
@@ -156,9 +156,9 @@ fn an_unknown_outcome_is_bounded_in_time() {
 #[test]
 fn writes_that_are_broken_off_do_not_end_the_stream_before_the_server_has_no_threads_left() {
     let bench = bench(Some(AppliedGtids::mariadb()));
-    let first = bench.settle(Outcome::Unknown { thread_id: 1, opened_ms: 0 }, 0);
+    let first = bench.settle(WriteOutcome::Unknown { thread_id: 1, opened_ms: 0 }, 0);
     for thread_id in 2..10_000 {
-        bench.settle(Outcome::Unknown { thread_id, opened_ms: 0 }, 0);
+        bench.settle(WriteOutcome::Unknown { thread_id, opened_ms: 0 }, 0);
     }
     assert!(!bench.registry.is_overdue(0));
     assert!(bench.registry.begin_list());
@@ -177,7 +177,7 @@ fn too_many_waiting_fences_become_one_on_everything() {
     }
     assert!(is_up(&first));
     assert_eq!(Arc::strong_count(&bench.everything), 2);
-    bench.settle(Outcome::CommittedSomewhere, 0);
+    bench.settle(WriteOutcome::CommittedSomewhere, 0);
     assert!(!is_up(&first));
     assert_eq!(Arc::strong_count(&bench.everything), 3, "raised before the others are lifted");
     assert_eq!(bench.registry.len(), 1);
@@ -203,8 +203,8 @@ fn an_acknowledged_commit_is_visible_once_all_before_it_are() {
     assert_eq!(told(), [at(10), at(30)]);
     bench.settle(committed(&[4]), 0);
     assert_eq!(told(), [at(10), at(30), at(40)], "acknowledged after it was applied");
-    bench.settle(Outcome::CommittedSomewhere, 0);
-    bench.settle(Outcome::Nothing, 0);
+    bench.settle(WriteOutcome::CommittedSomewhere, 0);
+    bench.settle(WriteOutcome::Nothing, 0);
     assert_eq!(told().len(), 3);
 }
 
@@ -218,6 +218,6 @@ fn a_new_generation_is_not_seen_by_what_the_one_before_acknowledged() {
     bench.settle(committed(&[1]), 0);
     assert!(bench.visible.lock().expect("no panic").is_empty(), "the start is not known to be visible");
     bench.registry.seen(at(100));
-    bench.settle(Outcome::Nothing, 0);
+    bench.settle(WriteOutcome::Nothing, 0);
     assert_eq!(*bench.visible.lock().expect("no panic"), [at(110)]);
 }

@@ -20,7 +20,7 @@ use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
 use crate::rows::{Behind, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
-use crate::template::Verdict;
+use crate::template::Cacheability;
 use crate::why::{Refusal, Why};
 
 /// What becomes of an execution.
@@ -130,7 +130,7 @@ async fn planned(
         // A TIME that is compared with a moment is completed by the current date.
         let is_moment = |value: &Datum| matches!(value, Datum::Moment(_));
         let is_dated = template.tables.have_times && values.iter().any(is_moment);
-        let is_cached = matches!(template.verdict, Verdict::Cache) && !is_dated;
+        let is_cached = matches!(template.verdict, Cacheability::Cache) && !is_dated;
         if template.effects.reads_last_statement || !is_cached {
             let why = if is_dated { Why::Dated } else { Why::AsksBack };
             let refusal = template.verdict.refusal().cloned().unwrap_or_else(|| why.into());
@@ -200,7 +200,7 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
     let tells_kinds_alone = tells_kinds_alone(statement(session, &select.text), &template.tables);
     let compiled = Arc::new(CompiledExecution { template, deprecations, plan, tells_kinds_alone });
-    if matches!(compiled.template.verdict, Verdict::Cache) || compiled.template.is_of_its_time {
+    if matches!(compiled.template.verdict, Cacheability::Cache) || compiled.template.is_of_its_time {
         select.keep_compiled(&compiled);
     }
     compiled

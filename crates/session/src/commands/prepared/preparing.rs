@@ -24,7 +24,7 @@ use crate::rows::deps_of_definitions;
 use crate::session::{
     AGAIN_BYTES_MAX, Again, Came, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session,
 };
-use crate::template::{Template, Verdict};
+use crate::template::{Cacheability, Template};
 
 /// Answers a preparation from memory, if it can be.
 ///
@@ -192,7 +192,7 @@ async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Plann
     session.resolve_doubts().await;
     let compiled = compiled(session, select).await;
     let template = &compiled.template;
-    if template.effects.reads_last_statement || !matches!(template.verdict, Verdict::Cache) {
+    if template.effects.reads_last_statement || !matches!(template.verdict, Cacheability::Cache) {
         return None;
     }
     let environment = key_for(session, template, select.hint).ok()?;

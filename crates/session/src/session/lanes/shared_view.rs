@@ -19,7 +19,7 @@ use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Freshness, Position};
 use freshet_protocol::{Capabilities, HEADER_LEN};
 use freshet_upstream::Lane;
-use freshet_upstream::lane::Outcome;
+use freshet_upstream::lane::LaneOutcome;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 
@@ -103,7 +103,7 @@ impl SharedView {
     }
 
     /// Sees it through until it is replaced or ended.
-    async fn attend(&self, lane: &Lane, opened: oneshot::Receiver<Outcome>, shared: &Shared) {
+    async fn attend(&self, lane: &Lane, opened: oneshot::Receiver<LaneOutcome>, shared: &Shared) {
         let stage = match opened.await {
             Ok(Ok(carried)) if carried.frames.get(HEADER_LEN) == Some(&0) => settle(shared).await,
             _ => Stage::Failed,

@@ -9,7 +9,7 @@ use freshet_sql::{Analysis, Flavor, Modes};
 
 use super::*;
 use crate::rows::{Behind, Depends, Named, Tables, deps_of_reading};
-use crate::template::Verdict;
+use crate::template::Cacheability;
 use crate::template::pace::Pace;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
@@ -32,7 +32,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         query: crate::created::NamedQuery::new(None, String::new()),
         tag: std::sync::atomic::AtomicU16::default(),
         told: Told::at(0),
-        verdict: Verdict::Cache,
+        verdict: Cacheability::Cache,
         effects: freshet_sql::effects(text, MODES),
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
         is_of_its_time: false,
