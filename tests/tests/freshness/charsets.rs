@@ -140,6 +140,28 @@ fn texts_with_characters_of_several_bytes_are_answered_from_memory() {
 }
 
 #[test]
+fn such_a_session_is_known_again_after_what_may_have_changed_it() {
+    with_each(|server, freshet| {
+        let mut direct = fresh_schema(server, "charsets_again");
+        user_of(&mut direct, "charsets_again");
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(20) CHARACTER SET utf8mb4)"]);
+        let mut counted = Counted::of(freshet);
+        let (charset, _, characters) = CHARSETS[0];
+        let Some(mut own) = session(freshet.target(), "charsets_again", charset) else { return };
+        let _ = ask(&mut own, b"SELECT id FROM t");
+        // It is not read what this does.
+        let _ = ask(&mut own, b"SET @@session.sql_notes = 1");
+        let read = [b"SELECT w, HEX(w) FROM t WHERE w = '", characters, b"'"].concat();
+        let is_hit = |own: &mut Raw| {
+            let before = counted.hits();
+            let _ = ask(own, &read);
+            (counted.hits() > before || !freshet.is_there()).then_some(())
+        };
+        eventually_of("a hit", &mut own, is_hit, |own| explained(own, &read));
+    });
+}
+
+#[test]
 fn a_session_in_such_a_character_set_costs_the_others_nothing() {
     with_each(|server, freshet| {
         let mut direct = fresh_schema(server, "charsets_cost");

@@ -75,9 +75,10 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Whether it is a SELECT from no table, as drivers ask for settings, that mentions no number of the connection and none that was given out on it.
+    /// Whether it is a SELECT from no table, as drivers ask for settings, that mentions no number of the connection and none that was given out on it:
+    /// `LAST_INSERT_ID()`, and the values of sequences (`NEXTVAL`, `NEXT VALUE FOR`), which can be asked for again there.
     fn shows_settings(&self) -> bool {
-        const TELLING: [&[u8]; 2] = [b"_id", b"identity"];
+        const TELLING: [&[u8]; 3] = [b"_id", b"identity", b"val"];
         let Effects { reads, calls, session, .. } = self.effects;
         let is_select = || {
             let text = self.text.trim_ascii_start();

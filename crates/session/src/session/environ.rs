@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, ErrPacket, Put as _};
-use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes};
+use freshet_sql::{
+    Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes, contains_ignoring_case,
+};
 use freshet_upstream::{Error, control, now_ms};
 
 use super::texts::names_execute;
@@ -164,7 +166,8 @@ impl Session {
         if self.environment().is_some() || !has_quote_behind_letter(text) {
             return Ok(());
         }
-        self.learn_quietly().await
+        // Taken for anything, it would leave the session as unknown as it is, and so would all that follow.
+        if is_select_of_its_own(text) { self.learn().await } else { self.learn_quietly().await }
     }
 
     /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
@@ -386,6 +389,15 @@ async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, 
         Some(query) => Ok(query),
         None => Ok(shared.remember_vector(&version, vector_for(lease, &version).await?)),
     }
+}
+
+/// Whether a text is a SELECT, however its characters are read, that mentions nothing of the statement before it.
+fn is_select_of_its_own(text: &[u8]) -> bool {
+    const ASKING: [&[u8]; 6] =
+        [b"found_rows", b"row_count", b"warning", b"error", b"diagnostics", b"procedure"];
+    let text = text.trim_ascii_start();
+    let is_select = text.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"select"));
+    is_select && !ASKING.iter().any(|word| contains_ignoring_case(text, word))
 }
 
 /// Session variables that every server has. Where one is missing, the answer was cut short (`sql_select_limit` concerns SHOW as well), or
