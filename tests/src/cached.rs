@@ -285,6 +285,18 @@ pub fn connect(target: &Target, schema: &str) -> Conn {
     target.try_connect(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }
 
+/// A schema made anew with these statements, and behind it a Freshet of its own with these flags, which has caught up: the client is the server's.
+///
+/// # Panics
+/// If the server refuses a statement, or Freshet does not start.
+pub fn staged(server: &Server, schema: &str, statements: &[&str], flags: &[&str]) -> (Conn, Freshet) {
+    let mut direct = fresh_schema(server, schema);
+    run(&mut direct, statements);
+    let freshet = Freshet::with(server, flags);
+    caught_up(&freshet);
+    (direct, freshet)
+}
+
 /// Runs a test with each server and a Freshet before it, and with a client of a schema of its own there, in which a table `t` has two rows. The server
 /// itself has another query cache or none: this is for tests of Freshet alone.
 pub fn with_two_rows(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {

@@ -1,6 +1,6 @@
 //! Results that nobody reads again are not stored, and what is asked for again is.
 
-use freshet_tests::cached::{Counted, answer, caught_up, connect, fresh_schema, run, status};
+use freshet_tests::cached::{Counted, answer, connect, run, staged, status};
 use freshet_tests::{Freshet, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
@@ -54,13 +54,8 @@ fn with_unread(schema: &str, ask: Ask<'_>, test: impl Fn(&mut Stage)) {
         if !freshet.is_there() {
             return;
         }
-        let mut direct = fresh_schema(server, schema);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)"],
-        );
-        let freshet = Freshet::with(server, &["--query-cache-size", SIZE]);
-        caught_up(&freshet);
+        let tables = ["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)"];
+        let (_, freshet) = staged(server, schema, &tables, &["--query-cache-size", SIZE]);
         let reader = connect(freshet.target(), schema);
         let mut stage = Stage { freshet, reader };
         let stored = stage.stored_of(ask, 1_000..1_000 + UNREAD);

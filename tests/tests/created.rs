@@ -1,6 +1,8 @@
 //! Caches that are made for one query each, in Readyset's words: SHOW PROXIED QUERIES, CREATE CACHE FROM q_…, SHOW CACHES, DROP CACHE.
 
-use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{
+    Counted, answer, caught_up, connect, eventually, fresh_schema, run, staged, status,
+};
 use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Row, Value};
@@ -13,16 +15,11 @@ fn with_stages(schema: &str, flags: &[&str], test: impl Fn(&Server, &mut Conn, &
         if !freshet.is_there() {
             return;
         }
-        let mut direct = fresh_schema(server, schema);
-        run(
-            &mut direct,
-            &[
-                "CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20))",
-                "INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'x'), (3, 3, 'x'), (4, 40, 'y')",
-            ],
-        );
-        let freshet = Freshet::with(server, flags);
-        caught_up(&freshet);
+        let tables = [
+            "CREATE TABLE t (id INT PRIMARY KEY, v INT, name VARCHAR(20))",
+            "INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'x'), (3, 3, 'x'), (4, 40, 'y')",
+        ];
+        let (mut direct, freshet) = staged(server, schema, &tables, flags);
         test(server, &mut direct, &freshet);
     });
 }

@@ -9,28 +9,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use freshet_tests::cached::{
-    answer, caught_up, connect, eventually, fresh_schema, run, status, try_answer, with_follower,
-};
+use freshet_tests::cached::{answer, connect, eventually, run, staged, status, try_answer, with_follower};
 use freshet_tests::{Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
 /// A schema with two tables, and a Freshet before it that has met the reads.
 fn stage(server: &Server, schema: &str, flags: &[&str]) -> (Conn, Freshet) {
-    let mut direct = fresh_schema(server, schema);
-    run(
-        &mut direct,
-        &[
-            "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)",
-            "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
-            "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)",
-            "INSERT INTO u VALUES (1, 100), (2, 200)",
-        ],
-    );
-    let freshet = Freshet::with(server, flags);
-    caught_up(&freshet);
-    (direct, freshet)
+    let tables = [
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)",
+        "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)",
+        "INSERT INTO u VALUES (1, 100), (2, 200)",
+    ];
+    staged(server, schema, &tables, flags)
 }
 
 /// Before each server, a Freshet of its own with these flags, and a connection straight to the server.

@@ -13,7 +13,9 @@ mod unions;
 
 use std::time::Duration;
 
-use freshet_tests::cached::{Answer, answer, caught_up, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{
+    Answer, answer, caught_up, connect, eventually, fresh_schema, run, staged, status,
+};
 use freshet_tests::{Freshet, Server, with_each};
 use mysql::prelude::Queryable as _;
 use mysql::{Column, Conn, Row};
@@ -41,10 +43,7 @@ fn with_options(
         if !freshet.is_there() {
             return;
         }
-        let mut direct = fresh_schema(server, schema);
-        run(&mut direct, tables);
-        let freshet = Freshet::with(server, options);
-        caught_up(&freshet);
+        let (mut direct, freshet) = staged(server, schema, tables, options);
         test(server, &mut direct, &freshet);
     });
 }

@@ -202,10 +202,13 @@ impl<'s> Keeper<'s> {
             if let Some(setting) = self.shared.options.copied_tables.leaves_out(name) {
                 return Some(Answer::Never(format!("{}, which {setting} leaves out", name.1)));
             }
-            if let Some(why) = self.why_unfit(name, (info, columns)) {
+            let is_of = self.copies.get_mut(name).is_some_and(|copy| copy.becomes(info));
+            let is_begun = |copy: &Copy| is_of && copy.is_kept() && has_all(&copy.columns, columns);
+            if !self.copies.get(name).is_some_and(is_begun)
+                && let Some(why) = self.why_unfit(name, (info, columns))
+            {
                 return Some(Answer::Never(format!("{}: {why}", name.1)));
             }
-            let is_of = self.copies.get_mut(name).is_some_and(|copy| copy.becomes(info));
             let told = match self.copies.get(name) {
                 Some(copy) if is_of && has_all(&copy.columns, columns) => match &copy.state {
                     State::Complete(may_contain) if *may_contain <= self.at => continue,
@@ -415,8 +418,7 @@ impl<'s> Keeper<'s> {
     }
 
     fn give_all_up(&mut self, why: &str, is_gone: impl Fn(&Copy) -> bool) {
-        let is_kept = |copy: &Copy| !matches!(copy.state, State::Refused { .. });
-        let gone = self.copies.iter().filter(|(_, copy)| is_kept(copy) && is_gone(copy));
+        let gone = self.copies.iter().filter(|(_, copy)| copy.is_kept() && is_gone(copy));
         let names: Vec<Name> = gone.map(|(name, _)| name.clone()).collect();
         names.iter().for_each(|name| self.give_up(name, why.to_owned(), false));
     }
@@ -482,7 +484,12 @@ impl Copy {
     /// Whether it may still become so: the stream has not come to where the table was seen to be defined so.
     fn may_become(&self, info: &TableInfo, at: Position) -> bool {
         let is_known = info.settled_by < Position::MAX;
-        is_known && at < info.settled_by && !matches!(self.state, State::Refused { .. })
+        is_known && at < info.settled_by && self.is_kept()
+    }
+
+    /// Whether it is there, or is being loaded.
+    const fn is_kept(&self) -> bool {
+        !matches!(self.state, State::Refused { .. })
     }
 }
 

@@ -3,6 +3,7 @@
 use freshet_protocol::Command;
 use freshet_sql::{Effects, TransactionEffect, Writes, contains_ignoring_case};
 
+use super::begun::words::first_word_is;
 use super::prepared::Shown;
 use crate::environment::sets_only_what_is_read;
 use crate::reading::LONG_BYTES_MIN;
@@ -80,15 +81,11 @@ impl<'a> Forward<'a> {
     fn shows_settings(&self) -> bool {
         const TELLING: [&[u8]; 3] = [b"_id", b"identity", b"val"];
         let Effects { reads, calls, session, .. } = self.effects;
-        let is_select = || {
-            let text = self.text.trim_ascii_start();
-            text.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"select"))
-        };
         reads.is_nothing()
             && calls.is_nothing()
             && !session
             && self.text.len() < LONG_BYTES_MIN
-            && is_select()
+            && first_word_is(self.text.trim_ascii_start(), "SELECT")
             && !TELLING.iter().any(|word| contains_ignoring_case(self.text, word))
     }
 

@@ -9,6 +9,7 @@ use freshet_sql::{
 };
 use freshet_upstream::{Error, control, now_ms};
 
+use super::begun::words::first_word_is;
 use super::texts::names_execute;
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
 use crate::environment::{
@@ -395,9 +396,8 @@ async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, 
 fn is_select_of_its_own(text: &[u8]) -> bool {
     const ASKING: [&[u8]; 6] =
         [b"found_rows", b"row_count", b"warning", b"error", b"diagnostics", b"procedure"];
-    let text = text.trim_ascii_start();
-    let is_select = text.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"select"));
-    is_select && !ASKING.iter().any(|word| contains_ignoring_case(text, word))
+    first_word_is(text.trim_ascii_start(), "SELECT")
+        && !ASKING.iter().any(|word| contains_ignoring_case(text, word))
 }
 
 /// Session variables that every server has. Where one is missing, the answer was cut short (`sql_select_limit` concerns SHOW as well), or

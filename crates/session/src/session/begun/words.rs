@@ -25,7 +25,7 @@ pub(super) fn only_ends(effects: &Effects) -> bool {
     ends && (!effects.several || is_nothing)
 }
 
-pub(super) fn first_word_is(text: &[u8], word: &str) -> bool {
+pub(in crate::session) fn first_word_is(text: &[u8], word: &str) -> bool {
     let first = text.split(|byte| !byte.is_ascii_alphabetic()).next();
     first.is_some_and(|first| first.eq_ignore_ascii_case(word.as_bytes()))
 }
