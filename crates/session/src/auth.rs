@@ -47,7 +47,7 @@ pub use self::error::AdmitError;
 pub use self::gate::{CONNECTION_ID_MIN, Gate, LOGIN_TIMEOUT, Options, refuse_too_many};
 pub use self::knowledge::{Epoch, Knowledge};
 pub use self::open::open;
-pub(crate) use self::spare::Leave;
+pub(crate) use self::spare::{Leave, LoginFit};
 use crate::wire::Wire;
 
 /// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.

@@ -10,6 +10,7 @@ mod key;
 mod path;
 mod table;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
@@ -408,9 +409,48 @@ fn sets_characteristics(text: &[u8]) -> bool {
     is_of_session && CHARACTERISTICS.iter().any(|known| known.split(' ').eq(words.clone()))
 }
 
+/// A SET with the variables that it sets named without `@@session.`, `@@local.` and `@@`, as other clients write them.
+fn with_bare_names(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.windows(2).any(|pair| pair == b"@@") {
+        return Cow::Borrowed(text);
+    }
+    let (mut bare, mut quote, mut is_name) = (Vec::with_capacity(text.len()), None, true);
+    let start = text.get(..SET.len()).unwrap_or(text);
+    bare.extend_from_slice(start);
+    let mut rest = &text[start.len()..];
+    while let [byte, after @ ..] = rest {
+        match quote {
+            Some(open) if open == *byte => quote = None,
+            None if matches!(byte, b'\'' | b'"' | b'`') => quote = Some(*byte),
+            _ => {}
+        }
+        if is_name && rest.starts_with(b"@@") {
+            rest = &rest[2..];
+            let of_session = |prefix: &&&[u8]| {
+                rest.get(..prefix.len()).is_some_and(|front| front.eq_ignore_ascii_case(prefix))
+            };
+            rest = &rest[OF_SESSION.iter().find(of_session).map_or(0, |prefix| prefix.len())..];
+            is_name = false;
+            continue;
+        }
+        is_name = quote.is_none() && (*byte == b',' || is_name && byte.is_ascii_whitespace());
+        bare.push(*byte);
+        rest = after;
+    }
+    Cow::Owned(bare)
+}
+
+/// The first word of what sets variables, and what may stand before a variable of the session.
+const SET: &[u8] = b"set";
+const OF_SESSION: [&[u8]; 2] = [b"session.", b"local."];
+
 /// Whether `text` is a SET whose effect depends on nothing but the environment it runs in: constants alone, for the
 /// session alone. `DEFAULT` and other variables speak of things that change without us.
 pub(crate) fn is_plain_set(text: &[u8]) -> bool {
+    is_plain(&with_bare_names(text))
+}
+
+fn is_plain(text: &[u8]) -> bool {
     const ELSEWHERE: [&[u8]; 8] = [
         b"default",
         b"global",
@@ -433,8 +473,9 @@ pub(crate) fn is_plain_set(text: &[u8]) -> bool {
 
 /// Whether `text` is such a SET, and sets nothing but the character set, how transactions read, and variables that are read of every session.
 pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(text) else { return false };
-    if !is_plain_set(text.as_bytes()) || text.contains('\\') {
+    let text = with_bare_names(text);
+    let Ok(text) = std::str::from_utf8(&text) else { return false };
+    if !is_plain(text.as_bytes()) || text.contains('\\') {
         return false;
     }
     let mut quote = None;

@@ -70,6 +70,8 @@ pub(crate) struct Relayed {
     pub(crate) rows: u64,
     /// Rows that it says it has changed.
     pub(crate) affected: u64,
+    /// The last id that it says it has given out, or was given; 0 if none.
+    pub(crate) insert_id: u64,
     /// How many bytes of it have come.
     pub(crate) bytes: usize,
     /// How long it took, from when the command was sent, in microseconds.
@@ -96,6 +98,8 @@ pub(crate) struct Relayed {
     pub(crate) characteristics: Option<bool>,
     /// What was prepared.
     pub(crate) prepared: Option<PrepareOk>,
+    /// The number by which the client knows it, if that is not the server's.
+    pub(crate) numbered: Option<u32>,
     /// The command was not sent: its transaction could not go on.
     pub(crate) is_unsent: bool,
     /// The answer's bytes, if they were asked for and may be stored.
@@ -140,6 +144,7 @@ impl Relayed {
         };
         if seen.part == Part::Ok {
             self.affected = self.affected.saturating_add(ok.affected_rows);
+            self.insert_id = if ok.last_insert_id == 0 { self.insert_id } else { ok.last_insert_id };
         }
         for change in &ok.changes {
             match change {
@@ -242,6 +247,7 @@ impl<'a> Relay<'a> {
 
     /// What the whole answer said.
     pub(crate) fn finish(mut self) -> Relayed {
+        self.relayed.numbered = self.filter.number.filter(|_| self.relayed.prepared.is_some());
         match self.capture.map(Capture::finish) {
             Some(Ok(captured)) => self.relayed.captured = Some(captured),
             Some(Err(why)) => self.relayed.uncaptured = Some(why),

@@ -45,6 +45,7 @@ mod paced;
 mod logged;
 mod repeat;
 mod giving_up;
+mod pool;
 
 // What rights that it keeps make of its keys.
 mod keeper;

@@ -171,6 +171,8 @@ pub struct Shared {
     wlocks: AtomicUsize,
     draining: AtomicBool,
     writes_unlogged: AtomicBool,
+    /// How many connections sessions have given up that wait for others.
+    pub(crate) pooled: Arc<AtomicUsize>,
     vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
 }
 
@@ -203,6 +205,7 @@ impl Shared {
             wlocks: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             writes_unlogged: AtomicBool::new(false),
+            pooled: Arc::default(),
             vectors: RwLock::default(),
         }
     }
@@ -219,7 +222,7 @@ impl Shared {
         ServerConnections {
             used,
             most_used,
-            free: self.gate.spares(),
+            free: self.gate.spares() + self.pooled.load(Ordering::Relaxed),
             opened: dials.answered.load(Ordering::Relaxed),
             failed: dials.failed.load(Ordering::Relaxed),
             commands: self.counters.sum(Count::Forwarded),

@@ -172,7 +172,7 @@ impl Gate {
     }
 
     /// See [`Knowledge::epoch`].
-    pub(super) fn epoch(&self) -> Option<Epoch> {
+    pub(crate) fn epoch(&self) -> Option<Epoch> {
         self.knowledge.epoch()
     }
 

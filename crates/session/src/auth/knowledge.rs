@@ -42,7 +42,7 @@ impl Epoch {
     }
 
     /// Whether, besides, no global variable has.
-    pub(super) fn begins_alike(self, other: Self) -> bool {
+    pub(crate) fn begins_alike(self, other: Self) -> bool {
         self.same_accounts(other) && self.globals == other.globals
     }
 }

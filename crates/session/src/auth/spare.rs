@@ -44,7 +44,7 @@ const PLACES_HOLD: Duration = Duration::from_secs(3);
 
 /// What a connection and a login must have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fit {
+pub(crate) struct LoginFit {
     user: Vec<u8>,
     /// Agreed on when the connection was opened, and not to be changed. The schema is said either way.
     capabilities: Capabilities,
@@ -56,8 +56,8 @@ struct Fit {
     thread: ThreadId,
 }
 
-impl Fit {
-    fn of(login: &Login, channel: Channel) -> Self {
+impl LoginFit {
+    pub(crate) fn of(login: &Login, channel: Channel) -> Self {
         Self {
             user: login.user.clone(),
             capabilities: login.capabilities.difference(Capabilities::CONNECT_WITH_DB),
@@ -72,7 +72,7 @@ impl Fit {
 /// Leave to keep the connection of a login when its client has left.
 #[derive(Debug)]
 pub(crate) struct Leave {
-    fit: Fit,
+    fit: LoginFit,
     /// From before the login.
     epoch: Epoch,
 }
@@ -126,7 +126,7 @@ impl Spares {
         epoch: Option<Epoch>,
     ) -> Option<Connection> {
         let now = epoch?;
-        let fit = Fit::of(login, channel);
+        let fit = LoginFit::of(login, channel);
         while let Some(mut spare) = self.pop(&fit) {
             if spare.may_serve(now) && spare.connection.is_quiet().await {
                 return Some(spare.connection);
@@ -135,7 +135,7 @@ impl Spares {
         None
     }
 
-    fn pop(&self, fit: &Fit) -> Option<Spare> {
+    fn pop(&self, fit: &LoginFit) -> Option<Spare> {
         let mut spares = self.lock();
         let at = spares.iter().rposition(|spare| spare.leave.fit == *fit)?;
         Some(spares.remove(at))

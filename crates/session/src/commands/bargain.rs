@@ -7,6 +7,7 @@
 //! account and by the epoch of rights (`Upstream::rights_epoch`). In transactions there are no such answers.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use freshet_cache::Key;
 use freshet_catalog::{Name, TableKind, is_system_schema};
@@ -18,9 +19,9 @@ use super::asked::{bound, hint_error, hint_of, strips, touches, wants_cache, wit
 use super::filling::{FillPlan, count_not_cached, creates_by_policy, fill};
 use super::refusals::unavailable;
 use super::text::Query;
-use crate::environment::key_of_executions;
+use crate::environment::{Environment, key_of_executions};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Missed, PreparedSelect, Session, Touches, Turn, Waited};
+use crate::session::{Flow, Forward, Missed, Prepared, Session, Touches, Turn, Waited};
 use crate::template::{BoundSelect, Template};
 use crate::why::{Refusal, Why};
 
@@ -133,15 +134,16 @@ pub(super) enum Agreed {
 pub(super) async fn planned(
     session: &mut Session,
     missed: &mut Missed,
-    select: Option<&PreparedSelect>,
+    prepared: &Prepared,
     look: impl FnOnce(&mut Session, u32) -> Result<(), Missed>,
 ) -> Result<Agreed, Error> {
     let version = session.state.environment_version;
-    let is_of_now = |select: &&PreparedSelect| {
-        session.environment().is_some_and(|environment| select.is_of(environment.id, version))
-    };
+    let is_of = |environment: &Arc<Environment>| prepared.prepared_in.is_of(environment.id, version);
+    let is_of_now = session.environment().is_some_and(is_of);
     // What the text means was decided in the environment in which it was prepared.
-    let Some(select) = select.filter(is_of_now) else { return Ok(Agreed::Refused(Why::Parameters.into())) };
+    let Some(select) = prepared.select.as_ref().filter(|_| is_of_now) else {
+        return Ok(Agreed::Refused(Why::Parameters.into()));
+    };
     let compiled = select.compiled();
     let template = compiled.as_ref().map(|compiled| &*compiled.template);
     let (key, names) = match key_for(session, &select.text, (template, select.hint)).await? {

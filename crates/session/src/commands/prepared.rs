@@ -142,7 +142,7 @@ async fn carry_out(
     let relayed = session.forward(forward).await?;
     if let Some(prepared) = prepared {
         if !relayed.is_unsent {
-            prepared.is_met();
+            prepared.is_met(&packet, session.capabilities());
         }
         prepared.ended(relayed.error, relayed.is_unsent);
         if relayed.is_unsent && had_long_data {
@@ -176,7 +176,15 @@ async fn without_the_server(
     if !session.lease.is_open() {
         return None;
     }
-    transaction::begin(session, (packet, text, Command::StmtExecute), control).await.transpose()
+    let mut numbered = packet.clone();
+    if names_otherwise(prepared, packet) {
+        match number(session, (&mut numbered, Command::StmtExecute)).await {
+            Ok(None) => {}
+            Ok(Some(refusal)) => return Some(not_made(session, &refusal)),
+            Err(lost) => return Some(Err(lost)),
+        }
+    }
+    transaction::begin(session, (&numbered, text, Command::StmtExecute), control).await.transpose()
 }
 
 /// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
@@ -192,10 +200,8 @@ fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>
 
 /// Notes that the server executes it in the session's environment of now.
 pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
-    if let Some(select) = &prepared.select {
-        let environment = session.environment().map(|environment| environment.id);
-        select.note_executed(environment, session.state.environment_version);
-    }
+    let environment = session.environment().map(|environment| environment.id);
+    prepared.prepared_in.note_executed(environment, session.state.environment_version);
 }
 
 /// An execution of a SELECT: from memory if it can be, and into memory if it may be. `payload` is what the client has sent.
@@ -251,7 +257,10 @@ pub(super) async fn select(
     };
     // Its number is known by now.
     let owed = if has_key { Vec::new() } else { execution.owed() };
-    let forward = Forward { touches, first: &owed, prepared: prepared.asked(), ..forward };
+    let compiled = prepared.select.as_ref().and_then(PreparedSelect::compiled);
+    let reads_tables_alone = compiled.as_ref().is_some_and(|it| it.template.reads_tables_alone());
+    let forward =
+        Forward { touches, first: &owed, prepared: prepared.asked(), reads_tables_alone, ..forward };
     let relayed = match plan {
         Ok(plan) if has_key => fill(session, forward, (&key, missed), plan).await?,
         plan => {
@@ -261,7 +270,7 @@ pub(super) async fn select(
             relayed
         }
     };
-    if let Some(compiled) = prepared.select.as_ref().and_then(PreparedSelect::compiled) {
+    if let Some(compiled) = compiled {
         session.note_template(relayed.tag, &compiled.template);
         if !relayed.is_unsent {
             note_pace(&compiled.template, &relayed);
@@ -269,7 +278,7 @@ pub(super) async fn select(
     }
     prepared.ended(relayed.error, relayed.is_unsent);
     if !relayed.is_unsent {
-        prepared.is_met();
+        prepared.is_met(execution.packet, session.capabilities());
     }
     Ok(Flow::Continue)
 }
@@ -301,7 +310,8 @@ async fn heed_policy(session: &mut Session, execution: Execution<'_>) {
 fn select_of_now<'a>(session: &Session, execution: Execution<'a>) -> Option<&'a PreparedSelect> {
     let version = session.state.environment_version;
     let environment = session.environment()?;
-    execution.prepared.select.as_ref().filter(|select| select.is_of(environment.id, version))
+    let is_of_now = execution.prepared.prepared_in.is_of(environment.id, version);
+    execution.prepared.select.as_ref().filter(|_| is_of_now)
 }
 
 /// Whether learning what the session is like takes away what code behind an execution may ask for.

@@ -17,6 +17,8 @@ pub(crate) struct Filter<'a> {
     pub(crate) told: Option<&'a Reports>,
     /// The session's default schema; empty where it has none.
     pub(crate) schema: &'a str,
+    /// The number by which the client is to know what is prepared, if it is another one than the server's.
+    pub(crate) number: Option<u32>,
 }
 
 /// The OK packet that `payload` is, if it is one: also the one that ends rows for clients without EOF packets.
@@ -35,6 +37,13 @@ pub(crate) fn as_ok(
         return Ok(None);
     }
     OkPacket::parse(payload, capabilities).map(Some)
+}
+
+/// The answer to a preparation, with this number in the place of the server's.
+fn numbered(payload: &[u8], number: u32) -> Option<Vec<u8>> {
+    let mut payload = payload.to_vec();
+    payload.get_mut(1..5)?.copy_from_slice(&number.to_le_bytes());
+    Some(payload)
 }
 
 /// Whether a packet says that the session has changed.
@@ -58,6 +67,9 @@ impl Filter<'_> {
         payload: &[u8],
         capabilities: Capabilities,
     ) -> Result<Option<Vec<u8>>, Malformed> {
+        if seen.part == Part::PrepareOk {
+            return Ok(self.number.and_then(|number| numbered(payload, number)));
+        }
         let Some(mut ok) = as_ok(seen, payload, capabilities)? else { return Ok(self.quiet(seen, payload)) };
         let tracks = self.capabilities.contains(Capabilities::SESSION_TRACK);
         self.note(&ok);

@@ -64,29 +64,52 @@ impl<'a> Forward<'a> {
         let Effects { transaction, moves, is_definition, .. } = self.effects;
         let ends_or_begins = *transaction != TransactionEffect::None && !is_definition;
         match self.command {
-            Command::Ping | Command::InitDb | Command::StmtClose | Command::StmtReset => true,
-            Command::Query => {
+            Command::Ping
+            | Command::InitDb
+            | Command::StmtPrepare
+            | Command::StmtClose
+            | Command::StmtReset => true,
+            Command::Query | Command::StmtExecute => {
                 self.reads_tables_alone
                     || *moves
                     || ends_or_begins && self.effects.reads.is_nothing()
-                    || sets_only_what_is_read(self.text)
+                    || sets_only_what_is_read(self.digested())
                     || self.shows_settings()
+                    || self.writes_rows_alone()
             }
             _ => false,
         }
     }
 
+    /// Whether it writes rows of tables, and mentions no number of the connection and none that was given out on it. What code behind the tables asks for,
+    /// its client does not see; that it ran is noted elsewhere.
+    fn writes_rows_alone(&self) -> bool {
+        // Sequences have NEXTVAL, NEXT VALUE FOR, LASTVAL and PREVIOUS VALUE FOR.
+        const TELLING: [&[u8]; 7] =
+            [b"connection_id", b"thread_id", b"insert_id", b"identity", b"next", b"lastval", b"previous"];
+        let Effects { writes, calls, session, is_definition, several, .. } = self.effects;
+        let text = self.digested();
+        let tells = |word: &&[u8]| contains_ignoring_case(text, word);
+        matches!(writes, Writes::Tables(_))
+            && calls.is_nothing()
+            && !(*session || *is_definition || *several)
+            && !text.is_empty()
+            && text.len() < LONG_BYTES_MIN
+            && !TELLING.iter().any(tells)
+    }
+
     /// Whether it is a SELECT from no table, as drivers ask for settings, that mentions no number of the connection and none that was given out on it:
-    /// `LAST_INSERT_ID()`, and the values of sequences (`NEXTVAL`, `NEXT VALUE FOR`), which can be asked for again there.
+    /// `@@last_gtid`, and the values of sequences (`NEXTVAL`, `NEXT VALUE FOR`), which can be asked for again there. `LAST_INSERT_ID()` alone is taken along.
     fn shows_settings(&self) -> bool {
-        const TELLING: [&[u8]; 3] = [b"_id", b"identity", b"val"];
+        const TELLING: [&[u8]; 4] = [b"_id", b"identity", b"val", b"gtid"];
         let Effects { reads, calls, session, .. } = self.effects;
+        let text = self.digested();
         reads.is_nothing()
             && calls.is_nothing()
             && !session
-            && self.text.len() < LONG_BYTES_MIN
-            && first_word_is(self.text.trim_ascii_start(), "SELECT")
-            && !TELLING.iter().any(|word| contains_ignoring_case(self.text, word))
+            && text.len() < LONG_BYTES_MIN
+            && first_word_is(text.trim_ascii_start(), "SELECT")
+            && (!TELLING.iter().any(|word| contains_ignoring_case(text, word)) || is_last_insert_id(text))
     }
 
     /// The text by whose digest it is counted.
@@ -99,6 +122,12 @@ impl<'a> Forward<'a> {
         let uses_tables = self.capture.is_some() || matches!(self.effects.writes, Writes::Tables(_));
         matches!(self.command, Command::Query | Command::StmtExecute) && !uses_tables
     }
+}
+
+/// Whether a text is `SELECT LAST_INSERT_ID()`, as drivers send it.
+fn is_last_insert_id(text: &[u8]) -> bool {
+    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.map(<[u8]>::to_ascii_lowercase).eq([&b"select"[..], b"last_insert_id()"])
 }
 
 /// What the server does with tables for a statement, as far as a transaction's read view is concerned.

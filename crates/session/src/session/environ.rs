@@ -53,6 +53,9 @@ impl Session {
         if self.lease.is_lost() {
             return Err(Error::Closed);
         }
+        if !self.lease.is_open() && Box::pin(self.takes_over()).await? {
+            return Ok(());
+        }
         if !self.lease.is_open() {
             let rights_from = self.shared.upstream.rights_from();
             // Boxed, since it is rare and large, and every command has room for it otherwise.

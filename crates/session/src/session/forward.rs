@@ -423,6 +423,11 @@ impl Session {
                 .then_some(&self.state.told_begun),
             told: (!self.lease.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
+            number: if command == Command::StmtPrepare {
+                self.lease.prepared.next_numbered_here()
+            } else {
+                None
+            },
         };
         let mut relay = Relay::new(&filter, command, self.lease.capabilities());
         relay.capture(passing.capture);

@@ -1,19 +1,27 @@
-//! A session that was answered without its own connection for a while gives it up, if nothing of it is left there: the next statement that
-//! needs one has another opened, in the environment that the session is in.
+//! A session that is answered without its own connection gives that up, if nothing of it is left there. The next session of the same login and in the
+//! same environment that needs one has it (`session/pool.rs`); where none waits, another is opened and brought to the environment.
 //!
-//! What keeps a connection is in `hold.rs`. Besides, it is kept where the session has written, since the server may have given an id out there;
-//! where a statement was sent of which it is not known that it asks for nothing of the connection itself, such as its number; where no statements lead
-//! from how such sessions begin to the environment that this one is in; and where the client's password is not known, or its account has bounds (MAX_CONNECTIONS_PER_HOUR and the like).
+//! | | gives its connection up |
+//! |---|---|
+//! | many sessions have one | with the first statement that is answered without |
+//! | few have | when it was not used for a second; for twice as long each time that another one had to be opened |
+//!
+//! What keeps a connection is in `hold.rs`. Besides, it is kept where a statement was sent of which it is not known that it asks for nothing of the connection
+//! itself, such as its number; where no statements lead from how such sessions begin to the environment that this one is in; and where the client's
+//! password is not known, or its account has bounds (MAX_CONNECTIONS_PER_HOUR and the like). What `LAST_INSERT_ID()` says is taken along. What is prepared is
+//! prepared again (`session/making.rs`).
 //!
 //! Where no other connection can be had, or brought to where the session was, the session is over: somebody has changed the account's password or
 //! rights to log in, or a global variable meanwhile that no session can set.
 
 use std::sync::Arc;
 
-use freshet_upstream::{Connection, Error};
+use freshet_upstream::{Error, now_ms};
 use tracing::{debug, warn};
 
+use super::pool::{self, PoolFit};
 use super::{Hold, Lease, Session};
+use crate::auth::LoginFit;
 use crate::counters::Count;
 use crate::environment::{Environment, Known, VectorQuery, path};
 use crate::shared::Multiplexing;
@@ -22,58 +30,135 @@ use crate::shared::Multiplexing;
 /// one had to be opened, up to the most.
 const UNUSED_MS_MIN: u64 = 1_000;
 const UNUSED_MS_MAX: u64 = 600_000;
+/// Where more sessions than this have a connection, each gives its own up at once.
+const CONNECTED_MAX: usize = 16;
+/// How long it holds, in milliseconds, that statements lead from how sessions begin to where one is.
+const IN_REACH_MS: u64 = 1_000;
 
 impl Session {
-    /// Gives the connection up if it was not used for a while, though the client was active. To be called between two commands.
-    pub(super) fn may_do_without(&mut self) {
-        if !self.lease.is_ready() {
-            return;
+    /// Whether the connection may be of no use, as far as that is told by when it was used. To be asked between two commands.
+    pub(super) fn may_be_unused(&mut self) -> bool {
+        let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
+        if !is_answered_without || !self.lease.is_ready() {
+            return false;
         }
-        let now_ms = self.handle.active_ms();
-        let unused_ms = now_ms.saturating_sub(self.lease.used_ms.max(self.lease.looked_ms));
-        if unused_ms >= self.state.keeps_unused_ms.max(UNUSED_MS_MIN) {
-            self.lease.looked_ms = now_ms;
-            // Where none of its reads would be carried, the next one would need another.
-            if self.are_there_lanes() {
-                self.gives_up();
+        let (used_ms, looked_ms) = (self.lease.used_ms, self.lease.looked_ms);
+        // Once for each use.
+        let is_now = looked_ms <= used_ms && self.gives_up_at_once();
+        let unused_ms = self.handle.active_ms().saturating_sub(used_ms.max(looked_ms));
+        is_now || unused_ms >= self.state.keeps_unused_ms.max(UNUSED_MS_MIN)
+    }
+
+    fn gives_up_at_once(&self) -> bool {
+        match self.shared.options.multiplexing {
+            Multiplexing::Off => false,
+            Multiplexing::Always => true,
+            // What is to be asked of a connection before it is given up costs more than a connection that waits.
+            Multiplexing::On => {
+                self.lease.insert_id.is_some()
+                    && self.shared.registry.connected().read(false).0 > CONNECTED_MAX
             }
         }
     }
 
-    fn gives_up(&mut self) {
+    /// Gives the connection up, if it can go on without.
+    pub(super) async fn gives_up(&mut self) {
+        self.lease.looked_ms = now_ms().max(self.lease.used_ms + 1);
+        // Where none of its reads would be carried, the next one would need another.
+        if !self.are_there_lanes() {
+            return;
+        }
         let Some(environment) = self.can_go_on_elsewhere() else { return };
-        let Some(connection) = self.lease.take() else { return };
+        let Some(insert_id) = self.learns_insert_id().await else { return };
+        let (prepared, left) = std::mem::take(&mut self.lease.prepared).unmade_elsewhere(environment.id);
+        let after = Lease::after(&self.lease, prepared);
+        let mut lease = std::mem::replace(&mut self.lease, after);
+        lease.prepared = left;
         // Whoever kills by its number from now on kills nobody here.
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000));
-        let prepared = std::mem::take(&mut self.lease.prepared);
-        self.lease = Lease::after(&self.lease, prepared);
-        self.state.given_up = Some(environment);
         self.shared.counters.add(Count::GivenUp);
-        tokio::task::spawn_local(Connection::quit(connection));
+        match self.shared.gate.epoch() {
+            Some(epoch) => pool::put(&self.shared, self.pool_fit(&environment), lease, epoch),
+            None => pool::close(lease),
+        }
+        self.state.insert_id = insert_id;
+        self.state.given_up = Some(environment);
+    }
+
+    /// What `LAST_INSERT_ID()` says on the connection, which is asked if that is not known. `None` if it does not say.
+    async fn learns_insert_id(&mut self) -> Option<u64> {
+        if self.lease.insert_id.is_none() {
+            let rows = self.lease.ask("SELECT LAST_INSERT_ID()").await.ok()?;
+            self.lease.insert_id = rows.text(0, 0).and_then(|id| id.parse().ok());
+        }
+        self.lease.insert_id
+    }
+
+    fn pool_fit(&self, environment: &Environment) -> PoolFit {
+        let login = LoginFit::of(&self.admitted.login, self.admitted.channel);
+        PoolFit::new(&self.shared, environment.id, login)
+    }
+
+    /// Takes a connection that another session has given up, where this one was. Whether there was one.
+    ///
+    /// # Errors
+    /// It is lost.
+    pub(super) async fn takes_over(&mut self) -> Result<bool, Error> {
+        let Some(environment) = &self.state.given_up else { return Ok(false) };
+        let Some(epoch) = self.shared.gate.epoch() else { return Ok(false) };
+        let fit = self.pool_fit(environment);
+        let Some(mut lease) = pool::take(&fit, epoch).await else { return Ok(false) };
+        self.state.given_up = None;
+        let left = std::mem::take(&mut lease.prepared);
+        lease.prepared = std::mem::take(&mut self.lease.prepared).on(left);
+        lease.looked_ms = 0;
+        self.lease = lease;
+        self.handle.goes_on();
+        self.handle.set_thread_id(self.lease.thread_id());
+        self.refresh_key();
+        self.restores_insert_id().await?;
+        Ok(true)
+    }
+
+    /// Has `LAST_INSERT_ID()` be on the connection what it is to the client.
+    async fn restores_insert_id(&mut self) -> Result<(), Error> {
+        let id = std::mem::take(&mut self.state.insert_id);
+        self.lease.traces.writes |= id != 0;
+        if self.lease.insert_id != Some(id) {
+            let done = self.lease.ask(&format!("DO LAST_INSERT_ID({id})")).await;
+            if done.is_err() {
+                // It would be told another one.
+                self.lease.lose();
+            }
+            done?;
+            self.lease.insert_id = Some(id);
+        }
+        Ok(())
     }
 
     /// The environment that it goes on in, if it can.
     fn can_go_on_elsewhere(&mut self) -> Option<Arc<Environment>> {
         let is_none_of_its_own = |hold: Hold| match hold {
             Hold::CacheOff => true,
-            Hold::PreparedStatements => self.lease.prepared.are_unmade(),
+            Hold::PreparedStatements => true,
             _ => false,
         };
         let leaves_nothing = self.holds().list().all(is_none_of_its_own)
             && self.state.pending.is_empty()
             && !self.state.stops_time
+            // It may have rights that another login is not given.
+            && self.has_rights_of_now()
             && !self.state.limits_time
             && !self.lease.has_diagnostics
             && self.lease.can_be_undone
             && self.lease.is_unknown_to_client
-            && !self.lease.traces.writes
             && self.lease.heard().is_empty();
         debug!(
             leaves_nothing,
             holds = ?self.holds().list().collect::<Vec<_>>(),
             can_be_undone = self.lease.can_be_undone,
             is_unknown_to_client = self.lease.is_unknown_to_client,
-            writes = self.lease.traces.writes,
+            insert_id = ?self.lease.insert_id,
             has_diagnostics = self.lease.has_diagnostics,
             could_open = self.shared.gate.could_open(&self.admitted),
             "a connection is not used"
@@ -85,12 +170,20 @@ impl Session {
             return None;
         }
         let environment = self.environment()?;
-        let query = self.shared.vector(self.lease.version()?)?;
-        let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
-        // Where it is not known how such sessions begin, it is by what every one has that the server's global variables do not change meanwhile.
-        let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
-        let is_in_reach = begun.is_none_or(|begun| way(&query, &begun, environment).is_some());
-        is_in_reach.then(|| Arc::clone(environment))
+        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
+            return None;
+        }
+        let (environment, now_ms) = (Arc::clone(environment), now_ms());
+        let is_in_reach = |(id, at_ms): (u32, u64)| id == environment.id && now_ms - at_ms < IN_REACH_MS;
+        if !self.state.in_reach.is_some_and(is_in_reach) {
+            let query = self.shared.vector(self.lease.version()?)?;
+            let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
+            // Where it is not known how such sessions begin, it is by what every one has that the server's global variables do not change meanwhile.
+            let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
+            begun.is_none_or(|begun| way(&query, &begun, &environment).is_some()).then_some(())?;
+            self.state.in_reach = Some((environment.id, now_ms));
+        }
+        Some(environment)
     }
 
     /// Brings a connection that was just opened to where the session was when it gave its own up.
@@ -106,7 +199,7 @@ impl Session {
             self.lease.lose();
         }
         match gone_on {
-            Ok(true) => Ok(()),
+            Ok(true) => self.restores_insert_id().await,
             Ok(false) => {
                 warn!(user = %String::from_utf8_lossy(&self.admitted.user), "a session could not be continued on another connection");
                 Err(Error::Closed)

@@ -72,6 +72,8 @@ pub(crate) struct Lease {
     pub(crate) used_ms: u64,
     /// When it was last looked at whether the session can do without it, likewise.
     pub(super) looked_ms: u64,
+    /// What `LAST_INSERT_ID()` says there, if that is known.
+    pub(super) insert_id: Option<u64>,
     /// Nothing was asked on it whose answer tells it from another one, such as its number.
     pub(super) is_unknown_to_client: bool,
     /// How many commands it was sent, those of our own included.
@@ -127,6 +129,7 @@ impl Lease {
             opened_ms: 0,
             used_ms: 0,
             looked_ms: 0,
+            insert_id: Some(0),
             is_unknown_to_client: true,
             sent: 0,
             own: Own::default(),
@@ -279,6 +282,14 @@ impl Lease {
             Poll::Pending => Poll::Pending,
             // Whether it spoke, closed or failed: the connection is over.
             Poll::Ready(()) => pin!(stream.read_buf(buffer)).poll(cx).map(drop),
+        }
+    }
+
+    /// Whether it is open, and the server has nothing to say that nobody asked for.
+    pub(super) async fn is_quiet(&mut self) -> bool {
+        match self.at.here_mut() {
+            Some(connection) => connection.is_quiet().await,
+            None => false,
         }
     }
 

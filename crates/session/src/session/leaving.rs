@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use freshet_protocol::Command;
-use freshet_sql::{Around, Effects, Temporary, TrackingEffect};
+use freshet_sql::{Around, Effects, Temporary, TrackingEffect, Writes};
 use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
 use tracing::debug;
@@ -54,6 +54,11 @@ impl Session {
     /// Notes its answer.
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         self.lease.traces.ran(facts, relayed);
+        let may_give_ids = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
+        let gave_none = relayed.error.is_none() && relayed.insert_id == 0 && relayed.rows == 0;
+        if may_give_ids && !(gave_none && !facts.run_code()) {
+            self.lease.insert_id = None;
+        }
         let is_unexplained = relayed.state_changed && !effects.session;
         self.lease.can_be_undone &= !facts.run_code() && !is_unexplained;
     }

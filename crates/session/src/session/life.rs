@@ -133,7 +133,9 @@ impl Session {
     /// it killed or timed this connection out) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms, self.state.schema.as_deref());
-        self.may_do_without();
+        if self.may_be_unused() {
+            Box::pin(self.gives_up()).await;
+        }
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         let waited = match self.opening_is_due() {
             None if self.state.view.is_unproven() => Box::pin(self.wait_for_proof(soon)).await,

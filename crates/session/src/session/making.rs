@@ -16,7 +16,7 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Defines, Effects, Flavor, Temporary};
 use freshet_upstream::now_ms;
 
-use super::prepared::{Prepared, PreparedSelect};
+use super::prepared::Prepared;
 use super::{Forward, Session, StatementFacts};
 use crate::counters::Count;
 use crate::preparations::{Preparation, Preparations};
@@ -125,11 +125,15 @@ impl Session {
         if let Some(id) = prepared.server_id() {
             return Ok(Made::At(id));
         }
-        let Some(select) = &prepared.select else { return Ok(Made::Refused(self.not_made(prepared))) };
-        if !self.is_as_prepared(select).await? {
+        let Some(text) = prepared.remade_from() else { return Ok(Made::Refused(self.not_made(prepared))) };
+        if !self.is_as_prepared(prepared).await? {
             return Ok(Made::Refused(self.not_made(prepared)));
         }
-        let payload = self.packet_of_preparing(select);
+        if let Some(id) = self.lease.prepared.from_stock(prepared) {
+            self.lease.prepared.make(prepared, id);
+            return Ok(Made::At(id));
+        }
+        let payload = self.packet_of_preparing(text);
         if self.lease.prepared.has(prepared.id) {
             self.lease.own.made();
         } else {
@@ -184,7 +188,7 @@ impl Session {
         self.lease.prepared.failed();
         if let Some(ok) = relayed.prepared {
             let number = (ok.statement_id, ok.parameters.into());
-            let prepared = Prepared::new(number, nothing, (None, None), None);
+            let prepared = Prepared::new(number, nothing, (None, None), None).numbered(relayed.numbered);
             self.lease.prepared.add(prepared.of_ours(text, made));
         }
         Ok(())
@@ -200,13 +204,13 @@ impl Session {
     }
 
     /// Whether the session's environment is the one in which a client had this prepared. If anything has changed that, it is read anew.
-    async fn is_as_prepared(&mut self, select: &PreparedSelect) -> Result<bool, Lost> {
-        if select.is_at(self.state.environment_version) {
+    async fn is_as_prepared(&mut self, prepared: &Prepared) -> Result<bool, Lost> {
+        if prepared.prepared_in.is_at(self.state.environment_version) {
             return Ok(true);
         }
         self.learn().await.map_err(|error| Lost::Upstream(std::io::Error::other(error)))?;
         let version = self.state.environment_version;
-        Ok(self.environment().is_some_and(|environment| select.is_of(environment.id, version)))
+        Ok(self.environment().is_some_and(|environment| prepared.prepared_in.is_of(environment.id, version)))
     }
 
     /// A statement that can not be prepared any more as it was: unknown code has changed the session, of which nothing told before.
@@ -214,10 +218,10 @@ impl Session {
         unknown_statement(prepared.id, Command::StmtExecute, self.flavor())
     }
 
-    /// What has the server prepare a SELECT.
-    pub(crate) fn packet_of_preparing(&self, select: &PreparedSelect) -> Vec<u8> {
-        let stripped = without_hint(&select.text, self.modes());
-        [&[Command::StmtPrepare.byte()], stripped.as_deref().unwrap_or(&select.text)].concat()
+    /// What has the server prepare a text.
+    pub(crate) fn packet_of_preparing(&self, text: &[u8]) -> Vec<u8> {
+        let stripped = without_hint(text, self.modes());
+        [&[Command::StmtPrepare.byte()], stripped.as_deref().unwrap_or(text)].concat()
     }
 
     /// Has the server prepare all that it has not, before a statement after which it may do so in another way. One that it refuses is tried again
@@ -226,6 +230,7 @@ impl Session {
         for prepared in self.lease.prepared.unmade() {
             self.make(&prepared).await?;
         }
+        self.lease.prepared.drop_stock();
         Ok(())
     }
 
@@ -237,7 +242,8 @@ impl Session {
         facts: &StatementFacts,
     ) -> bool {
         // A reset drops all statements.
-        if !self.lease.prepared.has_unmade() || command == Command::ResetConnection {
+        let is_about_any = self.lease.prepared.has_unmade() || self.lease.prepared.has_stock();
+        if !is_about_any || command == Command::ResetConnection {
             return false;
         }
         let sets = effects.session && !self.leaves_environment(text);
@@ -283,7 +289,7 @@ impl Session {
             None => return Ok(()),
             Some(PreparedSince::ThereBy(payload)) => payload.into_vec(),
             Some(PreparedSince::Here(prepared)) => match &prepared.select {
-                Some(select) => self.packet_of_preparing(select),
+                Some(select) => self.packet_of_preparing(&select.text),
                 None => return Ok(()),
             },
         };

@@ -1,10 +1,14 @@
 //! A prepared statement, as far as it is known here.
 
 mod carriable;
+mod elsewhere;
 mod first;
 mod history;
 mod ours;
+mod prepared_in;
+mod select;
 mod statements;
+mod stock;
 mod substitute;
 mod types;
 
@@ -13,15 +17,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_catalog::rows::Zone;
 use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
-use freshet_sql::{Datum, Effects, Flavor, Hint, Modes, PreparedKill, RowWrite, TransactionControl};
+use freshet_sql::{Datum, Effects, Modes, PreparedKill, RowWrite, TransactionControl};
 
-use crate::preparations::{CompiledExecution, Preparation};
+use crate::preparations::Preparation;
 use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
 use crate::rows::{Write, WriteText, bind};
 pub(crate) use carriable::Carriable;
 use first::First;
 pub(crate) use first::Shown;
 use history::History;
+pub(crate) use prepared_in::PreparedIn;
+pub(crate) use select::PreparedSelect;
 pub(crate) use statements::{LAST_PREPARED, PreparedStatements};
 use types::Types;
 
@@ -32,6 +38,8 @@ pub(crate) struct Prepared {
     pub(crate) id: u32,
     /// Its number at the server; [`NOT_MADE`] while that has not prepared it.
     server_id: AtomicU32,
+    /// The environment that it was prepared in.
+    pub(crate) prepared_in: PreparedIn,
     /// What executing it may do.
     pub(crate) effects: Arc<Effects>,
     /// The rows that it writes, as far as its text tells.
@@ -100,133 +108,6 @@ impl ZoneAt {
 /// The longest such text, in bytes.
 pub(crate) const AGAIN_BYTES_MAX: usize = 4 << 10;
 
-/// A SELECT. What its text means was decided when it was prepared: it is answered from memory in that environment only.
-#[derive(Debug)]
-pub(crate) struct PreparedSelect {
-    pub(crate) text: Arc<[u8]>,
-    pub(crate) hint: Option<Hint>,
-    /// The identity of the environment that it was prepared in; [`UNKNOWN`] until that is known.
-    environment: AtomicU32,
-    /// The session's version of it.
-    version: AtomicU64,
-    /// The version of the session's environment in which it was executed while that was not known; [`NONE`] if there is none.
-    undecided: AtomicU64,
-    /// What it was executed with before may count for its answers.
-    remembers: bool,
-    compiled: Mutex<Option<Arc<CompiledExecution>>>,
-}
-
-/// No environment.
-const UNKNOWN: u32 = u32::MAX;
-
-/// No version of an environment.
-const NONE: u64 = u64::MAX;
-
-/// It was executed in another environment, and the server may have read its text again there.
-const ELSEWHERE: u32 = u32::MAX - 1;
-
-impl PreparedSelect {
-    /// With the identity of the environment, if it is known, and the session's version of it.
-    pub(crate) fn new(
-        (text, flavor): (&[u8], Flavor),
-        hint: Option<Hint>,
-        (environment, version): (Option<u32>, u64),
-    ) -> Self {
-        // MariaDB resolves nothing but ABS() once and for all.
-        const ABS: &[u8] = b"abs";
-        let has_abs = text.windows(ABS.len()).any(|word| word.eq_ignore_ascii_case(ABS));
-        Self {
-            text: text.into(),
-            hint: freshet_sql::skips_cache(text, Modes::new(flavor)).then_some(Hint::NoCache).or(hint),
-            environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
-            version: AtomicU64::new(version),
-            undecided: AtomicU64::new(NONE),
-            remembers: flavor == Flavor::MySql || has_abs,
-            compiled: Mutex::default(),
-        }
-    }
-
-    /// One that is prepared from memory.
-    fn here(preparation: &Preparation, (environment, version): (u32, u64)) -> Self {
-        Self {
-            text: Arc::clone(&preparation.text),
-            hint: preparation.hint,
-            environment: AtomicU32::new(environment),
-            version: AtomicU64::new(version),
-            undecided: AtomicU64::new(NONE),
-            remembers: preparation.remembers,
-            compiled: Mutex::new(Some(Arc::clone(&preparation.compiled))),
-        }
-    }
-
-    /// Whether nothing has changed the session's environment since it was prepared.
-    pub(crate) fn is_at(&self, version: u64) -> bool {
-        self.version.load(Ordering::Relaxed) == version
-    }
-
-    /// The session's environment is the same as before, and has this version now.
-    pub(crate) fn begins_at(&self, version: u64) {
-        self.version.store(version, Ordering::Relaxed);
-    }
-
-    /// Whether what it was executed with before may count for its answers.
-    pub(crate) fn remembers(&self) -> bool {
-        self.remembers
-    }
-
-    /// What was compiled of it before.
-    pub(crate) fn compiled(&self) -> Option<Arc<CompiledExecution>> {
-        self.lock_compiled().clone()
-    }
-
-    /// Whether of the values that it is executed with the kinds alone count for the types of its parameters, as far as is known.
-    fn tells_kinds_alone(&self) -> bool {
-        self.lock_compiled().as_ref().is_some_and(|compiled| compiled.tells_kinds_alone)
-    }
-
-    fn lock_compiled(&self) -> MutexGuard<'_, Option<Arc<CompiledExecution>>> {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps what was compiled of it.
-    pub(crate) fn keep_compiled(&self, compiled: &Arc<CompiledExecution>) {
-        *self.lock_compiled() = Some(Arc::clone(compiled));
-    }
-
-    /// Whether it was prepared in this environment, which is the session's now and has this version, and was executed in no other.
-    pub(crate) fn is_of(&self, environment: u32, version: u64) -> bool {
-        let undecided = self.undecided.load(Ordering::Relaxed);
-        if self.is_at(version) && self.environment.load(Ordering::Relaxed) == UNKNOWN {
-            self.environment.store(environment, Ordering::Relaxed);
-        }
-        let is_same = self.environment.load(Ordering::Relaxed) == environment;
-        if undecided == NONE {
-            return is_same;
-        }
-        self.undecided.store(NONE, Ordering::Relaxed);
-        let was_same = is_same && undecided == version;
-        if !was_same {
-            self.environment.store(ELSEWHERE, Ordering::Relaxed);
-        }
-        was_same
-    }
-
-    /// Notes that the server is sent an execution, in this environment if it is known.
-    pub(crate) fn note_executed(&self, environment: Option<u32>, version: u64) {
-        let is_told = match environment {
-            Some(environment) => self.is_of(environment, version),
-            None if self.is_at(version) => true,
-            None => {
-                let undecided = self.undecided.swap(version, Ordering::Relaxed);
-                undecided == NONE || undecided == version
-            }
-        };
-        if !is_told {
-            self.environment.store(ELSEWHERE, Ordering::Relaxed);
-        }
-    }
-}
-
 /// The longest text of such a SELECT, in bytes.
 pub(crate) const SELECT_BYTES_MAX: usize = LONG_BYTES_MIN - 1;
 
@@ -266,6 +147,7 @@ impl Prepared {
         Self {
             id,
             server_id: AtomicU32::new(id),
+            prepared_in: PreparedIn::default(),
             effects: effects.into(),
             write,
             text,
@@ -289,10 +171,12 @@ impl Prepared {
 
     /// A SELECT that was prepared from memory, under this number. The server has not prepared it.
     pub(crate) fn here(id: u32, preparation: &Preparation, environment: (u32, u64)) -> Self {
-        let select = PreparedSelect::here(preparation, environment);
+        let select = PreparedSelect::here(preparation);
         let number = (id, preparation.parameters);
         let prepared = Self::new(number, Arc::clone(&preparation.effects), (None, None), None);
         let prepared = prepared.with_select(Some(select)).keeping_found_rows(preparation.keeps_found_rows);
+        let (environment, version) = environment;
+        let prepared = prepared.prepared_in((Some(environment), version));
         Self { server_id: AtomicU32::new(NOT_MADE), ..prepared }
     }
 
@@ -338,6 +222,16 @@ impl Prepared {
             None if self.is_rewritten => &[],
             None => self.text(),
         }
+    }
+
+    /// The same statement, which its client knows by this number of ours, if it was given one.
+    pub(crate) fn numbered(self, id: Option<u32>) -> Self {
+        Self { id: id.unwrap_or(self.id), ..self }
+    }
+
+    /// The same statement, prepared in the environment with this identity, if that is known, and the session's version of it.
+    pub(crate) fn prepared_in(self, environment: (Option<u32>, u64)) -> Self {
+        Self { prepared_in: PreparedIn::new(environment), ..self }
     }
 
     /// The same statement, which does this to the transaction.
@@ -435,19 +329,22 @@ impl Prepared {
     /// Notes that an execution was answered from memory.
     pub(crate) fn note_answered(&self, packet: &[u8], capabilities: Capabilities) {
         let Some(mut first) = self.first() else { return };
-        first.note_answered(|| {
-            let types = self.types();
-            let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
-            let lacking = types.said().zip(parts.filter(|parts| parts.types().is_none()));
-            let with = lacking.and_then(|(said, parts)| parts.with_types(packet, said, capabilities));
-            with.unwrap_or_else(|| packet.to_vec())
-        });
+        first.note_answered(|| self.with_types(packet, capabilities));
     }
 
-    /// Notes that the server has executed it.
-    pub(crate) fn is_met(&self) {
+    /// The packet of an execution, with the types of its parameters.
+    fn with_types(&self, packet: &[u8], capabilities: Capabilities) -> Vec<u8> {
+        let types = self.types();
+        let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
+        let lacking = types.said().zip(parts.filter(|parts| parts.types().is_none()));
+        let with = lacking.and_then(|(said, parts)| parts.with_types(packet, said, capabilities));
+        with.unwrap_or_else(|| packet.to_vec())
+    }
+
+    /// Notes that the server has executed it, for the first time by this packet if it had not.
+    pub(crate) fn is_met(&self, packet: &[u8], capabilities: Capabilities) {
         if let Some(mut first) = self.first() {
-            *first = First::Met;
+            first.note_met(|| self.with_types(packet, capabilities));
         }
     }
 

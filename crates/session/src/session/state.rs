@@ -106,6 +106,10 @@ pub(crate) struct State {
     pub(crate) key_version: u64,
     /// The environment in which the next connection that is opened is to be, if the session has given one up.
     pub(super) given_up: Option<Arc<Environment>>,
+    /// What `LAST_INSERT_ID()` is to the client, if the session has given its connection up.
+    pub(super) insert_id: u64,
+    /// From which environment on one could be reached again that a session like this is in, and when that was looked at, in monotonic milliseconds.
+    pub(super) in_reach: Option<(u32, u64)>,
     /// How long a connection has to be unused before it is given up again, in milliseconds.
     pub(super) keeps_unused_ms: u64,
 }
@@ -149,6 +153,8 @@ impl State {
             key: None,
             key_version: 0,
             given_up: None,
+            insert_id: 0,
+            in_reach: None,
             keeps_unused_ms: 0,
         }
     }

@@ -6,7 +6,7 @@ use freshet_protocol::Login;
 use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
 
-use super::{Fit, GLOBALS, Leave, PLACES, PLACES_LIMIT, Room};
+use super::{GLOBALS, Leave, LoginFit, PLACES, PLACES_LIMIT, Room};
 use crate::auth::account::{definition, is_bounded};
 use crate::auth::asker::{Asker, unhex};
 use crate::auth::gate::Gate;
@@ -60,7 +60,7 @@ impl Asker<'_> {
                 may_keep
             }
         };
-        Ok(may_keep.then(|| Leave { fit: Fit::of(login, self.channel), epoch }))
+        Ok(may_keep.then(|| Leave { fit: LoginFit::of(login, self.channel), epoch }))
     }
 }
 

@@ -130,7 +130,7 @@ fn take(
     let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
     let mut key = std::mem::take(&mut session.state.execution_key);
     let select = execution.key_of(&mut key);
-    let found = if select.is_some_and(|select| select.is_of(current, version)) {
+    let found = if select.is_some() && execution.prepared.prepared_in.is_of(current, version) {
         let key = Key { environment: key_of_executions(environment), text: &key };
         answer(session, key, execution.statement)
     } else {

@@ -30,7 +30,7 @@ pub(in crate::commands) async fn send_long_data(
         let owed = if had_long_data { Vec::new() } else { prepared.owed() };
         for (command, packet) in owed {
             session.execute_unseen(command, &packet).await?;
-            prepared.is_met();
+            prepared.is_met(&packet, session.capabilities());
         }
     }
     session.forward_silently(&packet).await

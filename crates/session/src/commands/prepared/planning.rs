@@ -96,7 +96,7 @@ async fn agreed(
     execution: Execution<'_>,
 ) -> Result<Planned, Error> {
     let look = |session: &mut Session, key| take_bargain(session, execution, key);
-    Ok(match bargain::planned(session, missed, execution.prepared.select.as_ref(), look).await? {
+    Ok(match bargain::planned(session, missed, execution.prepared, look).await? {
         Agreed::Answered => Planned::Answered,
         Agreed::Stored(plan) => Planned::Bargain(plan),
         Agreed::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
@@ -113,7 +113,8 @@ async fn planned(
     };
     // What the text means was decided in the environment in which it was prepared.
     let version = session.state.environment_version;
-    if !session.environment().is_some_and(|environment| select.is_of(environment.id, version)) {
+    let prepared_in = &execution.prepared.prepared_in;
+    if !session.environment().is_some_and(|environment| prepared_in.is_of(environment.id, version)) {
         return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
     }
     let patience = Patience::of(session);

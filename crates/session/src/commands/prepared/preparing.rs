@@ -85,6 +85,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let effects = Arc::new(session.certain(&packet[1..], effects));
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|hint| selected(session, &packet[1..], hint));
+    let environment = session.environment().map(|environment| environment.id);
+    let environment = (environment, session.state.environment_version);
     let planned = match &select {
         // What is rewritten may be so no longer when it is prepared again.
         Some(select) if asked.is_none() => Box::pin(planned(session, select)).await,
@@ -116,6 +118,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
         }
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
+        let prepared = prepared.prepared_in(environment).numbered(relayed.numbered);
         let prepared = prepared
             .asked_as(asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default(), asked.is_some());
         session.lease.prepared.add(prepared);
@@ -142,9 +145,7 @@ fn may_select(text: &[u8]) -> bool {
 
 /// A SELECT whose answers may come from memory.
 fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<PreparedSelect> {
-    let environment = session.environment().map(|environment| environment.id);
-    let environment = (environment, session.state.environment_version);
-    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new((text, session.flavor()), hint, environment))
+    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new((text, session.flavor()), hint))
 }
 
 /// The text of a write or of a CALL, if it is short enough to be kept.

@@ -71,9 +71,9 @@ fn known<'a>(
 ) -> Option<(&'a PreparedSelect, Arc<CompiledExecution>)> {
     let select = prepared.select.as_ref()?;
     let compiled = select.compiled()?;
-    let is_of_environment = session
-        .environment()
-        .is_some_and(|environment| select.is_of(environment.id, session.state.environment_version));
+    let is_of_environment = session.environment().is_some_and(|environment| {
+        prepared.prepared_in.is_of(environment.id, session.state.environment_version)
+    });
     let is_plain = select.hint.is_none() && !prepared.is_rewritten();
     let may = is_of_environment && is_plain && may_be_carried(session, &compiled.template);
     may.then_some((select, compiled))
@@ -115,7 +115,7 @@ async fn prepare(
     lane: &Lane,
     (select, kinds): (&PreparedSelect, u64),
 ) -> Result<(), Lost> {
-    let payload = session.packet_of_preparing(select);
+    let payload = session.packet_of_preparing(&select.text);
     if let Some(asked) = lane.prepare((Arc::clone(&select.text), kinds), &payload) {
         let _ = session.outcome(asked).await?;
     }

@@ -14,8 +14,8 @@ pub(super) enum First {
     None,
     /// Nothing: it was answered from memory, and this is its packet, with its types.
     Owed(Box<[u8]>),
-    /// It has executed the statement, or it was longer.
-    Met,
+    /// It has executed the statement with this packet, or it was longer.
+    Met(Option<Box<[u8]>>),
 }
 
 /// A command that shows them to the server.
@@ -26,8 +26,30 @@ impl First {
     pub(super) fn note_answered(&mut self, packet: impl FnOnce() -> Vec<u8>) {
         if matches!(self, Self::None) {
             let packet = packet();
-            *self = if packet.len() <= FIRST_BYTES_MAX { Self::Owed(packet.into()) } else { Self::Met };
+            *self = kept(packet).map_or(Self::Met(None), Self::Owed);
         }
+    }
+
+    /// Notes that the server has executed the statement with this packet.
+    pub(super) fn note_met(&mut self, packet: impl FnOnce() -> Vec<u8>) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::Met(kept(packet())),
+            Self::Owed(packet) => Self::Met(Some(packet)),
+            met @ Self::Met(_) => met,
+        };
+    }
+
+    /// Whether it can be shown to another server connection, if that has to know.
+    pub(super) const fn can_be_shown_again(&self) -> bool {
+        !matches!(self, Self::Met(None))
+    }
+
+    /// The statement is to be prepared on another connection, which has not met it.
+    pub(super) fn is_owed_again(&mut self) {
+        *self = match std::mem::take(self) {
+            Self::Met(Some(packet)) => Self::Owed(packet),
+            other => other,
+        };
     }
 
     /// The execution of the statement with this number, if the server has not met it.
@@ -56,6 +78,11 @@ impl First {
         ];
         statements.into_iter().map(|text| (Command::Query, text.into_bytes())).collect()
     }
+}
+
+/// A packet, if it is not too long to be kept.
+fn kept(packet: Vec<u8>) -> Option<Box<[u8]>> {
+    (packet.len() <= FIRST_BYTES_MAX).then(|| packet.into())
 }
 
 /// A value as it is written. Strings are of printable ASCII without quotes and backslashes.

@@ -7,6 +7,7 @@ use ahash::HashMap;
 use freshet_protocol::Command;
 
 use super::Prepared;
+use super::stock::Stock;
 
 /// How many prepared statements of one session are told apart: the default of the server's
 /// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
@@ -43,6 +44,12 @@ pub(crate) struct PreparedStatements {
     any_made: bool,
     /// The largest number that the server has given.
     server_id_max: u32,
+    /// The client has numbers that another connection has given: those of this one are none for it.
+    are_numbered_here: bool,
+    /// There were more than are remembered.
+    is_full: bool,
+    /// What is prepared on the connection and is nobody's.
+    stock: Stock,
 }
 
 impl PreparedStatements {
@@ -54,16 +61,20 @@ impl PreparedStatements {
         self.server_id_max = self.server_id_max.max(prepared.server_id().unwrap_or(0));
         self.unmade += usize::from(prepared.server_id().is_none());
         self.last = Some(Arc::clone(&prepared));
+        self.any_made |= prepared.server_id().is_some_and(|id| id != prepared.id);
         if self.by_id.len() < PREPARED_MAX {
             self.select_bytes += prepared.select_bytes();
             self.by_id.insert(prepared.id, Arc::clone(&prepared));
+        } else {
+            self.is_full = true;
         }
         prepared
     }
 
     /// The statements of a session that begins anew: none. A number that was given before is given to no other statement.
     pub(crate) fn begun_anew(&self) -> Self {
-        Self { prepared_here: self.prepared_here, ..Self::default() }
+        let Self { prepared_here, are_numbered_here, .. } = *self;
+        Self { prepared_here, are_numbered_here, ..Self::default() }
     }
 
     /// A number for a statement that is prepared from memory, if there is room for one with so long a text.
@@ -72,21 +83,76 @@ impl PreparedStatements {
             && self.unmade < UNMADE_MAX
             && self.select_bytes + text_bytes <= SELECTS_BYTES_MAX
             && self.server_id_max < HERE_MIN;
-        if !has_room {
-            return None;
-        }
+        has_room.then(|| self.number())
+    }
+
+    /// The number by which the client is to know the statement that the server prepares next; `None` if by the server's.
+    pub(crate) fn next_numbered_here(&mut self) -> Option<u32> {
+        self.are_numbered_here.then(|| self.number())
+    }
+
+    /// A number of ours that no statement has.
+    fn number(&mut self) -> u32 {
         loop {
             self.prepared_here = self.prepared_here.wrapping_add(1) % HERE_MIN;
             let id = HERE_MIN + self.prepared_here;
             if !self.by_id.contains_key(&id) {
-                return Some(id);
+                return id;
             }
         }
     }
 
-    /// Whether the server has prepared none of them.
-    pub(crate) fn are_unmade(&self) -> bool {
-        self.unmade == self.by_id.len() && !self.any_made && self.closed.is_empty() && self.server_id_max == 0
+    /// Whether another connection, in the environment that the session is in and that has this version, could take the place of the one on which they
+    /// are prepared.
+    pub(crate) fn could_be_made_elsewhere(&self, environment: u32, version: u64) -> bool {
+        let could = |prepared: &Arc<Prepared>| prepared.could_be_made_elsewhere(environment, version);
+        !self.is_full && self.by_id.values().chain(&self.last).all(could)
+    }
+
+    /// The same statements where their connection is given up, in this environment: another one has prepared none of them. And what is left of them there.
+    pub(crate) fn unmade_elsewhere(mut self, environment: u32) -> (Self, Self) {
+        let mut left = Self {
+            server_id_max: self.server_id_max,
+            closed: std::mem::take(&mut self.closed),
+            stock: std::mem::take(&mut self.stock),
+            ..Self::default()
+        };
+        let is_kept_beside = |last: &&Arc<Prepared>| !self.by_id.contains_key(&last.id);
+        for prepared in self.by_id.values().chain(self.last.as_ref().filter(is_kept_beside)) {
+            if let Some(id) = prepared.server_id()
+                && !left.stock.put(environment, prepared, id)
+            {
+                left.closed.push(id);
+            }
+            prepared.is_unmade();
+        }
+        let mine = Self {
+            unmade: self.by_id.len(),
+            are_numbered_here: self.are_numbered_here || left.server_id_max > 0,
+            any_made: false,
+            server_id_max: 0,
+            ..self
+        };
+        (mine, left)
+    }
+
+    /// The same statements on another connection, where this is left of others.
+    pub(crate) fn on(self, left: Self) -> Self {
+        Self { server_id_max: left.server_id_max, closed: left.closed, stock: left.stock, ..self }
+    }
+
+    /// The number of a statement at the server that is nobody's and as good as this one, which is taken out.
+    pub(crate) fn from_stock(&mut self, prepared: &Prepared) -> Option<u32> {
+        self.stock.take(prepared)
+    }
+
+    /// What is nobody's is of no more use: the server may prepare another in another way now.
+    pub(crate) fn drop_stock(&mut self) {
+        self.closed.extend(self.stock.drain());
+    }
+
+    pub(crate) fn has_stock(&self) -> bool {
+        !self.stock.is_empty()
     }
 
     /// Whether the next number that the server gives may be one that a statement has which was prepared from memory.
@@ -135,15 +201,15 @@ impl PreparedStatements {
     /// Whether the server would take this number, which no statement of the client's has, for one that it was given here.
     pub(crate) fn is_given_here(&self, id: u32) -> bool {
         let is_it = |prepared: &Arc<Prepared>| prepared.server_id() == Some(id);
+        if self.stock.has(id) {
+            return true;
+        }
         self.any_made && (id == LAST_PREPARED || self.by_id.values().any(is_it))
     }
 
     /// The session's environment is the same as before, and has this version now.
     pub(crate) fn begin_at(&self, version: u64) {
-        self.by_id
-            .values()
-            .filter_map(|prepared| prepared.select.as_ref())
-            .for_each(|it| it.begins_at(version));
+        self.by_id.values().for_each(|prepared| prepared.prepared_in.begins_at(version));
     }
 
     /// The client tried to prepare one, and failed.

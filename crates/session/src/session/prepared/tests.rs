@@ -63,7 +63,7 @@ fn the_id_of_a_kill_comes_in_any_type_of_number() {
 
 #[test]
 fn a_statement_that_was_executed_elsewhere_is_not_known_any_more() {
-    let select = || PreparedSelect::new((b"SELECT 1", Flavor::MySql), None, (Some(7), 1));
+    let select = || PreparedIn::new((Some(7), 1));
     let known = select();
     known.note_executed(Some(7), 5);
     assert!(known.is_of(7, 5) && !known.is_of(8, 6) && known.is_of(7, 9));

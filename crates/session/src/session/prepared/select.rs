@@ -1,0 +1,66 @@
+//! What there is to know of a prepared SELECT.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use freshet_sql::{Flavor, Hint, Modes};
+
+use crate::preparations::{CompiledExecution, Preparation};
+
+/// A SELECT. What its text means was decided when it was prepared ([`super::PreparedIn`]).
+#[derive(Debug)]
+pub(crate) struct PreparedSelect {
+    pub(crate) text: Arc<[u8]>,
+    pub(crate) hint: Option<Hint>,
+    /// What it was executed with before may count for its answers.
+    pub(super) remembers: bool,
+    compiled: Mutex<Option<Arc<CompiledExecution>>>,
+}
+
+impl PreparedSelect {
+    /// One that the server prepares.
+    pub(crate) fn new((text, flavor): (&[u8], Flavor), hint: Option<Hint>) -> Self {
+        // MariaDB resolves nothing but ABS() once and for all.
+        const ABS: &[u8] = b"abs";
+        let has_abs = text.windows(ABS.len()).any(|word| word.eq_ignore_ascii_case(ABS));
+        Self {
+            text: text.into(),
+            hint: freshet_sql::skips_cache(text, Modes::new(flavor)).then_some(Hint::NoCache).or(hint),
+            remembers: flavor == Flavor::MySql || has_abs,
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// One that is prepared from memory.
+    pub(super) fn here(preparation: &Preparation) -> Self {
+        Self {
+            text: Arc::clone(&preparation.text),
+            hint: preparation.hint,
+            remembers: preparation.remembers,
+            compiled: Mutex::new(Some(Arc::clone(&preparation.compiled))),
+        }
+    }
+
+    /// Whether what it was executed with before may count for its answers.
+    pub(crate) fn remembers(&self) -> bool {
+        self.remembers
+    }
+
+    /// What was compiled of it before.
+    pub(crate) fn compiled(&self) -> Option<Arc<CompiledExecution>> {
+        self.lock_compiled().clone()
+    }
+
+    /// Whether of the values that it is executed with the kinds alone count for the types of its parameters, as far as is known.
+    pub(super) fn tells_kinds_alone(&self) -> bool {
+        self.lock_compiled().as_ref().is_some_and(|compiled| compiled.tells_kinds_alone)
+    }
+
+    fn lock_compiled(&self) -> MutexGuard<'_, Option<Arc<CompiledExecution>>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what was compiled of it.
+    pub(crate) fn keep_compiled(&self, compiled: &Arc<CompiledExecution>) {
+        *self.lock_compiled() = Some(Arc::clone(compiled));
+    }
+}
