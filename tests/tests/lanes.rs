@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use freshet_tests::cached::{answer, connect, eventually, run, staged, status, try_answer, with_follower};
-use freshet_tests::{Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
@@ -55,9 +55,10 @@ fn carried(freshet: &Freshet) -> u64 {
     status(&mut freshet.target().connect(), "Freshet_carried")
 }
 
-/// A session whose connection carries the reads of others.
+/// A session that keeps its connection, which carries the reads of others.
 fn lender(freshet: &Freshet, schema: &str) -> Conn {
     let mut lender = connect(freshet.target(), schema);
+    run(&mut lender, &["SET @own = 1"]);
     eventually("a read is carried", || {
         let before = carried(freshet);
         one(&mut lender, "SELECT v FROM t WHERE id = 1");

@@ -200,6 +200,11 @@ impl Environment {
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
+    /// Whether it is this one in all that is known of it: sessions that only differ in what changes no result have environments of one identity.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.whole == other.whole
+    }
+
     /// What of it counts for what is computed.
     pub(crate) const fn computing(&self) -> Computing {
         let offset_s = match self.zone {

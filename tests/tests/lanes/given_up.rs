@@ -86,12 +86,12 @@ fn sessions_that_only_read_give_their_connections_up_and_go_on_as_they_were() {
         let of_schema = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{schema}'");
         let mut count = || direct.query_first::<u64, _>(&of_schema).expect("the list").expect("a count");
         let before = status(&mut freshet.target().connect(), "Freshet_connections_given_up");
-        eventually("all but the lender have given their connections up", || {
+        eventually("all have given their connections up", || {
             read_for(UNUSED, &mut conns);
-            (conns.iter().filter(|conn| has_none(freshet, conn)).count() == 7).then_some(())
+            (conns.iter().filter(|conn| has_none(freshet, conn)).count() == 8).then_some(())
         });
-        assert!(status(&mut freshet.target().connect(), "Freshet_connections_given_up") >= before + 7);
-        // This one, the one that asks directly, and the lender's.
+        assert!(status(&mut freshet.target().connect(), "Freshet_connections_given_up") >= before + 8);
+        // This one, the one that asks directly, and the one that carries.
         eventually("the server has closed them", || (count() <= 3).then_some(()));
         for conn in &mut conns {
             assert_eq!(answer(conn, SHOWN), shown);
@@ -118,6 +118,41 @@ const LEFT: [(&[&str], &str); 11] = [
         "SELECT @@optimizer_switch LIKE '%index_merge=off%'",
     ),
 ];
+
+#[test]
+fn settings_that_change_no_answer_are_taken_along_too() {
+    const ELSEWHERE: [&str; 3] = [
+        "SET autocommit = 0",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "SET SESSION wait_timeout = 1234",
+    ];
+    let schema = "lanes_given_up_settings";
+    with_users(schema, |server, direct, freshet, target| {
+        let name = if server.flavor == Flavor::MySql { "transaction_isolation" } else { "tx_isolation" };
+        let shown = format!("SELECT @@autocommit, @@{name}, @@wait_timeout");
+        // Others are as they begin, and leave connections behind that are so.
+        let mut others: Vec<Conn> = (0..3).map(|_| connect(target, schema)).collect();
+        for settings in ELSEWHERE {
+            let mut conns: Vec<Conn> = (0..3).map(|_| connect(target, schema)).collect();
+            conns.iter_mut().for_each(|conn| run(conn, &[settings]));
+            let before = one(&mut conns[0], &shown);
+            for _ in 0..8 {
+                for conn in others.iter_mut().chain(&mut conns) {
+                    (0..2).for_each(|_| assert_eq!(one(conn, READ), "10"));
+                    run(conn, &["UPDATE u SET v = v + 0 WHERE id = 1", "COMMIT"]);
+                }
+                conns
+                    .iter_mut()
+                    .for_each(|conn| assert_eq!(one(conn, &shown), before, "{:?}", server.flavor));
+            }
+            run(&mut conns[0], &["UPDATE u SET v = 7 WHERE id = 2"]);
+            let is_seen = one(direct, &format!("SELECT v FROM {schema}.u WHERE id = 2")) == "7";
+            assert_eq!(is_seen, !settings.contains("autocommit"), "{settings} on {:?}", server.flavor);
+            run(&mut conns[0], &["ROLLBACK"]);
+        }
+        assert!(status(&mut freshet.target().connect(), "Freshet_connections_given_up") > 20);
+    });
+}
 
 #[test]
 fn what_a_session_has_left_is_there_behind_its_reads() {

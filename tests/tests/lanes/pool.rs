@@ -162,3 +162,27 @@ fn many_sessions_that_write_now_and_then_share_few_connections() {
         run(direct, &["UPDATE u SET v = 200 WHERE id = 2"]);
     });
 }
+
+#[test]
+fn the_lane_of_one_who_needs_no_connection_is_nobodys_and_goes_when_nobody_uses_it() {
+    let schema = "lanes_pool_nobodys";
+    with_users(schema, |server, _, freshet, target| {
+        let mut look = freshet.target().connect();
+        let mut lanes = |id: u32| -> Vec<u64> {
+            look.query(format!("SELECT carried FROM freshet.lanes WHERE id = {id}")).expect("it is computed")
+        };
+        let mut giver = connect(target, schema);
+        let id = giver.connection_id();
+        (0..3).for_each(|_| assert_eq!(one(&mut giver, READ), "10"));
+        // Its lane is not closed for that.
+        run(&mut giver, &["UPDATE u SET v = v + 0 WHERE id = 1"]);
+        let mut other = connect(target, schema);
+        let before = lanes(id);
+        assert_eq!(before.len(), 1, "{:?}", server.flavor);
+        assert_eq!(one(&mut other, READ), "10");
+        drop(giver);
+        assert_eq!(one(&mut other, READ), "10");
+        eventually("it is closed", || lanes(id).is_empty().then_some(()));
+        assert_eq!(one(&mut other, READ), "10");
+    });
+}

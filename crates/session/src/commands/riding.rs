@@ -185,7 +185,7 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
 }
 
 fn note_pace(template: &Template, carried: &Carried) {
-    template.pace.took(carried.took);
+    template.pace.carried(carried.took);
     if carried.took >= SLOW {
         template.pace.stalls(now_ms());
     }

@@ -495,7 +495,7 @@ impl Session {
         let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
         // What a statement that was sent has left there may be asked for; what a hit has, is brought about anew.
         let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        let is_ready = is_owed && self.lease.is_ready();
+        let is_ready = is_owed && (self.lease.is_ready() || self.state.given_up.is_some());
         let since = Instant::from_std(since);
         let due = if self.state.view.rides {
             (since + RIDING_MAX).min(Instant::now() + THINKING_MAX)

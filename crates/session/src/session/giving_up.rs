@@ -19,11 +19,11 @@ use std::sync::Arc;
 use freshet_upstream::{Error, now_ms};
 use tracing::{debug, warn};
 
-use super::pool::{self, PoolFit};
+use super::pool::{GivenUp, Left, PoolFit};
 use super::{Hold, Lease, Session};
 use crate::auth::LoginFit;
 use crate::counters::Count;
-use crate::environment::{Environment, Known, VectorQuery, path};
+use crate::environment::{Environment, Known, path};
 use crate::shared::Multiplexing;
 
 /// How long a connection has to be without a statement of its own session before it is given up, in milliseconds. Twice as long each time that another
@@ -35,11 +35,20 @@ const CONNECTED_MAX: usize = 16;
 /// How long it holds, in milliseconds, that statements lead from how sessions begin to where one is.
 const IN_REACH_MS: u64 = 1_000;
 
+/// What the next statement may ask about the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// Anything.
+    Back,
+    /// Nothing: it reads tables.
+    Nothing,
+}
+
 impl Session {
     /// Whether the connection may be of no use, as far as that is told by when it was used. To be asked between two commands.
     pub(super) fn may_be_unused(&mut self) -> bool {
         let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        if !is_answered_without || !self.lease.is_ready() {
+        if !is_answered_without || !self.lease.is_ready() || self.state.tx.may_be_open_at_server() {
             return false;
         }
         let (used_ms, looked_ms) = (self.lease.used_ms, self.lease.looked_ms);
@@ -68,8 +77,25 @@ impl Session {
         if !self.are_there_lanes() {
             return;
         }
-        let Some(environment) = self.can_go_on_elsewhere() else { return };
-        let Some(insert_id) = self.learns_insert_id().await else { return };
+        let Some(environment) = self.can_go_on_elsewhere(Asks::Back) else { return };
+        if self.learns_insert_id().await.is_none() {
+            return;
+        }
+        if let Some(left) = self.parts_with_lease(environment) {
+            left.put(&self.shared);
+        }
+    }
+
+    /// Gives the connection up before a read that may be carried on it, if the session can go on without. What it was is returned.
+    pub(super) fn gives_to_all(&mut self) -> Option<Left> {
+        let may = self.lease.insert_id.is_some() && self.shared.options.multiplexing != Multiplexing::Off;
+        let environment = if may { self.can_go_on_elsewhere(Asks::Nothing) } else { None }?;
+        self.parts_with_lease(environment)
+    }
+
+    /// Goes on without its connection, in this environment. `None` if it is not known what `LAST_INSERT_ID()` says, or how accounts are.
+    fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<Left> {
+        let (insert_id, epoch) = (self.lease.insert_id?, self.shared.gate.epoch()?);
         let (prepared, left) = std::mem::take(&mut self.lease.prepared).unmade_elsewhere(environment.id);
         let after = Lease::after(&self.lease, prepared);
         let mut lease = std::mem::replace(&mut self.lease, after);
@@ -77,12 +103,10 @@ impl Session {
         // Whoever kills by its number from now on kills nobody here.
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000));
         self.shared.counters.add(Count::GivenUp);
-        match self.shared.gate.epoch() {
-            Some(epoch) => pool::put(&self.shared, self.pool_fit(&environment), lease, epoch),
-            None => pool::close(lease),
-        }
-        self.state.insert_id = insert_id;
-        self.state.given_up = Some(environment);
+        let login = LoginFit::of(&self.admitted.login, self.admitted.channel);
+        let fit = PoolFit::new(&self.shared, &environment, login);
+        self.state.given_up = Some(GivenUp { environment, fit: fit.clone(), insert_id });
+        Some(Left { fit, lease, epoch })
     }
 
     /// What `LAST_INSERT_ID()` says on the connection, which is asked if that is not known. `None` if it does not say.
@@ -94,53 +118,32 @@ impl Session {
         self.lease.insert_id
     }
 
-    fn pool_fit(&self, environment: &Environment) -> PoolFit {
-        let login = LoginFit::of(&self.admitted.login, self.admitted.channel);
-        PoolFit::new(&self.shared, environment.id, login)
-    }
-
     /// Takes a connection that another session has given up, where this one was. Whether there was one.
     ///
     /// # Errors
     /// It is lost.
     pub(super) async fn takes_over(&mut self) -> Result<bool, Error> {
-        let Some(environment) = &self.state.given_up else { return Ok(false) };
-        let Some(epoch) = self.shared.gate.epoch() else { return Ok(false) };
-        let fit = self.pool_fit(environment);
-        let Some(mut lease) = pool::take(&fit, epoch).await else { return Ok(false) };
-        self.state.given_up = None;
-        let left = std::mem::take(&mut lease.prepared);
-        lease.prepared = std::mem::take(&mut self.lease.prepared).on(left);
-        lease.looked_ms = 0;
-        self.lease = lease;
-        self.handle.goes_on();
-        self.handle.set_thread_id(self.lease.thread_id());
-        self.refresh_key();
-        self.restores_insert_id().await?;
-        Ok(true)
-    }
-
-    /// Has `LAST_INSERT_ID()` be on the connection what it is to the client.
-    async fn restores_insert_id(&mut self) -> Result<(), Error> {
-        let id = std::mem::take(&mut self.state.insert_id);
-        self.lease.traces.writes |= id != 0;
-        if self.lease.insert_id != Some(id) {
-            let done = self.lease.ask(&format!("DO LAST_INSERT_ID({id})")).await;
-            if done.is_err() {
-                // It would be told another one.
-                self.lease.lose();
-            }
-            done?;
-            self.lease.insert_id = Some(id);
+        let Some(given_up) = self.state.given_up.take() else { return Ok(false) };
+        let given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared).await?;
+        self.state.given_up = given_up;
+        let has_one = self.state.given_up.is_none();
+        if has_one {
+            self.refresh_key();
         }
-        Ok(())
+        Ok(has_one)
     }
 
     /// The environment that it goes on in, if it can.
-    fn can_go_on_elsewhere(&mut self) -> Option<Arc<Environment>> {
+    fn can_go_on_elsewhere(&mut self, asks: Asks) -> Option<Arc<Environment>> {
+        let tx = self.state.tx;
         let is_none_of_its_own = |hold: Hold| match hold {
             Hold::CacheOff => true,
+            Hold::LastStatement => asks == Asks::Nothing,
             Hold::PreparedStatements => true,
+            // Of one that has begun here alone, no connection knows.
+            Hold::Transaction => {
+                !tx.may_be_open_at_server() && !self.state.marked && !self.state.holds_tables
+            }
             _ => false,
         };
         let leaves_nothing = self.holds().list().all(is_none_of_its_own)
@@ -174,14 +177,16 @@ impl Session {
             return None;
         }
         let (environment, now_ms) = (Arc::clone(environment), now_ms());
-        let is_in_reach = |(id, at_ms): (u32, u64)| id == environment.id && now_ms - at_ms < IN_REACH_MS;
-        if !self.state.in_reach.is_some_and(is_in_reach) {
+        let is_in_reach = |(reached, at_ms): &(Arc<Environment>, u64)| {
+            Arc::ptr_eq(reached, &environment) && now_ms - at_ms < IN_REACH_MS
+        };
+        if !self.state.in_reach.as_ref().is_some_and(is_in_reach) {
             let query = self.shared.vector(self.lease.version()?)?;
             let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
             // Where it is not known how such sessions begin, it is by what every one has that the server's global variables do not change meanwhile.
             let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
-            begun.is_none_or(|begun| way(&query, &begun, &environment).is_some()).then_some(())?;
-            self.state.in_reach = Some((environment.id, now_ms));
+            begun.is_none_or(|begun| path(&query, &begun, &environment).is_some()).then_some(())?;
+            self.state.in_reach = Some((Arc::clone(&environment), now_ms));
         }
         Some(environment)
     }
@@ -190,16 +195,16 @@ impl Session {
     ///
     /// # Errors
     /// The connection is lost, or it cannot be brought there: the session is over then.
-    pub(super) async fn goes_on(&mut self, environment: Arc<Environment>) -> Result<(), Error> {
+    pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
         self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
         self.handle.goes_on();
-        let gone_on = self.reaches(&environment).await;
+        let gone_on = self.reaches(&given_up.environment).await;
         if !matches!(gone_on, Ok(true)) {
             // Nothing may be asked in another environment.
             self.lease.lose();
         }
         match gone_on {
-            Ok(true) => self.restores_insert_id().await,
+            Ok(true) => given_up.restores_insert_id(&mut self.lease).await,
             Ok(false) => {
                 warn!(user = %String::from_utf8_lossy(&self.admitted.user), "a session could not be continued on another connection");
                 Err(Error::Closed)
@@ -212,13 +217,12 @@ impl Session {
     async fn reaches(&mut self, environment: &Environment) -> Result<bool, Error> {
         self.learn().await?;
         let Some(begun) = self.environment().cloned() else { return Ok(false) };
-        if begun.id == environment.id {
+        let query = self.lease.version().and_then(|version| self.shared.vector(version));
+        let Some(query) = query else { return Ok(false) };
+        let Some(statements) = path(&query, &begun, environment) else { return Ok(false) };
+        if statements.is_empty() {
             return Ok(true);
         }
-        let query = self.lease.version().and_then(|version| self.shared.vector(version));
-        let Some(statements) = query.and_then(|query| way(&query, &begun, environment)) else {
-            return Ok(false);
-        };
         // How it is from here on is not how such sessions begin.
         self.lease.untouched = false;
         for statement in &statements {
@@ -229,10 +233,7 @@ impl Session {
         }
         self.state.environment = Known::Unknown;
         self.learn().await?;
-        Ok(self.environment().is_some_and(|reached| reached.id == environment.id))
+        let is_there = |reached: &Arc<Environment>| path(&query, reached, environment) == Some(Vec::new());
+        Ok(self.environment().is_some_and(is_there))
     }
-}
-
-fn way(query: &VectorQuery, begun: &Environment, environment: &Environment) -> Option<Vec<String>> {
-    if begun.id == environment.id { Some(Vec::new()) } else { path(query, begun, environment) }
 }

@@ -2,7 +2,8 @@
 //!
 //! A lane is a connection that a session has lent, one that needs it for nothing itself at the moment. It carries reads of other sessions
 //! of the same environment, and so of the same account, with the same settings. To a session whose read was carried it is as if it had been answered from memory:
-//! its own connection knows nothing of it. The session that has lent its connection takes it back with its next statement that is not carried.
+//! its own connection knows nothing of it. Where the session that lends its connection can go on without (`session/giving_up.rs`), the lane is nobody's from then
+//! on; otherwise it takes its connection back with its next statement that is not carried.
 //!
 //! What a read leaves on a connection is not the lender's: its own last statement was carried too, and is repeated where something asks about
 //! it. What a session has that a read of another one could see, or change, keeps its connection from being lent: see [`Session::may_ride`].
@@ -127,8 +128,8 @@ impl Lanes {
     }
 }
 
-/// As many commands as this, on connections of their own, keep no server busy for longer than one of them alone.
-const AT_ONCE: usize = 32;
+/// As many commands as this of one thread, on connections of their own, keep no server busy for longer than one of them alone.
+const AT_ONCE: usize = 8;
 
 /// How many times as long as it takes alone a statement takes at least, for all that are with the server: where a thousand are, none is
 /// answered quickly, and each that shared a connection would be.
@@ -278,6 +279,10 @@ impl Session {
             !is_fenced && self.shared.upstream.are_rights_of(rights, from)
         };
         if let Some((lane, rights_from)) = LANES.with(|lanes| lanes.of(&fit)) {
+            if !self.shared.upstream.are_rights_of(rights, rights_from) {
+                // Nobody may need its connection, and so it would stay.
+                lane.close();
+            }
             return is_of_now(rights_from).then_some(lane);
         }
         let rights_from = self.lease.rights_from;
@@ -296,7 +301,17 @@ impl Session {
             && !self.lease.prepared.have_long_data()
             && self.lease.prepared.closed.is_empty()
             && !self.state.unlogged;
-        let connection = if may_lend { self.lease.take_to_lend() } else { None }?;
+        if !may_lend {
+            return None;
+        }
+        if self.lease.heard().is_empty()
+            && let Some(left) = self.gives_to_all()
+        {
+            let lane = left.into_lane(&self.shared)?;
+            self.handle.lends(lane.counts());
+            return Some(lane);
+        }
+        let connection = self.lease.take_to_lend()?;
         let (lane, returning) = Lane::start(connection);
         self.handle.lends(lane.counts());
         self.lease.lend_as(returning);

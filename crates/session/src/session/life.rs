@@ -178,6 +178,18 @@ impl Session {
         if let Ok(waited) = waited {
             return waited;
         }
+        if let Some(given_up) = self.state.given_up.take() {
+            match given_up.take_over(lease, handle, &self.shared).await {
+                Ok(given_up) => self.state.given_up = given_up,
+                Err(error) => {
+                    debug!(%error, "no read view could be opened");
+                    return None;
+                }
+            }
+        }
+        if !lease.is_ready() {
+            return wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await;
+        }
         // A command that arrives now waits for one exchange with the server.
         match opening.open((handle, lease, view), &self.shared).await {
             Ok(opened) => {

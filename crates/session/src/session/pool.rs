@@ -5,14 +5,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use freshet_upstream::{Connection, now_ms};
+use freshet_upstream::{Connection, Error, Lane, now_ms};
 
 use super::Lease;
 use crate::auth::{Epoch, LoginFit};
+use crate::environment::Environment;
+use crate::registry::Handle;
 use crate::shared::Shared;
 
 /// How long a connection waits for a session, in milliseconds.
@@ -25,20 +28,110 @@ thread_local! {
 }
 
 /// What two sessions have in common of which one may have the connection of the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct PoolFit {
     /// Where what all sessions share lies.
     shared: usize,
-    /// The environment's identity.
-    environment: u32,
+    environment: Arc<Environment>,
     login: LoginFit,
+}
+
+/// How the connection was that a session has given up.
+#[derive(Debug)]
+pub(super) struct GivenUp {
+    /// The session's, in which the next one is to be.
+    pub(super) environment: Arc<Environment>,
+    pub(super) fit: PoolFit,
+    /// What `LAST_INSERT_ID()` is to the client.
+    pub(super) insert_id: u64,
+}
+
+impl GivenUp {
+    /// Takes a connection that another session has given up, where this one was. `None` if there was one.
+    ///
+    /// # Errors
+    /// It is lost.
+    pub(super) async fn take_over(
+        self,
+        lease: &mut Lease,
+        handle: &Handle,
+        shared: &Shared,
+    ) -> Result<Option<Self>, Error> {
+        let Some(epoch) = shared.gate.epoch() else { return Ok(Some(self)) };
+        let Some(mut taken) = take(&self.fit, epoch).await else { return Ok(Some(self)) };
+        let left = std::mem::take(&mut taken.prepared);
+        taken.prepared = std::mem::take(&mut lease.prepared).on(left);
+        taken.looked_ms = 0;
+        *lease = taken;
+        handle.goes_on();
+        handle.set_thread_id(lease.thread_id());
+        self.restores_insert_id(lease).await?;
+        Ok(None)
+    }
+
+    /// Has `LAST_INSERT_ID()` be on a connection what it is to the client.
+    ///
+    /// # Errors
+    /// The connection is lost, or is of no more use.
+    pub(super) async fn restores_insert_id(&self, lease: &mut Lease) -> Result<(), Error> {
+        let id = self.insert_id;
+        lease.traces.writes |= id != 0;
+        if lease.insert_id != Some(id) {
+            let done = lease.ask(&format!("DO LAST_INSERT_ID({id})")).await;
+            if done.is_err() {
+                // The client would be told another one.
+                lease.lose();
+            }
+            done?;
+            lease.insert_id = Some(id);
+        }
+        Ok(())
+    }
+}
+
+/// A connection that a session has given up.
+#[derive(Debug)]
+pub(super) struct Left {
+    pub(super) fit: PoolFit,
+    pub(super) lease: Lease,
+    /// How accounts were then.
+    pub(super) epoch: Epoch,
+}
+
+impl Left {
+    /// Keeps it for the next one.
+    pub(super) fn put(self, shared: &Shared) {
+        let environment = self.fit.environment.id;
+        let waiting = Waiting { left: self, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };
+        POOL.with(|pool| {
+            pool.waiting.borrow_mut().entry(environment).or_default().push(waiting);
+            if !pool.is_swept.replace(true) {
+                tokio::task::spawn_local(sweep());
+            }
+        });
+    }
+
+    /// Makes a lane of it, which is nobody's: when nobody uses it any more, its connection is kept for the next one. `None` if it cannot be one.
+    pub(super) fn into_lane(mut self, shared: &Arc<Shared>) -> Option<Rc<Lane>> {
+        let (lane, returning) = Lane::start(self.lease.take_to_lend()?);
+        self.lease.lend_as(returning);
+        let shared = Arc::clone(shared);
+        tokio::task::spawn_local(async move {
+            let Some(lent) = self.lease.lent() else { return };
+            let connection = lent.await;
+            self.lease.give_back(connection);
+            match self.lease.has_diagnostics {
+                false if !self.lease.is_lost() => self.put(&shared),
+                _ => close(self.lease),
+            }
+        });
+        Some(lane)
+    }
 }
 
 /// A connection that waits.
 struct Waiting {
-    fit: PoolFit,
-    lease: Lease,
-    epoch: Epoch,
+    left: Left,
     since_ms: u64,
     _counted: Counted,
 }
@@ -68,31 +161,23 @@ struct Pool {
 }
 
 impl PoolFit {
-    pub(super) fn new(shared: &Arc<Shared>, environment: u32, login: LoginFit) -> Self {
-        Self { shared: Arc::as_ptr(shared) as usize, environment, login }
+    pub(super) fn new(shared: &Arc<Shared>, environment: &Arc<Environment>, login: LoginFit) -> Self {
+        Self { shared: Arc::as_ptr(shared) as usize, environment: Arc::clone(environment), login }
+    }
+
+    /// Whether nothing tells the sessions apart. That their environments have one identity is not enough: how transactions begin, for one, is not in that.
+    fn is(&self, other: &Self) -> bool {
+        self.shared == other.shared && self.environment.is(&other.environment) && self.login == other.login
     }
 }
 
-/// Keeps a connection for the next one.
-pub(super) fn put(shared: &Shared, fit: PoolFit, lease: Lease, epoch: Epoch) {
-    let environment = fit.environment;
-    let counted = Counted::among(&shared.pooled);
-    let waiting = Waiting { fit, lease, epoch, since_ms: now_ms(), _counted: counted };
-    POOL.with(|pool| {
-        pool.waiting.borrow_mut().entry(environment).or_default().push(waiting);
-        if !pool.is_swept.replace(true) {
-            tokio::task::spawn_local(sweep());
-        }
-    });
-}
-
 /// A connection, the one that came last, so that the others come of age.
-pub(super) async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
+async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
     while let Some(mut waiting) = POOL.with(|pool| pool.pop(fit)) {
-        if waiting.may_serve(now) && waiting.lease.is_quiet().await {
-            return Some(waiting.lease);
+        if waiting.may_serve(now) && waiting.left.lease.is_quiet().await {
+            return Some(waiting.left.lease);
         }
-        close(waiting.lease);
+        close(waiting.left.lease);
     }
     None
 }
@@ -102,14 +187,14 @@ async fn sweep() {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let (over, are_none) = POOL.with(Pool::sweep);
-        over.into_iter().for_each(|waiting| close(waiting.lease));
+        over.into_iter().for_each(|waiting| close(waiting.left.lease));
         if are_none {
             return;
         }
     }
 }
 
-pub(super) fn close(mut lease: Lease) {
+fn close(mut lease: Lease) {
     if let Some(connection) = lease.take() {
         tokio::task::spawn_local(Connection::quit(connection));
     }
@@ -117,7 +202,7 @@ pub(super) fn close(mut lease: Lease) {
 
 impl Waiting {
     fn may_serve(&self, now: Epoch) -> bool {
-        self.epoch.begins_alike(now) && self.is_young()
+        self.left.epoch.begins_alike(now) && self.is_young()
     }
 
     fn is_young(&self) -> bool {
@@ -128,8 +213,8 @@ impl Waiting {
 impl Pool {
     fn pop(&self, fit: &PoolFit) -> Option<Waiting> {
         let mut all = self.waiting.borrow_mut();
-        let waiting = all.get_mut(&fit.environment)?;
-        let at = waiting.iter().rposition(|waiting| waiting.fit == *fit)?;
+        let waiting = all.get_mut(&fit.environment.id)?;
+        let at = waiting.iter().rposition(|waiting| waiting.left.fit.is(fit))?;
         Some(waiting.remove(at))
     }
 

@@ -9,6 +9,7 @@ use freshet_sql::Effects;
 
 use super::found_rows::FoundRows;
 use super::making::PreparedSince;
+use super::pool::GivenUp;
 use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
@@ -104,12 +105,10 @@ pub(crate) struct State {
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
     pub(crate) key_version: u64,
-    /// The environment in which the next connection that is opened is to be, if the session has given one up.
-    pub(super) given_up: Option<Arc<Environment>>,
-    /// What `LAST_INSERT_ID()` is to the client, if the session has given its connection up.
-    pub(super) insert_id: u64,
-    /// From which environment on one could be reached again that a session like this is in, and when that was looked at, in monotonic milliseconds.
-    pub(super) in_reach: Option<(u32, u64)>,
+    /// How the next connection is to be, if the session has given one up.
+    pub(super) given_up: Option<GivenUp>,
+    /// An environment to which statements lead from how sessions like this one begin, and when that was found, in monotonic milliseconds.
+    pub(super) in_reach: Option<(Arc<Environment>, u64)>,
     /// How long a connection has to be unused before it is given up again, in milliseconds.
     pub(super) keeps_unused_ms: u64,
 }
@@ -153,7 +152,6 @@ impl State {
             key: None,
             key_version: 0,
             given_up: None,
-            insert_id: 0,
             in_reach: None,
             keeps_unused_ms: 0,
         }

@@ -25,6 +25,8 @@ const DRIFT: u32 = 64;
 pub(crate) struct Pace {
     /// The best time of late, in microseconds; other statements and clients only ever add to it.
     best_us: AtomicU32,
+    /// The best time of late of those that were carried, likewise: of these none adds to another's.
+    best_carried_us: AtomicU32,
     /// Until when it is not tried again, in monotonic milliseconds.
     unfit_until_ms: AtomicU64,
     /// Until when its statements may be slow, likewise.
@@ -38,6 +40,7 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             best_us: AtomicU32::new(u32::MAX),
+            best_carried_us: AtomicU32::new(QUICK_US_MAX / 2),
             unfit_until_ms: AtomicU64::new(0),
             slow_until_ms: AtomicU64::new(0),
             stalls: AtomicU32::new(0),
@@ -54,15 +57,19 @@ impl Pace {
 
     /// The same, in microseconds.
     pub(crate) fn took_us(&self, us: u32) {
-        let us = us.min(u32::MAX - 1);
-        let best = self.best_us.load(Ordering::Relaxed);
-        let believed = if best == u32::MAX { us } else { us.min(best.saturating_add(best / DRIFT + 1)) };
-        // A value that another thread has written meanwhile is lost: it was one of many.
-        if believed != best {
-            self.best_us.store(believed, Ordering::Relaxed);
-        }
+        believe(&self.best_us, us);
         if us >= SLOW_US_MIN {
             self.slow_until_ms.store(now_ms() + SLOW_MS, Ordering::Relaxed);
+        }
+    }
+
+    /// The same of one that was carried. What the others take on their connections may have made its template look quicker than it is.
+    pub(crate) fn carried(&self, time: Duration) {
+        self.took(time);
+        let best_us = believe(&self.best_carried_us, u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
+        if best_us > QUICK_US_MAX {
+            self.best_carried_us.store(QUICK_US_MAX / 2, Ordering::Relaxed);
+            self.note_unfit(now_ms());
         }
     }
 
@@ -81,7 +88,7 @@ impl Pace {
         self.unfit_until_ms.fetch_max(now_ms + unfit_ms, Ordering::Relaxed);
     }
 
-    /// An answer was large.
+    /// An answer was large, or many were slow.
     pub(crate) fn note_unfit(&self, now_ms: u64) {
         self.unfit_until_ms.store(now_ms + UNFIT_MS, Ordering::Relaxed);
     }
@@ -102,9 +109,38 @@ impl Pace {
     }
 }
 
+/// What is believed to be the best time of late, when one has taken so long.
+fn believe(best_us: &AtomicU32, us: u32) -> u32 {
+    let (us, best) = (us.min(u32::MAX - 1), best_us.load(Ordering::Relaxed));
+    let believed = if best == u32::MAX { us } else { us.min(best.saturating_add(best / DRIFT + 1)) };
+    // A value that another thread has written meanwhile is lost: it was one of many.
+    if believed != best {
+        best_us.store(believed, Ordering::Relaxed);
+    }
+    believed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_slow_among_those_that_it_is_carried_with_is_carried_no_more() {
+        let pace = Pace::default();
+        pace.took_us(300);
+        pace.carried(Duration::from_millis(3));
+        assert!(pace.is_fit(now_ms()), "one may have waited for the machine");
+        (0..20).for_each(|_| {
+            pace.carried(Duration::from_millis(3));
+            pace.carried(Duration::from_micros(500));
+        });
+        assert!(pace.is_fit(now_ms()), "its best is quick");
+        (0..200).for_each(|_| {
+            pace.carried(Duration::from_millis(3));
+            pace.took_us(300);
+        });
+        assert!(pace.is_quick() && !pace.is_fit(now_ms()), "though it looks quick elsewhere");
+    }
 
     #[test]
     fn what_is_seen_once_is_quick_and_what_is_slow_for_long_is_not() {
