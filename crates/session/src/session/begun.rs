@@ -27,11 +27,12 @@ use freshet_upstream::now_ms;
 use tokio::time::Instant;
 
 pub(super) use opening::Opening;
-use opening::{RIDING_MAX, THINKING_MAX, UNOPENED_MAX, is_as_defined, is_proven};
+use opening::{CROWD_MAX, RIDING_MAX, THINKING_MAX, UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
 use touch::Touch;
 use words::{first_word_is, only_ends, plain, savepoint, starts};
 
+use super::lanes::crowd;
 use super::tx::{Begun, Tx};
 use super::view::{Manner, Mark};
 use super::{Flow, Forward, Session, query_prefix};
@@ -497,8 +498,13 @@ impl Session {
         let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         let is_ready = is_owed && (self.lease.is_ready() || self.state.given_up.is_some());
         let since = Instant::from_std(since);
-        let due = if self.state.view.rides {
-            (since + RIDING_MAX).min(Instant::now() + THINKING_MAX)
+        // What it has not asked for yet is carried as well, where anything is.
+        let rides =
+            self.state.view.rides || self.state.view.opens_late() && self.are_there_for_transactions();
+        let due = if rides {
+            // Where many wait for the server, their clients take longer as well.
+            let times = crowd().min(CROWD_MAX);
+            (since + times * RIDING_MAX).min(Instant::now() + times * THINKING_MAX)
         } else {
             since + UNOPENED_MAX
         };

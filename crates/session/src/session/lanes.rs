@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    fn are_there_for_transactions(&self) -> bool {
+    pub(super) fn are_there_for_transactions(&self) -> bool {
         let is_always = self.shared.options.multiplexing == Multiplexing::Always;
         let is_suspended = || LANES.with(|lanes| lanes.suspension.is_on(now_ms()));
         self.are_there_lanes() && (is_always || !is_suspended())

@@ -23,6 +23,8 @@ pub(super) const UNOPENED_MAX: Duration = Duration::from_millis(10);
 /// command.
 pub(super) const RIDING_MAX: Duration = Duration::from_secs(1);
 pub(super) const THINKING_MAX: Duration = Duration::from_millis(100);
+/// How many times as long each may be in a crowd, at most.
+pub(super) const CROWD_MAX: u32 = 10;
 
 /// How long it is then waited for the proof of what was read, at most.
 const SETTLED_MAX: Duration = Duration::from_millis(20);
