@@ -236,3 +236,19 @@ fn who_may_not_log_in_any_more_is_told_so_and_reads_nothing() {
         assert!(told.contains("1045"), "{told} on {:?}", server.flavor);
     });
 }
+
+/// A client of MySQL in clear gives a proof that only the server can check, unless it is of the account that Freshet has itself.
+#[test]
+fn sessions_of_our_own_account_give_theirs_up_though_they_never_gave_their_password() {
+    let schema = "lanes_given_up_ours";
+    with_lanes(schema, |server, _, freshet| {
+        // The server knows the password by now, and asks no client for it.
+        drop(server.target.connect());
+        let mut conns: Vec<Conn> = (0..2).map(|_| connect(freshet.target(), schema)).collect();
+        eventually("both have given their connections up", || {
+            read_for(Duration::from_millis(200), &mut conns);
+            conns.iter().all(|conn| has_none(freshet, conn)).then_some(())
+        });
+        conns.iter_mut().for_each(|conn| run(conn, &["UPDATE u SET v = v + 0 WHERE id = 1"]));
+    });
+}

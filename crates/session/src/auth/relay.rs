@@ -182,8 +182,18 @@ impl<'a> Relay<'a> {
         } else if self.wire.is_secure() {
             let scramble = self.client.scrambles.latest();
             return self.ask_password(CACHING_SHA2_PASSWORD, Challenge::Switch(data), scramble, secure).await;
+        } else {
+            self.learned = self.with_our_password(&proof, data);
         }
         Ok(Some(proof.to_vec()))
+    }
+
+    /// What a proof tells that was made with the password of our own account. Of any other, nobody but the server can say with which one it was made.
+    fn with_our_password(&self, proof: &[u8], data: &[u8]) -> Option<Learned> {
+        let ours = &self.gate.config.password;
+        let scramble = <[u8; SCRAMBLE_LEN]>::try_from(data).ok()?;
+        let is_ours = !ours.is_empty() && caching_sha2::verify(proof, &scramble, ours.expose());
+        is_ours.then(|| Learned::Known(ours.clone().into()))
     }
 
     async fn native(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, AdmitError> {

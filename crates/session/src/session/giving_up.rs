@@ -124,7 +124,7 @@ impl Session {
     /// It is lost.
     pub(super) async fn takes_over(&mut self) -> Result<bool, Error> {
         let Some(given_up) = self.state.given_up.take() else { return Ok(false) };
-        let given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared).await?;
+        let given_up = given_up.take_over(&mut self.lease, (&self.handle, &self.shared), true).await?;
         self.state.given_up = given_up;
         let has_one = self.state.given_up.is_none();
         if has_one {

@@ -179,7 +179,7 @@ impl Session {
             return waited;
         }
         if let Some(given_up) = self.state.given_up.take() {
-            match given_up.take_over(lease, handle, &self.shared).await {
+            match given_up.take_over(lease, (handle, &self.shared), false).await {
                 Ok(given_up) => self.state.given_up = given_up,
                 Err(error) => {
                     debug!(%error, "no read view could be opened");

@@ -4,13 +4,14 @@
 //! `LAST_INSERT_ID()` says there, and the statements that are prepared there, which are taken for those of the same text.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use freshet_upstream::{Connection, Error, Lane, now_ms};
+use tokio::sync::oneshot;
 
 use super::Lease;
 use crate::auth::{Epoch, LoginFit};
@@ -20,6 +21,9 @@ use crate::shared::Shared;
 
 /// How long a connection waits for a session, in milliseconds.
 const KEPT_MS_MAX: u64 = 3_000;
+/// Where more sessions than this have a connection, the next one that needs one waits for one that is given up, for so long, before another is opened.
+const ENOUGH: usize = 64;
+const SOUGHT_MAX: Duration = Duration::from_millis(50);
 /// How often it is looked at whether it has waited for longer.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 
@@ -47,18 +51,23 @@ pub(super) struct GivenUp {
 }
 
 impl GivenUp {
-    /// Takes a connection that another session has given up, where this one was. `None` if there was one.
+    /// Takes a connection that another session has given up, where this one was. Where many have one, it waits a little for one that is given up, if
+    /// somebody `waits` for it. `None` if there was one.
     ///
     /// # Errors
     /// It is lost.
     pub(super) async fn take_over(
         self,
         lease: &mut Lease,
-        handle: &Handle,
-        shared: &Shared,
+        (handle, shared): (&Handle, &Shared),
+        waits: bool,
     ) -> Result<Option<Self>, Error> {
         let Some(epoch) = shared.gate.epoch() else { return Ok(Some(self)) };
-        let Some(mut taken) = take(&self.fit, epoch).await else { return Ok(Some(self)) };
+        let mut taken = take(&self.fit, epoch).await;
+        if taken.is_none() && waits && shared.registry.connected().read(false).0 > ENOUGH {
+            taken = next(&self.fit).await;
+        }
+        let Some(mut taken) = taken else { return Ok(Some(self)) };
         let left = std::mem::take(&mut taken.prepared);
         taken.prepared = std::mem::take(&mut lease.prepared).on(left);
         taken.looked_ms = 0;
@@ -101,8 +110,18 @@ pub(super) struct Left {
 impl Left {
     /// Keeps it for the next one.
     pub(super) fn put(self, shared: &Shared) {
-        let environment = self.fit.environment.id;
-        let waiting = Waiting { left: self, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };
+        let is_of_now = || shared.gate.epoch().is_some_and(|now| self.epoch.begins_alike(now));
+        let seeker = POOL.with(|pool| pool.seeker(&self.fit)).filter(|_| is_of_now());
+        let mut lease = self.lease;
+        if let Some(seeker) = seeker {
+            match seeker.send(lease) {
+                Ok(()) => return,
+                Err(unsent) => lease = unsent,
+            }
+        }
+        let (fit, epoch) = (self.fit, self.epoch);
+        let (environment, left) = (fit.environment.id, Self { fit, lease, epoch });
+        let waiting = Waiting { left, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };
         POOL.with(|pool| {
             pool.waiting.borrow_mut().entry(environment).or_default().push(waiting);
             if !pool.is_swept.replace(true) {
@@ -136,6 +155,12 @@ struct Waiting {
     _counted: Counted,
 }
 
+/// A session that waits for a connection.
+struct Seeker {
+    fit: PoolFit,
+    reply: oneshot::Sender<Lease>,
+}
+
 /// One that is counted as long as it waits.
 struct Counted(Arc<AtomicUsize>);
 
@@ -156,6 +181,8 @@ impl Drop for Counted {
 #[derive(Default)]
 struct Pool {
     waiting: RefCell<HashMap<u32, Vec<Waiting>>>,
+    /// Sessions that wait for one, the first to come first.
+    seekers: RefCell<VecDeque<Seeker>>,
     /// Somebody closes those that have waited for too long.
     is_swept: Cell<bool>,
 }
@@ -167,7 +194,9 @@ impl PoolFit {
 
     /// Whether nothing tells the sessions apart. That their environments have one identity is not enough: how transactions begin, for one, is not in that.
     fn is(&self, other: &Self) -> bool {
-        self.shared == other.shared && self.environment.is(&other.environment) && self.login == other.login
+        let is_environment =
+            || Arc::ptr_eq(&self.environment, &other.environment) || self.environment.is(&other.environment);
+        self.shared == other.shared && self.login == other.login && is_environment()
     }
 }
 
@@ -180,6 +209,20 @@ async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
         close(waiting.left.lease);
     }
     None
+}
+
+/// The next connection that is given up, if that is soon.
+async fn next(fit: &PoolFit) -> Option<Lease> {
+    let (reply, mut given) = oneshot::channel();
+    POOL.with(|pool| pool.seekers.borrow_mut().push_back(Seeker { fit: fit.clone(), reply }));
+    match tokio::time::timeout(SOUGHT_MAX, &mut given).await {
+        Ok(lease) => lease.ok(),
+        Err(_) => {
+            // It may have come just now.
+            given.close();
+            given.try_recv().ok()
+        }
+    }
 }
 
 /// Closes those that have waited for too long, for as long as there are any.
@@ -211,6 +254,14 @@ impl Waiting {
 }
 
 impl Pool {
+    /// Who has waited longest for one like this.
+    fn seeker(&self, fit: &PoolFit) -> Option<oneshot::Sender<Lease>> {
+        let mut seekers = self.seekers.borrow_mut();
+        seekers.retain(|seeker| !seeker.reply.is_closed());
+        let at = seekers.iter().position(|seeker| seeker.fit.is(fit))?;
+        seekers.remove(at).map(|seeker| seeker.reply)
+    }
+
     fn pop(&self, fit: &PoolFit) -> Option<Waiting> {
         let mut all = self.waiting.borrow_mut();
         let waiting = all.get_mut(&fit.environment.id)?;
