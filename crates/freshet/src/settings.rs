@@ -380,8 +380,8 @@ pub static MULTIPLEXING: Setting = setting(
     "on",
     "on, off or always",
     "Whether quick reads of many clients with the same account and settings are carried on one connection to the server, one behind the other, \
-     which costs the server half. on: while several are with the server; off: each client's statements go over a connection of its own; always: \
-     also where nothing is gained, for tests",
+     which costs the server half, and whether a session gives its connection up to others while it needs it for nothing. on: while several are with the server; \
+     off: each client's statements go over a connection of its own; always: also where nothing is gained, for tests",
 );
 /// Where administrators connect.
 pub static ADMIN_LISTEN: Setting = setting(

@@ -13,6 +13,8 @@ mod uncounted;
 mod processes;
 mod own_channel;
 
+use std::num::NonZeroU32;
+
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
     Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, PrepareOk,
@@ -70,8 +72,6 @@ pub(crate) struct Relayed {
     pub(crate) rows: u64,
     /// Rows that it says it has changed.
     pub(crate) affected: u64,
-    /// The last id that it says it has given out, or was given; 0 if none.
-    pub(crate) insert_id: u64,
     /// How many bytes of it have come.
     pub(crate) bytes: usize,
     /// How long it took, from when the command was sent, in microseconds.
@@ -80,6 +80,8 @@ pub(crate) struct Relayed {
     pub(crate) tag: u16,
     /// One of them told of warnings.
     pub(crate) warned: bool,
+    /// One of them told of an id that was given out, or was given.
+    pub(crate) tells_id: bool,
     /// The GTIDs it was committed under, as the server wrote them.
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
@@ -97,9 +99,9 @@ pub(crate) struct Relayed {
     /// Whether anything holds for the present or the next transaction alone, where the server said so.
     pub(crate) characteristics: Option<bool>,
     /// What was prepared.
-    pub(crate) prepared: Option<PrepareOk>,
+    pub(crate) prepared: Option<Box<PrepareOk>>,
     /// The number by which the client knows it, if that is not the server's.
-    pub(crate) numbered: Option<u32>,
+    pub(crate) numbered: Option<NonZeroU32>,
     /// The command was not sent: its transaction could not go on.
     pub(crate) is_unsent: bool,
     /// The answer's bytes, if they were asked for and may be stored.
@@ -126,7 +128,7 @@ impl Relayed {
                 self.error = Some(refusal.code);
                 self.refusal = Some(Box::new(refusal));
             }
-            Part::PrepareOk => self.prepared = Some(PrepareOk::parse(payload, capabilities)?),
+            Part::PrepareOk => self.prepared = Some(Box::new(PrepareOk::parse(payload, capabilities)?)),
             Part::Ok | Part::RowsEnd => {
                 self.results += 1;
                 self.note_ok(seen, payload, capabilities)?;
@@ -144,7 +146,7 @@ impl Relayed {
         };
         if seen.part == Part::Ok {
             self.affected = self.affected.saturating_add(ok.affected_rows);
-            self.insert_id = if ok.last_insert_id == 0 { self.insert_id } else { ok.last_insert_id };
+            self.tells_id |= ok.last_insert_id != 0;
         }
         for change in &ok.changes {
             match change {
@@ -218,6 +220,11 @@ impl<'a> Relay<'a> {
         self.put_right = Some(put_right);
     }
 
+    /// Gives what is prepared this number in the place of the server's, if it is one.
+    pub(crate) fn number(&mut self, number: Option<NonZeroU32>) {
+        self.relayed.numbered = number;
+    }
+
     /// Puts rows of ours among the others while they pass.
     pub(crate) fn list(&mut self, listed: Option<Listed>) {
         self.listed = listed;
@@ -247,7 +254,7 @@ impl<'a> Relay<'a> {
 
     /// What the whole answer said.
     pub(crate) fn finish(mut self) -> Relayed {
-        self.relayed.numbered = self.filter.number.filter(|_| self.relayed.prepared.is_some());
+        self.relayed.numbered = self.relayed.numbered.filter(|_| self.relayed.prepared.is_some());
         match self.capture.map(Capture::finish) {
             Some(Ok(captured)) => self.relayed.captured = Some(captured),
             Some(Err(why)) => self.relayed.uncaptured = Some(why),
@@ -317,8 +324,9 @@ impl<'a> Relay<'a> {
         let seen = self.answer.see(header.len, payload)?;
         self.relayed.note(&seen, payload, capabilities)?;
         let row = self.put_right.as_ref().filter(|_| seen.part == Part::Row).and_then(|it| it.row(payload));
-        let rewritten = match row {
-            Some(row) => Some(row),
+        let numbered = self.relayed.numbered.filter(|_| seen.part == Part::PrepareOk);
+        let rewritten = match row.or_else(|| filter::numbered(payload, numbered?)) {
+            Some(payload) => Some(payload),
             None => self.filter.rewritten(&seen, payload, capabilities)?,
         };
         if seen.part == Part::Row {

@@ -48,7 +48,7 @@ pub(crate) static STATUS: &[Status] = &[
     },
     Status {
         name: "Freshet_connections_given_up",
-        doc: "Connections to the server that sessions have given up, because their reads were carried on others and nothing of them was left there.",
+        doc: "How often sessions have given their connections to the server up, because they were answered without and nothing of them was left there.",
         read: |shared, _| shared.counters.sum(Count::GivenUp).to_string(),
     },
     Status {

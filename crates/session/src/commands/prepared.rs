@@ -176,15 +176,13 @@ async fn without_the_server(
     if !session.lease.is_open() {
         return None;
     }
-    let mut numbered = packet.clone();
-    if names_otherwise(prepared, packet) {
-        match number(session, (&mut numbered, Command::StmtExecute)).await {
-            Ok(None) => {}
-            Ok(Some(refusal)) => return Some(not_made(session, &refusal)),
-            Err(lost) => return Some(Err(lost)),
-        }
-    }
-    transaction::begin(session, (&numbered, text, Command::StmtExecute), control).await.transpose()
+    let numbered = match numbered_packet(session, prepared, packet).await {
+        Ok(Ok(numbered)) => numbered,
+        Ok(Err(refusal)) => return Some(not_made(session, &refusal)),
+        Err(lost) => return Some(Err(lost)),
+    };
+    let packet = numbered.as_deref().unwrap_or(packet);
+    transaction::begin(session, (packet, text, Command::StmtExecute), control).await.transpose()
 }
 
 /// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
@@ -200,8 +198,8 @@ fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>
 
 /// Notes that the server executes it in the session's environment of now.
 pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
-    let environment = session.environment().map(|environment| environment.id);
-    prepared.prepared_in.note_executed(environment, session.state.environment_version);
+    let (environment, version) = session.environment_now();
+    prepared.prepared_in.note_executed(environment, version);
 }
 
 /// An execution of a SELECT: from memory if it can be, and into memory if it may be. `payload` is what the client has sent.
@@ -239,16 +237,13 @@ pub(super) async fn select(
     };
     let mut key = Vec::new();
     let has_key = execution.key_of(&mut key).is_some();
-    let (mut numbered, completed);
+    let (numbered, completed);
     let forward = if execution.by == By::Command {
-        numbered = BytesMut::new();
-        if names_otherwise(prepared, payload) {
-            numbered.extend_from_slice(payload);
-            if let Some(refusal) = number(session, (&mut numbered, Command::StmtExecute)).await? {
-                return not_made(session, &refusal);
-            }
-        }
-        let payload = if numbered.is_empty() { payload } else { &numbered };
+        numbered = match numbered_packet(session, prepared, payload).await? {
+            Ok(numbered) => numbered,
+            Err(refusal) => return not_made(session, &refusal),
+        };
+        let payload = numbered.as_deref().unwrap_or(payload);
         completed = sent(session, prepared, payload);
         Forward::new(completed.as_deref().unwrap_or(payload), Command::StmtExecute, &effects)
     } else {
@@ -357,6 +352,21 @@ async fn number(
         }
         Made::Refused(refusal) => Ok(Some(refusal)),
     }
+}
+
+/// A packet with the number in it by which the server knows the statement, if that is not the one that it has. What is returned within is what the client is
+/// told in the place of an answer.
+async fn numbered_packet(
+    session: &mut Session,
+    prepared: &Prepared,
+    packet: &[u8],
+) -> Result<Result<Option<BytesMut>, ErrPacket>, Lost> {
+    if !names_otherwise(prepared, packet) {
+        return Ok(Ok(None));
+    }
+    let mut numbered = BytesMut::from(packet);
+    let refusal = Box::pin(number(session, (&mut numbered, Command::StmtExecute))).await?;
+    Ok(refusal.map_or(Ok(Some(numbered)), Err))
 }
 
 fn not_made(session: &mut Session, refusal: &ErrPacket) -> Result<Flow, Lost> {

@@ -157,11 +157,10 @@ fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepar
     }
     let hint = reading::prepared(inner, session.manner()).select?;
     let markers = freshet_sql::markers(inner, session.modes())?;
-    let of = (environment.map(|it| it.id), session.state.environment_version);
     let select = PreparedSelect::new((inner, session.flavor()), hint);
     // The server knows it by its name, and by no number.
     let prepared = Prepared::new((0, markers), effects.clone(), (None, None), None);
-    Some(prepared.with_select(Some(select)).prepared_in(of).by_name())
+    Some(prepared.with_select(Some(select)).prepared_in(session.environment_now()).by_name())
 }
 
 /// A SELECT that is executed with values that are all known.

@@ -95,7 +95,7 @@ impl OwnSession {
         let text = stripped.as_deref().unwrap_or(&result.text);
         let capabilities = self.connection.capabilities();
         self.connection.send_command(&[&[Command::Query.byte()], text].concat()).await?;
-        let filter = Filter { capabilities, begun: None, told: None, schema: "", number: None };
+        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let mut relay = Relay::new(&filter, Command::Query, capabilities);
         let bytes_max = shared.cache.limit().min(shared.cache.size());
         relay.capture(Some(Capture::new(bytes_max, &shared.bounds().fill).warned(result.warnings)));

@@ -1,5 +1,6 @@
 //! What the server reports of a session only because we asked it to, and taking it out again.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use freshet_protocol::{Capabilities, Malformed, OkPacket, Part, Seen, StateChange, StatusFlags};
@@ -17,8 +18,6 @@ pub(crate) struct Filter<'a> {
     pub(crate) told: Option<&'a Reports>,
     /// The session's default schema; empty where it has none.
     pub(crate) schema: &'a str,
-    /// The number by which the client is to know what is prepared, if it is another one than the server's.
-    pub(crate) number: Option<u32>,
 }
 
 /// The OK packet that `payload` is, if it is one: also the one that ends rows for clients without EOF packets.
@@ -40,9 +39,9 @@ pub(crate) fn as_ok(
 }
 
 /// The answer to a preparation, with this number in the place of the server's.
-fn numbered(payload: &[u8], number: u32) -> Option<Vec<u8>> {
+pub(crate) fn numbered(payload: &[u8], number: NonZeroU32) -> Option<Vec<u8>> {
     let mut payload = payload.to_vec();
-    payload.get_mut(1..5)?.copy_from_slice(&number.to_le_bytes());
+    payload.get_mut(1..5)?.copy_from_slice(&number.get().to_le_bytes());
     Some(payload)
 }
 
@@ -67,9 +66,6 @@ impl Filter<'_> {
         payload: &[u8],
         capabilities: Capabilities,
     ) -> Result<Option<Vec<u8>>, Malformed> {
-        if seen.part == Part::PrepareOk {
-            return Ok(self.number.and_then(|number| numbered(payload, number)));
-        }
         let Some(mut ok) = as_ok(seen, payload, capabilities)? else { return Ok(self.quiet(seen, payload)) };
         let tracks = self.capabilities.contains(Capabilities::SESSION_TRACK);
         self.note(&ok);

@@ -18,7 +18,7 @@ fn result_set(capabilities: Capabilities) -> BytesMut {
 
 /// Follows the answer as it arrives in pieces of so many bytes; what passed, and what it said.
 fn followed(frames: &[u8], piece: usize, capabilities: Capabilities) -> (BytesMut, Relayed) {
-    let filter = Filter { capabilities, begun: None, told: None, schema: "", number: None };
+    let filter = Filter { capabilities, begun: None, told: None, schema: "" };
     let capture = Capture::new(1 << 20, &Arc::clone(&Bounds::default().fill));
     let mut relay = Relay::new(&filter, Command::Query, capabilities);
     relay.capture(Some(capture));
@@ -56,7 +56,7 @@ fn nothing_passes_where_nobody_waits_for_it_and_what_follows_stays() {
     put_packet(&mut buffer, &mut 1, &ok.encode(CAPABILITIES, 0));
     let next = result_set(CAPABILITIES);
     buffer.extend_from_slice(&next);
-    let filter = Filter { capabilities: CAPABILITIES, begun: None, told: None, schema: "", number: None };
+    let filter = Filter { capabilities: CAPABILITIES, begun: None, told: None, schema: "" };
     let mut relay = Relay::new(&filter, Command::Query, CAPABILITIES);
     assert!(matches!(relay.follow(&mut buffer, None), Ok(RelayStep::Last)));
     assert_eq!(buffer, next, "the answer to another command");

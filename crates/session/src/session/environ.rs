@@ -377,6 +377,11 @@ impl Session {
         effects
     }
 
+    /// The environment's identity, where it is known, and the session's version of it.
+    pub(crate) fn environment_now(&self) -> (Option<u32>, u64) {
+        (self.environment().map(|environment| environment.id), self.state.environment_version)
+    }
+
     /// The environment, where it is known.
     pub(crate) fn environment(&self) -> Option<&Arc<Environment>> {
         match &self.state.environment {

@@ -80,7 +80,7 @@ impl Lease {
     /// As [`Lease::answer`].
     pub(super) async fn unseen_answer(&mut self, command: Command, handle: &Handle) -> Result<Relayed, Lost> {
         let capabilities = self.capabilities();
-        let filter = Filter { capabilities, begun: None, told: None, schema: "", number: None };
+        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let mut relay = Relay::new(&filter, command, capabilities);
         self.answer(&mut relay, None, handle).await?;
         Ok(relay.finish())

@@ -423,14 +423,12 @@ impl Session {
                 .then_some(&self.state.told_begun),
             told: (!self.lease.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
-            number: if command == Command::StmtPrepare {
-                self.lease.prepared.next_numbered_here()
-            } else {
-                None
-            },
         };
         let mut relay = Relay::new(&filter, command, self.lease.capabilities());
         relay.capture(passing.capture);
+        if command == Command::StmtPrepare {
+            relay.number(self.lease.prepared.next_numbered_here());
+        }
         if let Some(put_right) = passing.put_right {
             // What was sent with the command, before it, is counted by now.
             relay.put_right(put_right.counting(self.lease.own));

@@ -369,7 +369,6 @@ impl Session {
             begun: (self.flavor() == Flavor::MySql).then_some(&told_begun),
             told: Some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),
-            number: None,
         };
         let mut relay = Relay::new(&filter, command, lane.capabilities());
         let capture = Capture::new(ANSWER_BYTES_MAX, &self.shared.bounds().fill);

@@ -55,8 +55,9 @@ impl Session {
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         self.lease.traces.ran(facts, relayed);
         let may_give_ids = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
-        let gave_none = relayed.error.is_none() && relayed.insert_id == 0 && relayed.rows == 0;
-        if may_give_ids && !(gave_none && !facts.run_code()) {
+        let may_have_given =
+            relayed.error.is_some() || relayed.tells_id || relayed.rows > 0 || facts.run_code();
+        if may_give_ids && may_have_given {
             self.lease.insert_id = None;
         }
         let is_unexplained = relayed.state_changed && !effects.session;

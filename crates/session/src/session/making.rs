@@ -129,7 +129,7 @@ impl Session {
         if !self.is_as_prepared(prepared).await? {
             return Ok(Made::Refused(self.not_made(prepared)));
         }
-        if let Some(id) = self.lease.prepared.from_stock(prepared) {
+        if let Some(id) = self.lease.prepared.take_from_stock(prepared) {
             self.lease.prepared.make(prepared, id);
             return Ok(Made::At(id));
         }
@@ -267,7 +267,7 @@ impl Session {
         self.send(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
         self.finish_tracking().await?;
         let answer = self.unseen_answer(Command::StmtPrepare).await?;
-        self.lease.prepared.closed.extend(answer.prepared.map(|prepared| prepared.statement_id));
+        self.lease.prepared.closed.extend(answer.prepared.as_ref().map(|prepared| prepared.statement_id));
         Ok(match (answer.prepared, answer.refusal) {
             (Some(prepared), _) => Ok(prepared.parameters.into()),
             (None, Some(refusal)) => Err(*refusal),

@@ -12,6 +12,7 @@ mod stock;
 mod substitute;
 mod types;
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -225,8 +226,8 @@ impl Prepared {
     }
 
     /// The same statement, which its client knows by this number of ours, if it was given one.
-    pub(crate) fn numbered(self, id: Option<u32>) -> Self {
-        Self { id: id.unwrap_or(self.id), ..self }
+    pub(crate) fn numbered(self, id: Option<NonZeroU32>) -> Self {
+        Self { id: id.map_or(self.id, NonZeroU32::get), ..self }
     }
 
     /// The same statement, prepared in the environment with this identity, if that is known, and the session's version of it.

@@ -85,8 +85,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let effects = Arc::new(session.certain(&packet[1..], effects));
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|hint| selected(session, &packet[1..], hint));
-    let environment = session.environment().map(|environment| environment.id);
-    let environment = (environment, session.state.environment_version);
+    let environment = session.environment_now();
     let planned = match &select {
         // What is rewritten may be so no longer when it is prepared again.
         Some(select) if asked.is_none() => Box::pin(planned(session, select)).await,
@@ -100,11 +99,10 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let asks_back =
         effects.reads_last_statement || !effects.calls.is_nothing() || packet.len() > SELECT_BYTES_MAX;
     let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
-    let command = Command::StmtPrepare;
     let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
     let payload = stripped.as_deref().unwrap_or(&packet);
     let capture = planned.as_ref().and_then(|it| capture(session, it));
-    let forward = Forward { capture, ..Forward::new(payload, command, &nothing) };
+    let forward = Forward { capture, ..Forward::new(payload, Command::StmtPrepare, &nothing) };
     let mut relayed = session.forward(forward).await?;
     session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {
@@ -114,14 +112,13 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
         let is_short = packet.len() < LONG_BYTES_MIN;
         let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
         if let (Some(planned), Some(select), Some(captured)) = (planned, &select, relayed.captured.take()) {
-            keep(session, planned, (select, &effects, keeps), (ok, captured));
+            keep(session, planned, (select, &effects, keeps), (*ok, captured));
         }
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
         let prepared = prepared.prepared_in(environment).numbered(relayed.numbered);
-        let prepared = prepared
-            .asked_as(asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default(), asked.is_some());
-        session.lease.prepared.add(prepared);
+        let came = asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default();
+        session.lease.prepared.add(prepared.asked_as(came, asked.is_some()));
     }
     Ok(Flow::Continue)
 }

@@ -18,7 +18,7 @@ fn passed(packet: &OkPacket, client: Capabilities, told: Option<&Reports>) -> Ok
     let payload = packet.encode(upstream, 0);
     let seen =
         Seen { part: Part::Ok, last: true, status: Some(packet.status), status_at: None, warnings: None };
-    let filter = Filter { capabilities: client, begun: None, told, schema: "here", number: None };
+    let filter = Filter { capabilities: client, begun: None, told, schema: "here" };
     let rewritten = filter.rewritten(&seen, &payload, upstream).unwrap();
     OkPacket::parse(rewritten.as_deref().unwrap_or(&payload), client).unwrap()
 }
@@ -79,7 +79,7 @@ fn an_eof_packet_announces_no_changes() {
         warnings: Some(0),
     };
     let told = Reports::default();
-    let filter = Filter { capabilities: BASE, begun: None, told: Some(&told), schema: "", number: None };
+    let filter = Filter { capabilities: BASE, begun: None, told: Some(&told), schema: "" };
     let rewritten = filter.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE).unwrap();
     assert_eq!(rewritten, Some(vec![0xfe, 0, 0, 1, 0]));
     assert_eq!(Filter { told: None, ..filter }.rewritten(&seen, &[0xfe, 0, 0, 1, 0x40], BASE), Ok(None));
@@ -88,7 +88,7 @@ fn an_eof_packet_announces_no_changes() {
 #[test]
 fn a_session_that_was_moved_there_and_back_has_no_news() {
     let is_news = |changes: Vec<StateChange>, schema: &str| {
-        let filter = Filter { capabilities: BASE, begun: None, told: None, schema, number: None };
+        let filter = Filter { capabilities: BASE, begun: None, told: None, schema };
         let packet = ok(changes);
         let upstream = BASE | Capabilities::SESSION_TRACK;
         let payload = packet.encode(upstream, 0);
@@ -132,8 +132,7 @@ fn who_did_not_ask_is_told_by_mysql_that_a_transaction_begins_and_ends() {
             status_at: None,
             warnings: None,
         };
-        let filter =
-            Filter { capabilities: tracks, begun: Some(&begun), told: Some(told), schema: "", number: None };
+        let filter = Filter { capabilities: tracks, begun: Some(&begun), told: Some(told), schema: "" };
         let rewritten = filter.rewritten(&seen, &payload, tracks).unwrap();
         OkPacket::parse(rewritten.as_deref().unwrap_or(&payload), tracks).unwrap().changes
     };

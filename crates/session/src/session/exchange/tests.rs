@@ -124,7 +124,7 @@ fn ended_at(variable: &str) {
         let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
         let handle = Handle::new((b"u".to_vec(), None), 0, Arc::default());
         let capabilities = lease.capabilities();
-        let filter = Filter { capabilities, begun: None, told: None, schema: "", number: None };
+        let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let relay = || Relay::new(&filter, Command::Query, capabilities);
         let query = |sql: &str| [&query_prefix(false), sql.as_bytes()].concat();
         lease.send(&["DO 1".to_owned()], &query("SELECT 2")).await.unwrap();

@@ -1,6 +1,7 @@
 //! The prepared statements of one server connection, by the numbers by which the client knows them: those that the server gave them, or
 //! our own.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -87,8 +88,8 @@ impl PreparedStatements {
     }
 
     /// The number by which the client is to know the statement that the server prepares next; `None` if by the server's.
-    pub(crate) fn next_numbered_here(&mut self) -> Option<u32> {
-        self.are_numbered_here.then(|| self.number())
+    pub(crate) fn next_numbered_here(&mut self) -> Option<NonZeroU32> {
+        if self.are_numbered_here { NonZeroU32::new(self.number()) } else { None }
     }
 
     /// A number of ours that no statement has.
@@ -142,7 +143,7 @@ impl PreparedStatements {
     }
 
     /// The number of a statement at the server that is nobody's and as good as this one, which is taken out.
-    pub(crate) fn from_stock(&mut self, prepared: &Prepared) -> Option<u32> {
+    pub(crate) fn take_from_stock(&mut self, prepared: &Prepared) -> Option<u32> {
         self.stock.take(prepared)
     }
 
