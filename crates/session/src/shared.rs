@@ -171,6 +171,8 @@ pub struct Shared {
     wlocks: AtomicUsize,
     draining: AtomicBool,
     writes_unlogged: AtomicBool,
+    /// Somebody has asked for the GTID of his last write.
+    pub(crate) asks_for_gtids: AtomicBool,
     /// How many connections sessions have given up that wait for others.
     pub(crate) pooled: Arc<AtomicUsize>,
     vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
@@ -205,6 +207,7 @@ impl Shared {
             wlocks: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             writes_unlogged: AtomicBool::new(false),
+            asks_for_gtids: AtomicBool::new(false),
             pooled: Arc::default(),
             vectors: RwLock::default(),
         }

@@ -121,15 +121,17 @@ const LEFT: [(&[&str], &str); 11] = [
 
 #[test]
 fn settings_that_change_no_answer_are_taken_along_too() {
-    const ELSEWHERE: [&str; 3] = [
+    const ELSEWHERE: [&str; 4] = [
         "SET autocommit = 0",
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
         "SET SESSION wait_timeout = 1234",
+        "SET foreign_key_checks = 0, @@session.unique_checks = 0",
     ];
     let schema = "lanes_given_up_settings";
     with_users(schema, |server, direct, freshet, target| {
         let name = if server.flavor == Flavor::MySql { "transaction_isolation" } else { "tx_isolation" };
-        let shown = format!("SELECT @@autocommit, @@{name}, @@wait_timeout");
+        let shown =
+            format!("SELECT @@autocommit, @@{name}, @@wait_timeout, @@foreign_key_checks, @@unique_checks");
         // Others are as they begin, and leave connections behind that are so.
         let mut others: Vec<Conn> = (0..3).map(|_| connect(target, schema)).collect();
         for settings in ELSEWHERE {

@@ -187,3 +187,44 @@ fn the_lane_of_one_who_needs_no_connection_is_nobodys_and_goes_when_nobody_uses_
         }
     });
 }
+
+#[test]
+fn what_locks_rows_is_not_executed_again() {
+    let schema = "lanes_pool_locks";
+    with_users(schema, |server, direct, _, target| {
+        let mut conns: Vec<Conn> = (0..2).map(|_| connect(target, schema)).collect();
+        let locking = prepare(&mut conns[0], "SELECT v FROM t WHERE id = ? FOR UPDATE");
+        run(&mut conns[0], &["BEGIN"]);
+        assert_eq!(executed(&mut conns[0], &locking, (1,)), "[[Int(10)]]");
+        run(&mut conns[0], &["COMMIT"]);
+        conns.iter_mut().rev().for_each(|conn| (0..3).for_each(|_| assert_eq!(one(conn, READ), "10")));
+        run(&mut conns[0], &["BEGIN", "UPDATE u SET v = v + 0 WHERE id = 1"]);
+        assert_eq!(executed(&mut conns[0], &locking, ("2",)), "[[Int(20)]]");
+        let free = format!("SELECT v FROM {schema}.t WHERE id = 1 FOR UPDATE NOWAIT");
+        assert_eq!(one(direct, &free), "10", "{:?}", server.flavor);
+        run(&mut conns[0], &["COMMIT"]);
+    });
+}
+
+/// The server knows it on the connection of the write alone, and nothing puts it back there.
+#[test]
+fn the_gtid_of_a_write_on_another_connection_is_not_told_wrong() {
+    let schema = "lanes_pool_gtids";
+    with_users(schema, |server, direct, freshet, target| {
+        if server.flavor == freshet_tests::Flavor::MySql {
+            return;
+        }
+        let write = "INSERT INTO u VALUES (50, 1)";
+        let mut conns: Vec<Conn> = (0..2).map(|_| connect(target, schema)).collect();
+        run(&mut conns[0], &[write]);
+        gives_up(freshet, &mut conns);
+        assert!(one(&mut conns[0], "SELECT @@last_gtid").contains("1105"));
+        // From now on it is kept for who may ask.
+        run(&mut conns[0], &["DELETE FROM u WHERE id = 50"]);
+        let told = one(&mut conns[0], "SELECT @@last_gtid");
+        (0..3).for_each(|_| conns.iter_mut().for_each(|conn| assert_eq!(one(conn, READ), "10")));
+        assert_eq!(one(&mut conns[0], "SELECT @@last_gtid"), told);
+        run(direct, &[write, "DELETE FROM u WHERE id = 50"]);
+        assert_ne!(one(direct, "SELECT @@last_gtid"), told);
+    });
+}

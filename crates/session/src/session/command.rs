@@ -85,8 +85,18 @@ impl<'a> Forward<'a> {
     /// its client does not see; that it ran is noted elsewhere.
     fn writes_rows_alone(&self) -> bool {
         // Sequences have NEXTVAL, NEXT VALUE FOR, LASTVAL and PREVIOUS VALUE FOR.
-        const TELLING: [&[u8]; 7] =
-            [b"connection_id", b"thread_id", b"insert_id", b"identity", b"next", b"lastval", b"previous"];
+        const TELLING: [&[u8]; 10] = [
+            b"connection_id",
+            b"thread_id",
+            b"insert_id",
+            b"identity",
+            b"next",
+            b"lastval",
+            b"previous",
+            b"gtid",
+            b"_schema",
+            b"processlist",
+        ];
         let Effects { writes, calls, session, is_definition, several, .. } = self.effects;
         let text = self.digested();
         let tells = |word: &&[u8]| contains_ignoring_case(text, word);
@@ -101,7 +111,7 @@ impl<'a> Forward<'a> {
     /// Whether it is a SELECT from no table, as drivers ask for settings, that mentions no number of the connection and none that was given out on it:
     /// `@@last_gtid`, and the values of sequences (`NEXTVAL`, `NEXT VALUE FOR`), which can be asked for again there. `LAST_INSERT_ID()` alone is taken along.
     fn shows_settings(&self) -> bool {
-        const TELLING: [&[u8]; 4] = [b"_id", b"identity", b"val", b"gtid"];
+        const TELLING: [&[u8]; 6] = [b"_id", b"identity", b"val", b"gtid", b"_schema", b"processlist"];
         let Effects { reads, calls, session, .. } = self.effects;
         let text = self.digested();
         reads.is_nothing()

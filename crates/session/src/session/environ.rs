@@ -53,7 +53,7 @@ impl Session {
         if self.lease.is_lost() {
             return Err(Error::Closed);
         }
-        if !self.lease.is_open() && Box::pin(self.takes_over()).await? {
+        if !self.lease.is_open() && Box::pin(self.takes_over()).await {
             return Ok(());
         }
         if !self.lease.is_open() {

@@ -1,12 +1,13 @@
 //! One command to the server and its answer back.
 
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use freshet_cache::Dep;
 use freshet_catalog::rows::Zone;
 use freshet_follow::ChangingRights;
-use freshet_protocol::Command;
+use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Around, Defines, Effects, Flavor, Modes, Writes, contains_ignoring_case};
 use tracing::warn;
 
@@ -14,6 +15,7 @@ use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
+use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::unlocking::Unlocking;
 use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
@@ -26,6 +28,9 @@ use crate::relay::{
     Served, Uncounted, flushes_status,
 };
 use crate::rows::Write;
+
+/// ER_UNKNOWN_ERROR.
+const UNKNOWN: u16 = 1105;
 
 /// What is done with an answer on its way to the client.
 #[derive(Default)]
@@ -50,7 +55,12 @@ impl Session {
     /// [`Lost`]: one of the two connections is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         self.note_answered_by_server(None);
-        self.lease.is_unknown_to_client &= forward.is_same_elsewhere();
+        if !forward.is_same_elsewhere() {
+            self.lease.is_unknown_to_client = false;
+            if self.asks_for_lost_gtid(forward.digested()) {
+                return Ok(Relayed::unsent(UNKNOWN));
+            }
+        }
         self.ruled.ruling.sent.get_or_insert_default();
         if !matches!(forward.command, Command::Query | Command::StmtExecute) {
             self.note_asked(forward.text);
@@ -68,6 +78,20 @@ impl Session {
             relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
         }
         Ok(relayed)
+    }
+
+    /// Answers a statement that asks for the GTID of a write, which the server knows on a connection alone that the session has given up. Sessions that have
+    /// written keep theirs as soon as anybody has asked for that.
+    fn asks_for_lost_gtid(&mut self, text: &[u8]) -> bool {
+        if !contains_ignoring_case(text, b"last_gtid") {
+            return false;
+        }
+        self.shared.asks_for_gtids.store(true, Ordering::Relaxed);
+        if self.state.gtid == KnownGtid::Lost {
+            const MESSAGE: &str = "@@last_gtid is not known of a write that was made on another connection (multiplexing); it is of the next one";
+            self.put_error(&ErrPacket::new(UNKNOWN, "HY000", MESSAGE));
+        }
+        self.state.gtid == KnownGtid::Lost
     }
 
     /// As [`Session::forward_now`], of a statement of which rules say when it is sent, or how long it may take.

@@ -15,13 +15,14 @@
 //! rights to log in, or a global variable meanwhile that no session can set.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use freshet_upstream::{Error, now_ms};
 use tracing::{debug, warn};
 
 use super::pool::{GivenUp, Left, PoolFit};
+use super::state::KnownGtid;
 use super::{Hold, Lease, Session};
-use crate::auth::LoginFit;
 use crate::counters::Count;
 use crate::environment::{Environment, Known, path};
 use crate::shared::Multiplexing;
@@ -52,9 +53,11 @@ impl Session {
             return false;
         }
         let (used_ms, looked_ms) = (self.lease.used_ms, self.lease.looked_ms);
-        // Once for each use.
-        let is_now = looked_ms <= used_ms && self.gives_up_at_once();
         let unused_ms = self.handle.active_ms().saturating_sub(used_ms.max(looked_ms));
+        // Once for each use, unless it had to have others opened again and again.
+        let is_now = looked_ms <= used_ms
+            && unused_ms >= self.state.keeps_unused_ms.saturating_sub(UNUSED_MS_MIN)
+            && self.gives_up_at_once();
         is_now || unused_ms >= self.state.keeps_unused_ms.max(UNUSED_MS_MIN)
     }
 
@@ -103,8 +106,10 @@ impl Session {
         // Whoever kills by its number from now on kills nobody here.
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000));
         self.shared.counters.add(Count::GivenUp);
-        let login = LoginFit::of(&self.admitted.login, self.admitted.channel);
-        let fit = PoolFit::new(&self.shared, &environment, login);
+        let fit = PoolFit::new(&self.shared, &environment, &self.admitted);
+        if self.state.gtid == KnownGtid::There {
+            self.state.gtid = KnownGtid::Lost;
+        }
         self.state.given_up = Some(GivenUp { environment, fit: fit.clone(), insert_id });
         Some(Left { fit, lease, epoch })
     }
@@ -119,18 +124,15 @@ impl Session {
     }
 
     /// Takes a connection that another session has given up, where this one was. Whether there was one.
-    ///
-    /// # Errors
-    /// It is lost.
-    pub(super) async fn takes_over(&mut self) -> Result<bool, Error> {
-        let Some(given_up) = self.state.given_up.take() else { return Ok(false) };
-        let given_up = given_up.take_over(&mut self.lease, (&self.handle, &self.shared), true).await?;
-        self.state.given_up = given_up;
+    pub(super) async fn takes_over(&mut self) -> bool {
+        let Some(given_up) = self.state.given_up.take() else { return false };
+        self.state.given_up = given_up.take_over(&mut self.lease, (&self.handle, &self.shared), true).await;
         let has_one = self.state.given_up.is_none();
         if has_one {
+            self.state.keeps_unused_ms /= 2;
             self.refresh_key();
         }
-        Ok(has_one)
+        has_one
     }
 
     /// The environment that it goes on in, if it can.
@@ -146,7 +148,12 @@ impl Session {
             }
             _ => false,
         };
+        // What it was answered last may be repeated, by the number that the server knows the statement by.
+        let last = self.state.last_hit_of.as_ref();
+        let has_last = last.is_none_or(|last| self.lease.prepared.is_one(last));
         let leaves_nothing = self.holds().list().all(is_none_of_its_own)
+            && has_last
+            && !(self.state.gtid == KnownGtid::There && self.shared.asks_for_gtids.load(Ordering::Relaxed))
             && self.state.pending.is_empty()
             && !self.state.stops_time
             // It may have rights that another login is not given.
@@ -172,7 +179,8 @@ impl Session {
         {
             return None;
         }
-        let environment = self.environment()?;
+        // What `init_connect` has done on one connection is not known on another.
+        let environment = self.environment().filter(|environment| environment.begins_alike)?;
         if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
             return None;
         }

@@ -155,7 +155,10 @@ impl Lease {
     /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
     pub(crate) fn note_reset(&mut self) {
         let (prepared, rights_from) = (self.prepared.begun_anew(), self.rights_from);
-        *self = Self { prepared, rights_from, ..Self::as_new(self.at.take()) };
+        // A reset leaves COM_SET_OPTION, and on MySQL traces of the optimizer and the resource group.
+        let (can_be_undone, is_unknown_to_client) = (self.can_be_undone, self.is_unknown_to_client);
+        let anew = Self::as_new(self.at.take());
+        *self = Self { prepared, rights_from, can_be_undone, is_unknown_to_client, ..anew };
     }
 
     /// Gives the connection up.

@@ -7,11 +7,13 @@
 use std::time::Duration;
 
 use freshet_protocol::Command;
-use freshet_sql::{Around, Effects, Temporary, TrackingEffect, Writes};
+use freshet_sql::{Around, Effects, Flavor, Temporary, TrackingEffect, Writes};
 use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
 use tracing::debug;
 
+use super::begun::words::first_word_is;
+use super::state::KnownGtid;
 use super::{Hold, Session, StatementFacts};
 use crate::environment::sets_only_what_is_read;
 use crate::registry::Ending;
@@ -49,11 +51,18 @@ impl Session {
     pub(super) fn sends(&mut self, command: Command, effects: &Effects, text: &[u8]) {
         self.lease.can_be_undone &= is_undone(command, effects, text);
         self.lease.traces.sent(command, effects, text);
+        if first_word_is(text.trim_ascii_start(), "LOAD") {
+            // It gives ids out, and does not tell.
+            self.lease.insert_id = None;
+        }
     }
 
     /// Notes its answer.
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         self.lease.traces.ran(facts, relayed);
+        if !relayed.gtids.is_empty() && self.flavor() == Flavor::MariaDb {
+            self.state.gtid = KnownGtid::There;
+        }
         let may_give_ids = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
         let may_have_given =
             relayed.error.is_some() || relayed.tells_id || relayed.rows > 0 || facts.run_code();

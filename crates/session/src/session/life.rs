@@ -179,13 +179,7 @@ impl Session {
             return waited;
         }
         if let Some(given_up) = self.state.given_up.take() {
-            match given_up.take_over(lease, (handle, &self.shared), false).await {
-                Ok(given_up) => self.state.given_up = given_up,
-                Err(error) => {
-                    debug!(%error, "no read view could be opened");
-                    return None;
-                }
-            }
+            self.state.given_up = given_up.take_over(lease, (handle, &self.shared), false).await;
         }
         if !lease.is_ready() {
             return wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await;

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use freshet_upstream::{Connection, Error, Lane, now_ms};
 use tokio::sync::oneshot;
+use tracing::debug;
 
 use super::Lease;
-use crate::auth::{Epoch, LoginFit};
+use crate::auth::{Admitted, Epoch, LoginFit};
 use crate::environment::Environment;
 use crate::registry::Handle;
 use crate::shared::Shared;
@@ -24,6 +25,8 @@ const KEPT_MS_MAX: u64 = 3_000;
 /// Where more sessions than this have a connection, the next one that needs one waits for one that is given up, for so long, before another is opened.
 const ENOUGH: usize = 64;
 const SOUGHT_MAX: Duration = Duration::from_millis(50);
+/// Unless none like that was given up for so long, in milliseconds.
+const COMES_MS: u64 = 1_000;
 /// How often it is looked at whether it has waited for longer.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 
@@ -38,6 +41,8 @@ pub(super) struct PoolFit {
     shared: usize,
     environment: Arc<Environment>,
     login: LoginFit,
+    /// To which MariaDB goes back where the session is reset.
+    collation: u8,
 }
 
 /// How the connection was that a session has given up.
@@ -53,29 +58,31 @@ pub(super) struct GivenUp {
 impl GivenUp {
     /// Takes a connection that another session has given up, where this one was. Where many have one, it waits a little for one that is given up, if
     /// somebody `waits` for it. `None` if there was one.
-    ///
-    /// # Errors
-    /// It is lost.
     pub(super) async fn take_over(
         self,
         lease: &mut Lease,
         (handle, shared): (&Handle, &Shared),
         waits: bool,
-    ) -> Result<Option<Self>, Error> {
-        let Some(epoch) = shared.gate.epoch() else { return Ok(Some(self)) };
+    ) -> Option<Self> {
+        let Some(epoch) = shared.gate.epoch() else { return Some(self) };
         let mut taken = take(&self.fit, epoch).await;
-        if taken.is_none() && waits && shared.registry.connected().read(false).0 > ENOUGH {
+        let are_enough = || shared.registry.connected().read(false).0 > ENOUGH;
+        if taken.is_none() && waits && are_enough() && POOL.with(|pool| pool.has_come(&self.fit)) {
             taken = next(&self.fit).await;
         }
-        let Some(mut taken) = taken else { return Ok(Some(self)) };
+        let Some(mut taken) = taken else { return Some(self) };
+        if let Err(error) = self.restores_insert_id(&mut taken).await {
+            debug!(%error, "a connection that was given up is lost");
+            return Some(self);
+        }
         let left = std::mem::take(&mut taken.prepared);
         taken.prepared = std::mem::take(&mut lease.prepared).on(left);
         taken.looked_ms = 0;
+        taken.traces.cursor = false;
         *lease = taken;
         handle.goes_on();
         handle.set_thread_id(lease.thread_id());
-        self.restores_insert_id(lease).await?;
-        Ok(None)
+        None
     }
 
     /// Has `LAST_INSERT_ID()` be on a connection what it is to the client.
@@ -111,6 +118,7 @@ impl Left {
     /// Keeps it for the next one.
     pub(super) fn put(self, shared: &Shared) {
         let is_of_now = || shared.gate.epoch().is_some_and(|now| self.epoch.begins_alike(now));
+        POOL.with(|pool| pool.given_up_ms.borrow_mut().insert(self.fit.environment.id, now_ms()));
         let seeker = POOL.with(|pool| pool.seeker(&self.fit)).filter(|_| is_of_now());
         let mut lease = self.lease;
         if let Some(seeker) = seeker {
@@ -181,6 +189,8 @@ impl Drop for Counted {
 #[derive(Default)]
 struct Pool {
     waiting: RefCell<HashMap<u32, Vec<Waiting>>>,
+    /// When the last one of each environment was given up, in monotonic milliseconds.
+    given_up_ms: RefCell<HashMap<u32, u64>>,
     /// Sessions that wait for one, the first to come first.
     seekers: RefCell<VecDeque<Seeker>>,
     /// Somebody closes those that have waited for too long.
@@ -188,15 +198,21 @@ struct Pool {
 }
 
 impl PoolFit {
-    pub(super) fn new(shared: &Arc<Shared>, environment: &Arc<Environment>, login: LoginFit) -> Self {
-        Self { shared: Arc::as_ptr(shared) as usize, environment: Arc::clone(environment), login }
+    pub(super) fn new(shared: &Arc<Shared>, environment: &Arc<Environment>, admitted: &Admitted) -> Self {
+        Self {
+            shared: Arc::as_ptr(shared) as usize,
+            environment: Arc::clone(environment),
+            login: LoginFit::of(&admitted.login, admitted.channel),
+            collation: admitted.login.collation,
+        }
     }
 
     /// Whether nothing tells the sessions apart. That their environments have one identity is not enough: how transactions begin, for one, is not in that.
     fn is(&self, other: &Self) -> bool {
         let is_environment =
             || Arc::ptr_eq(&self.environment, &other.environment) || self.environment.is(&other.environment);
-        self.shared == other.shared && self.login == other.login && is_environment()
+        let is_login = || self.login == other.login && self.collation == other.collation;
+        self.shared == other.shared && is_login() && is_environment()
     }
 }
 
@@ -254,6 +270,12 @@ impl Waiting {
 }
 
 impl Pool {
+    /// Whether one like this was given up of late, so that another one may be soon.
+    fn has_come(&self, fit: &PoolFit) -> bool {
+        let last = self.given_up_ms.borrow().get(&fit.environment.id).copied();
+        last.is_some_and(|at_ms| now_ms().saturating_sub(at_ms) < COMES_MS)
+    }
+
     /// Who has waited longest for one like this.
     fn seeker(&self, fit: &PoolFit) -> Option<oneshot::Sender<Lease>> {
         let mut seekers = self.seekers.borrow_mut();
@@ -274,6 +296,7 @@ impl Pool {
         let mut all = self.waiting.borrow_mut();
         let over = all.values_mut().flat_map(|of| of.extract_if(.., |waiting| !waiting.is_young())).collect();
         all.retain(|_, of| !of.is_empty());
+        self.given_up_ms.borrow_mut().retain(|_, at_ms| now_ms().saturating_sub(*at_ms) < COMES_MS);
         self.is_swept.set(!all.is_empty());
         (over, all.is_empty())
     }

@@ -31,7 +31,7 @@ impl Session {
             && !self.state.limits_time
             && self.lease.can_be_undone
             && !self.lease.traces.writes;
-        let environment = self.environment().filter(|_| may).map(|environment| environment.id);
+        let environment = self.environment().filter(|_| may).cloned();
         let repeating = &mut self.ruled.ruling.repeating;
         (repeating.sent_in, repeating.is_unanswered) = (environment, false);
     }
@@ -60,7 +60,7 @@ impl Session {
             self.lease = Lease::default();
             self.lease.prepared = prepared;
             if self.connect().await.is_ok() && self.learn().await.is_ok() {
-                let is_same = self.environment().is_some_and(|environment| environment.id == sent_in);
+                let is_same = self.environment().is_some_and(|environment| environment.is(&sent_in));
                 if is_same {
                     self.shared.counters.add(Count::Repeated);
                 }

@@ -13,7 +13,7 @@ use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
 use super::Missed;
 use crate::created::Policy;
-use crate::environment::Ruled as Identified;
+use crate::environment::{Environment, Ruled as Identified};
 use crate::wire::Wire;
 
 /// What the rules are to a session.
@@ -111,7 +111,7 @@ pub(super) struct Repeating {
     /// How often it may be sent again.
     pub(super) left: u64,
     /// The environment in which it was sent, if it may be sent again.
-    pub(super) sent_in: Option<u32>,
+    pub(super) sent_in: Option<Arc<Environment>>,
     /// The connection was lost before any of its answer came.
     pub(super) is_unanswered: bool,
 }

@@ -25,6 +25,17 @@ use crate::shared::Wlock;
 use crate::variables::Locals;
 use crate::warnings::Warnings;
 
+/// Whether `@@last_gtid` tells the GTID of the session's last write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KnownGtid {
+    /// There was none.
+    None,
+    /// It does on the session's connection.
+    There,
+    /// It would on one that the session has given up.
+    Lost,
+}
+
 /// How many tables wait to be told of; a session with more counts as one whose temporary tables are not known.
 const UNPROVEN_MAX: usize = 64;
 
@@ -109,6 +120,8 @@ pub(crate) struct State {
     pub(super) given_up: Option<GivenUp>,
     /// An environment to which statements lead from how sessions like this one begin, and when that was found, in monotonic milliseconds.
     pub(super) in_reach: Option<(Arc<Environment>, u64)>,
+    /// Whether the server knows the GTID of the session's last write on its connection.
+    pub(super) gtid: KnownGtid,
     /// How long a connection has to be unused before it is given up again, in milliseconds.
     pub(super) keeps_unused_ms: u64,
 }
@@ -153,6 +166,7 @@ impl State {
             key_version: 0,
             given_up: None,
             in_reach: None,
+            gtid: KnownGtid::None,
             keeps_unused_ms: 0,
         }
     }

@@ -28,7 +28,10 @@ impl Prepared {
     /// Whether what the server has resolved by its values can be had again.
     fn is_told_by_its_first(&self) -> bool {
         let Some(select) = &self.select else { return self.parameters == 0 || !self.resolves_by_values() };
-        let can_be_shown = self.first().is_none_or(|first| first.can_be_shown_again());
+        let reads_alone = || select.compiled().is_some_and(|it| it.template.reads_tables_alone());
+        // To show it is to execute it: what locks rows, or waits, is not executed for that.
+        let can_be_shown =
+            self.first().is_none_or(|first| first.is_none() || first.can_be_shown_again() && reads_alone());
         can_be_shown && self.is_like_before(select)
     }
 

@@ -39,6 +39,11 @@ impl First {
         };
     }
 
+    /// Whether there was none.
+    pub(super) const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
     /// Whether it can be shown to another server connection, if that has to know.
     pub(super) const fn can_be_shown_again(&self) -> bool {
         !matches!(self, Self::Met(None))

@@ -139,7 +139,8 @@ impl PreparedStatements {
 
     /// The same statements on another connection, where this is left of others.
     pub(crate) fn on(self, left: Self) -> Self {
-        Self { server_id_max: left.server_id_max, closed: left.closed, stock: left.stock, ..self }
+        let any_made = left.server_id_max > 0;
+        Self { server_id_max: left.server_id_max, closed: left.closed, stock: left.stock, any_made, ..self }
     }
 
     /// The number of a statement at the server that is nobody's and as good as this one, which is taken out.
@@ -216,6 +217,11 @@ impl PreparedStatements {
     /// The client tried to prepare one, and failed.
     pub(crate) fn failed(&mut self) {
         self.last = None;
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn is_one(&self, prepared: &Arc<Prepared>) -> bool {
+        self.by_id.get(&prepared.id).is_some_and(|it| Arc::ptr_eq(it, prepared))
     }
 
     /// Whether the client has this one.
