@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+mod pooled;
 mod preparing;
 mod proxied;
 mod refused;

@@ -108,7 +108,7 @@ impl<'a> Forward<'a> {
             && !TELLING.iter().any(tells)
     }
 
-    /// Whether it is a SELECT from no table, as drivers ask for settings, that mentions no number of the connection and none that was given out on it:
+    /// Whether it is a SELECT that runs no code, as drivers ask for settings, and that mentions no number of the connection and none that was given out on it:
     /// `@@last_gtid`, and the values of sequences (`NEXTVAL`, `NEXT VALUE FOR`), which can be asked for again there. `LAST_INSERT_ID()` alone is taken along.
     fn shows_settings(&self) -> bool {
         const TELLING: [&[u8]; 6] = [b"_id", b"identity", b"val", b"gtid", b"_schema", b"processlist"];

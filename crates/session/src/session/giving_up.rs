@@ -241,7 +241,13 @@ impl Session {
         }
         self.state.environment = Known::Unknown;
         self.learn().await?;
-        let is_there = |reached: &Arc<Environment>| path(&query, reached, environment) == Some(Vec::new());
-        Ok(self.environment().is_some_and(is_there))
+        Ok(self.is_in(environment))
+    }
+
+    /// Whether nothing leads from where the session is to this environment: it is there, but for what is not its own.
+    pub(super) fn is_in(&self, environment: &Environment) -> bool {
+        let query = self.lease.version().and_then(|version| self.shared.vector(version));
+        let way = query.and_then(|query| path(&query, self.environment()?, environment));
+        way.is_some_and(|statements| statements.is_empty())
     }
 }

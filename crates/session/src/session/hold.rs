@@ -6,6 +6,9 @@
 //! | [`Hold::CacheOff`] to [`Hold::EnvironmentRefused`] | yes | no |
 //! | all others | no | yes |
 //!
+//! Of these, [`Hold::CacheOff`], [`Hold::Transaction`], [`Hold::PreparedStatements`] and [`Hold::LastStatement`] keep it only where nothing else can bring about what they
+//! stand for: see `giving_up.rs`.
+//!
 //! Temporary tables and doubts bar a statement only if it may name such a table: see `select::key_for`.
 
 use std::fmt;

@@ -60,7 +60,7 @@ impl Session {
             self.lease = Lease::default();
             self.lease.prepared = prepared;
             if self.connect().await.is_ok() && self.learn().await.is_ok() {
-                let is_same = self.environment().is_some_and(|environment| environment.is(&sent_in));
+                let is_same = self.is_in(&sent_in);
                 if is_same {
                     self.shared.counters.add(Count::Repeated);
                 }
