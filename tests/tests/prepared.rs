@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-mod pooled;
 mod preparing;
 mod proxied;
 mod refused;

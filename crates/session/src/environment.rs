@@ -25,6 +25,7 @@ use crate::session::Reports;
 pub(crate) use interner::{Environments, Ruled, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
 pub(crate) use path::{are_alike_but_for_account, path, path_but_for_account};
+use table::Given;
 pub(crate) use table::{VectorQuery, variable_names};
 
 /// The servers sort texts by so many bytes unless they are told otherwise.
@@ -77,6 +78,8 @@ pub(crate) struct Environment {
     pub(crate) keyed: Vec<u8>,
     /// All of it, in canonical bytes.
     pub(crate) whole: Vec<u8>,
+    /// What of it is the session's own, and neither follows from the rest nor is set for reports.
+    own: Vec<u8>,
     /// How many of these stand for what does not change while the login lasts.
     fixed_bytes: usize,
 }
@@ -134,6 +137,9 @@ impl Environment {
         let (keyed, others) = row.split_at(query.keyed().min(row.len()));
         let keyed = canonical(fixed.to_vec(), keyed);
         let whole = canonical(keyed.clone(), others);
+        let values = query.items().iter().zip(row).filter(|(item, _)| item.given != Given::Apart);
+        let own: Vec<_> = values.map(|(_, value)| value.clone()).collect();
+        let own = canonical(fixed.to_vec(), &own);
         let isolation = text("isolation");
         let readable = ["character_set_client", "character_set_connection", "character_set_results"]
             .iter()
@@ -190,6 +196,7 @@ impl Environment {
             account: text("account").as_bytes().to_vec(),
             keyed,
             whole,
+            own,
             fixed_bytes: fixed.len(),
         }
     }
@@ -202,7 +209,7 @@ impl Environment {
 
     /// Whether it is this one in all that is known of it: sessions that only differ in what changes no result have environments of one identity.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        self.whole == other.whole
+        self.own == other.own
     }
 
     /// What of it counts for what is computed.
