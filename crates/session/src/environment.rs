@@ -207,7 +207,7 @@ impl Environment {
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
-    /// Whether it is this one in all that is known of it: sessions that only differ in what changes no result have environments of one identity.
+    /// Whether it is this one in all that is the session's own: sessions that only differ in what changes no result have environments of one identity.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.own == other.own
     }
@@ -485,6 +485,11 @@ fn is_plain(text: &[u8]) -> bool {
 
 /// Whether `text` is such a SET, and sets nothing but the character set, how transactions read, and variables that are read of every session.
 pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
+    // Asked of each statement that is sent, and most are no SET.
+    let start = text.trim_ascii_start().get(..SET.len());
+    if !start.is_some_and(|start| start.eq_ignore_ascii_case(SET)) {
+        return false;
+    }
     let text = with_bare_names(text);
     let Ok(text) = std::str::from_utf8(&text) else { return false };
     if !is_plain(text.as_bytes()) || text.contains('\\') {

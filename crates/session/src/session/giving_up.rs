@@ -47,7 +47,7 @@ enum Asks {
 
 impl Session {
     /// Whether the connection may be of no use, as far as that is told by when it was used. To be asked between two commands.
-    pub(super) fn may_be_unused(&mut self) -> bool {
+    pub(super) fn may_be_unused(&self) -> bool {
         let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         if !is_answered_without || !self.lease.is_ready() || self.state.tx.may_be_open_at_server() {
             return false;
@@ -91,8 +91,8 @@ impl Session {
 
     /// Gives the connection up before a read that may be carried on it, if the session can go on without. What it was is returned.
     pub(super) fn gives_to_all(&mut self) -> Option<Left> {
-        let may = self.lease.insert_id.is_some() && self.shared.options.multiplexing != Multiplexing::Off;
-        let environment = if may { self.can_go_on_elsewhere(Asks::Nothing) } else { None }?;
+        self.lease.insert_id?;
+        let environment = self.can_go_on_elsewhere(Asks::Nothing)?;
         self.parts_with_lease(environment)
     }
 
@@ -110,7 +110,7 @@ impl Session {
         if self.state.gtid == KnownGtid::There {
             self.state.gtid = KnownGtid::Lost;
         }
-        self.state.given_up = Some(GivenUp { environment, fit: fit.clone(), insert_id });
+        self.state.given_up = Some(GivenUp { fit: fit.clone(), insert_id });
         Some(Left { fit, lease, epoch })
     }
 
@@ -206,7 +206,7 @@ impl Session {
     pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
         self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
         self.handle.goes_on();
-        let gone_on = self.reaches(&given_up.environment).await;
+        let gone_on = self.reaches(&given_up.fit.environment).await;
         if !matches!(gone_on, Ok(true)) {
             // Nothing may be asked in another environment.
             self.lease.lose();
@@ -244,10 +244,8 @@ impl Session {
         Ok(self.is_in(environment))
     }
 
-    /// Whether nothing leads from where the session is to this environment: it is there, but for what is not its own.
+    /// Whether the session is in this environment, but for what is not its own.
     pub(super) fn is_in(&self, environment: &Environment) -> bool {
-        let query = self.lease.version().and_then(|version| self.shared.vector(version));
-        let way = query.and_then(|query| path(&query, self.environment()?, environment));
-        way.is_some_and(|statements| statements.is_empty())
+        self.environment().is_some_and(|own| own.is(environment))
     }
 }

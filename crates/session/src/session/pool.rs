@@ -39,7 +39,8 @@ thread_local! {
 pub(super) struct PoolFit {
     /// Where what all sessions share lies.
     shared: usize,
-    environment: Arc<Environment>,
+    /// The one that both are in.
+    pub(super) environment: Arc<Environment>,
     login: LoginFit,
     /// To which MariaDB goes back where the session is reset.
     collation: u8,
@@ -48,8 +49,7 @@ pub(super) struct PoolFit {
 /// How the connection was that a session has given up.
 #[derive(Debug)]
 pub(super) struct GivenUp {
-    /// The session's, in which the next one is to be.
-    pub(super) environment: Arc<Environment>,
+    /// The next one is to be like that.
     pub(super) fit: PoolFit,
     /// What `LAST_INSERT_ID()` is to the client.
     pub(super) insert_id: u64,
@@ -116,20 +116,18 @@ pub(super) struct Left {
 
 impl Left {
     /// Keeps it for the next one.
-    pub(super) fn put(self, shared: &Shared) {
+    pub(super) fn put(mut self, shared: &Shared) {
         let is_of_now = || shared.gate.epoch().is_some_and(|now| self.epoch.begins_alike(now));
         POOL.with(|pool| pool.given_up_ms.borrow_mut().insert(self.fit.environment.id, now_ms()));
         let seeker = POOL.with(|pool| pool.seeker(&self.fit)).filter(|_| is_of_now());
-        let mut lease = self.lease;
         if let Some(seeker) = seeker {
-            match seeker.send(lease) {
+            match seeker.send(self.lease) {
                 Ok(()) => return,
-                Err(unsent) => lease = unsent,
+                Err(unsent) => self.lease = unsent,
             }
         }
-        let (fit, epoch) = (self.fit, self.epoch);
-        let (environment, left) = (fit.environment.id, Self { fit, lease, epoch });
-        let waiting = Waiting { left, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };
+        let environment = self.fit.environment.id;
+        let waiting = Waiting { left: self, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };
         POOL.with(|pool| {
             pool.waiting.borrow_mut().entry(environment).or_default().push(waiting);
             if !pool.is_swept.replace(true) {

@@ -2,9 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use freshet_sql::{Flavor, contains_ignoring_case};
-
-use super::{Again, NOT_MADE, Prepared};
+use super::select::resolves_by_values;
+use super::{NOT_MADE, Prepared};
 
 impl Prepared {
     /// The text by which the server prepares it, if it can be prepared anew.
@@ -38,10 +37,7 @@ impl Prepared {
     /// Whether a server may resolve types of a statement that is no SELECT by the values that it is executed with. It cannot be shown them
     /// again: that would write.
     fn resolves_by_values(&self) -> bool {
-        let resolves = |again: &Again| {
-            again.modes.flavor == Flavor::MySql || contains_ignoring_case(&again.text, b"abs")
-        };
-        self.text.as_ref().is_some_and(resolves)
+        self.text.as_ref().is_some_and(|again| resolves_by_values(&again.text, again.modes.flavor))
     }
 
     /// The text of which one statement at the server is as good as another, whatever they were executed with.

@@ -2,9 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use freshet_sql::{Flavor, Hint, Modes};
+use freshet_sql::{Flavor, Hint, Modes, contains_ignoring_case};
 
 use crate::preparations::{CompiledExecution, Preparation};
+
+/// Whether such a server may resolve types of this text's parameters by the values that it is executed with, for all further executions: MariaDB does
+/// so for nothing but ABS().
+pub(super) fn resolves_by_values(text: &[u8], flavor: Flavor) -> bool {
+    flavor == Flavor::MySql || contains_ignoring_case(text, b"abs")
+}
 
 /// A SELECT. What its text means was decided when it was prepared ([`super::PreparedIn`]).
 #[derive(Debug)]
@@ -19,13 +25,10 @@ pub(crate) struct PreparedSelect {
 impl PreparedSelect {
     /// One that the server prepares.
     pub(crate) fn new((text, flavor): (&[u8], Flavor), hint: Option<Hint>) -> Self {
-        // MariaDB resolves nothing but ABS() once and for all.
-        const ABS: &[u8] = b"abs";
-        let has_abs = text.windows(ABS.len()).any(|word| word.eq_ignore_ascii_case(ABS));
         Self {
             text: text.into(),
             hint: freshet_sql::skips_cache(text, Modes::new(flavor)).then_some(Hint::NoCache).or(hint),
-            remembers: flavor == Flavor::MySql || has_abs,
+            remembers: resolves_by_values(text, flavor),
             compiled: Mutex::default(),
         }
     }

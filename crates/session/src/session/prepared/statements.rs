@@ -118,8 +118,7 @@ impl PreparedStatements {
             stock: std::mem::take(&mut self.stock),
             ..Self::default()
         };
-        let is_kept_beside = |last: &&Arc<Prepared>| !self.by_id.contains_key(&last.id);
-        for prepared in self.by_id.values().chain(self.last.as_ref().filter(is_kept_beside)) {
+        for prepared in self.by_id.values().chain(&self.last) {
             if let Some(id) = prepared.server_id()
                 && !left.stock.put(environment, prepared, id)
             {
@@ -203,10 +202,8 @@ impl PreparedStatements {
     /// Whether the server would take this number, which no statement of the client's has, for one that it was given here.
     pub(crate) fn is_given_here(&self, id: u32) -> bool {
         let is_it = |prepared: &Arc<Prepared>| prepared.server_id() == Some(id);
-        if self.stock.has(id) {
-            return true;
-        }
-        self.any_made && (id == LAST_PREPARED || self.by_id.values().any(is_it))
+        let is_made = || id == LAST_PREPARED || self.by_id.values().any(is_it);
+        self.stock.has(id) || self.any_made && is_made()
     }
 
     /// The session's environment is the same as before, and has this version now.
