@@ -78,24 +78,22 @@ fn columns(conn: &mut Conn, query: &str) -> Option<Vec<String>> {
     Some(rows.first()?.columns_ref().iter().map(said).collect())
 }
 
-/// How often it is asked, since a machine that is busy with others may be too slow for the time that a client waits.
-const TRIES: usize = 3;
-/// A while after a client has waited in vain, it is waited for as long again.
-const IN_VAIN: Duration = Duration::from_millis(1200);
+/// What is answered from memory while nothing is stored; `None` if it is not. A machine that is busy with others may be too slow for the time that
+/// clients wait without `fill_wait`.
+fn from_memory_at_once<T>(reader: &mut Conn, ask: impl FnOnce(&mut Conn) -> T) -> Option<T> {
+    run(reader, &["SET fill_wait = 20000"]);
+    let found = ask(reader);
+    let is_there = is_from_memory(reader);
+    run(reader, &["SET fill_wait = DEFAULT"]);
+    is_there.then_some(found)
+}
 
-/// What is answered from memory while nothing is stored; `None` if it never is.
+/// The same, where the server may have to be asked once, for what it says of the columns.
 fn from_memory<T>(reader: &mut Conn, mut ask: impl FnMut(&mut Conn) -> T) -> Option<T> {
-    for attempt in 0..TRIES {
-        if attempt > 0 {
-            std::thread::sleep(IN_VAIN);
-            run(reader, &["RESET QUERY CACHE"]);
-        }
-        let found = ask(reader);
-        if is_from_memory(reader) {
-            return Some(found);
-        }
-    }
-    None
+    from_memory_at_once(reader, &mut ask).or_else(|| {
+        run(reader, &["RESET QUERY CACHE"]);
+        from_memory_at_once(reader, ask)
+    })
 }
 
 /// The answer is the server's, and comes from memory.

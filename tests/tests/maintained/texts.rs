@@ -308,7 +308,10 @@ fn letters_beyond_ascii_are_kept() {
                 &[
                     "SET NAMES utf8mb4",
                     "DROP TABLE IF EXISTS t, u",
-                    &format!("CREATE TABLE t (id INT PRIMARY KEY, s {of}, n INT, KEY (s))"),
+                    // Which way MySQL takes for DISTINCT decides what it says of the column.
+                    &format!(
+                        "CREATE TABLE t (id INT PRIMARY KEY, s {of}, n INT, KEY (s)) STATS_AUTO_RECALC = 0"
+                    ),
                     &format!("CREATE TABLE u (id INT PRIMARY KEY, s {of})"),
                     "INSERT INTO t VALUES (1, 'Málaga', 1), (2, 'Zürich', 2), (3, 'Łódź', 3), (4, 'Москва', 4), (5, 'Αθήνα', 5), (6, '東京', 6), \
                      (7, 'Šafařík', 7), (8, 'Oslo', 8), (9, NULL, 9), (10, 'Málaga', 10), (11, 'Orléans', 11)",

@@ -138,8 +138,13 @@ impl Patience {
             Cacheability::Never(_) => session.shared.upstream.is_changing(&template.told),
             Cacheability::NotNow(_) => true,
         };
-        if !is_open || !self.for_kept {
-            return is_open && self.waits(session).await;
+        is_open && self.waits_for_definition(session, template).await
+    }
+
+    /// Waits a moment for the definitions of what a statement reads; false if it has waited long enough.
+    pub(super) async fn waits_for_definition(&self, session: &Session, template: &Template) -> bool {
+        if !self.for_kept {
+            return self.waits(session).await;
         }
         let cache = session.shared.created.of(template.query.id);
         let cache = cache.filter(|cache| cache.may_be_maintained() && !cache.waits_in_vain());

@@ -22,8 +22,8 @@ use crate::template::{BoundSelect, Cacheability};
 
 pub(super) use way::Way;
 
-/// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer. Where that was
-/// in vain of late, the least is less.
+/// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer, and in any
+/// case for `fill_wait`. Where that was in vain of late, the least is less.
 const WAIT_MIN: Duration = Duration::from_millis(50);
 const WAIT_MIN_IN_VAIN: Duration = Duration::from_millis(2);
 const IN_VAIN_MS: u64 = 1000;
@@ -47,15 +47,25 @@ struct Maintained {
     asked: ResultQuestion,
 }
 
+/// What has become of a query that may be answered so.
+pub(super) enum Outcome {
+    /// It is answered.
+    Answered,
+    /// Not by what was known of its tables, which are defined anew since.
+    Redefined,
+    /// The server answers it.
+    ByServer,
+}
+
 /// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of the key that it has, or would have as a text.
 ///
 /// # Errors
 /// The session is ended, or its client has left.
-pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<bool, Lost> {
-    let Some(maintained) = maintained(session, (way, key)) else { return Ok(false) };
+pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<Outcome, Lost> {
+    let Some(maintained) = maintained(session, (way, key)) else { return Ok(Outcome::ByServer) };
     let wait_min = if maintained.cache.waits_in_vain() { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
     let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(wait_min, WAIT_MAX);
-    let until = Instant::now() + wait;
+    let until = Instant::now() + wait.max(session.state.locals.fill_wait(&session.shared.globals));
     let mut is_stored = false;
     loop {
         // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
@@ -70,38 +80,42 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
             // A write is under way that may concern it. At some levels it is given nevertheless.
             Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
             Fillable::Perhaps(_) => None,
-            Fillable::Never(_) => return Ok(false),
+            Fillable::Never(_) if !are_current(session, way) => return Ok(Outcome::Redefined),
+            Fillable::Never(_) => return Ok(Outcome::ByServer),
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {
                 // It is by other definitions than those by which it was asked.
-                Some(_) if !are_current(session, way) => return Ok(false),
+                Some(_) if !are_current(session, way) => return Ok(Outcome::Redefined),
                 Some(answer) => {
                     if !maintained.is_proven {
                         prove(session, (way, key), &maintained);
                     }
                     store(session, (way, key), (plan, &maintained), answer).await
                 }
-                None => return Ok(false),
+                None => return Ok(Outcome::ByServer),
             };
             match stored {
-                Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(false),
+                Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(Outcome::ByServer),
                 _ => is_stored = true,
             }
             if way.answers_from_memory(session, key) {
                 maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
                 session.shared.counters.add(Count::Maintained);
-                return Ok(true);
+                return Ok(Outcome::Answered);
             }
         }
         // A transaction that has read reads as of its moment, whatever comes to an end meanwhile.
         let (tx, view) = (session.state.tx, &session.state.view);
         if !tx.surely_autocommits() && (view.has_read || view.has_served) {
-            return Ok(false);
+            return Ok(Outcome::ByServer);
+        }
+        if !are_current(session, way) {
+            return Ok(Outcome::Redefined);
         }
         if Instant::now() >= until {
             maintained.cache.note_in_vain(IN_VAIN_MS);
-            return Ok(false);
+            return Ok(Outcome::ByServer);
         }
         session.shared.upstream.ask_probe();
         session.waits_for(tokio::time::sleep(LOOKED_AT_EVERY)).await?;

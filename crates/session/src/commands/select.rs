@@ -13,7 +13,7 @@ use super::asked::{
 use super::bargain;
 use super::caches::create_if_hinted;
 use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
-use super::maintained::{self, Way};
+use super::maintained::{self, Outcome, Way};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
@@ -173,10 +173,12 @@ async fn fate<'a>(
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
         // What is kept up to date row by row needs no server.
-        if session.shared.created.are_there()
-            && Box::pin(maintained::answer(session, (Way::Text(text, &bound), key))).await?
-        {
-            return Ok(Fate::Answered(Flow::Continue));
+        if session.shared.created.are_there() {
+            match Box::pin(maintained::answer(session, (Way::Text(text, &bound), key))).await? {
+                Outcome::Answered => return Ok(Fate::Answered(Flow::Continue)),
+                Outcome::Redefined if patience.waits_for_definition(session, template).await => continue,
+                Outcome::Redefined | Outcome::ByServer => {}
+            }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
         if !is_worth_storing(session, (template, hint), *missed, (key, key_text)) {
