@@ -160,11 +160,9 @@ async fn fate<'a>(
         let hint = hint_of(session, text, bound.compiled.hint);
         let key = key_for(session, template, hint);
         // The first look was before the environment was known, or with a temporary table in the way.
-        if let Some(key) = key.ok().filter(|key| looked_under != Some(*key) && !missed.refreshes) {
-            match from_memory(session, text, key) {
-                Ok(()) => return Ok(Fate::Answered(Flow::Continue)),
-                Err(later) => *missed = missed.and(later),
-            }
+        let key_now = key.ok().filter(|key| looked_under != Some(*key) && !missed.refreshes);
+        if key_now.is_some_and(|key| is_there_now(session, (text, key), missed)) {
+            return Ok(Fate::Answered(Flow::Continue));
         }
         // What is stored and not given for want of room is streamed from the server, and not stored again.
         let key = match key {
@@ -206,6 +204,15 @@ async fn fate<'a>(
             Fillable::Never(why) => return Ok(Fate::ToServer(bound, Err(why))),
         }
     }
+}
+
+/// Whether it is answered from memory at another look. What is missed then is noted.
+fn is_there_now(session: &mut Session, (text, key): (&[u8], u32), missed: &mut Missed) -> bool {
+    let found = from_memory(session, text, key);
+    if let Err(later) = &found {
+        *missed = missed.and(*later);
+    }
+    found.is_ok()
 }
 
 /// A SELECT that is the server's to answer, and whose answer is not stored.
