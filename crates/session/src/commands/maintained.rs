@@ -48,7 +48,7 @@ struct Maintained {
 }
 
 /// What has become of a query that may be answered so.
-pub(super) enum Outcome {
+pub(super) enum FromCopies {
     /// It is answered.
     Answered,
     /// Not by what was known of its tables, which are defined anew since.
@@ -61,8 +61,8 @@ pub(super) enum Outcome {
 ///
 /// # Errors
 /// The session is ended, or its client has left.
-pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<Outcome, Lost> {
-    let Some(maintained) = maintained(session, (way, key)) else { return Ok(Outcome::ByServer) };
+pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<FromCopies, Lost> {
+    let Some(maintained) = maintained(session, (way, key)) else { return Ok(FromCopies::ByServer) };
     let wait_min = if maintained.cache.waits_in_vain() { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
     let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(wait_min, WAIT_MAX);
     let until = Instant::now() + wait.max(session.state.locals.fill_wait(&session.shared.globals));
@@ -80,42 +80,42 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
             // A write is under way that may concern it. At some levels it is given nevertheless.
             Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
             Fillable::Perhaps(_) => None,
-            Fillable::Never(_) if !are_current(session, way) => return Ok(Outcome::Redefined),
-            Fillable::Never(_) => return Ok(Outcome::ByServer),
+            Fillable::Never(_) if !are_current(session, way) => return Ok(FromCopies::Redefined),
+            Fillable::Never(_) => return Ok(FromCopies::ByServer),
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {
                 // It is by other definitions than those by which it was asked.
-                Some(_) if !are_current(session, way) => return Ok(Outcome::Redefined),
+                Some(_) if !are_current(session, way) => return Ok(FromCopies::Redefined),
                 Some(answer) => {
                     if !maintained.is_proven {
                         prove(session, (way, key), &maintained);
                     }
                     store(session, (way, key), (plan, &maintained), answer).await
                 }
-                None => return Ok(Outcome::ByServer),
+                None => return Ok(FromCopies::ByServer),
             };
             match stored {
-                Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(Outcome::ByServer),
+                Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(FromCopies::ByServer),
                 _ => is_stored = true,
             }
             if way.answers_from_memory(session, key) {
                 maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
                 session.shared.counters.add(Count::Maintained);
-                return Ok(Outcome::Answered);
+                return Ok(FromCopies::Answered);
             }
         }
         // A transaction that has read reads as of its moment, whatever comes to an end meanwhile.
         let (tx, view) = (session.state.tx, &session.state.view);
         if !tx.surely_autocommits() && (view.has_read || view.has_served) {
-            return Ok(Outcome::ByServer);
+            return Ok(FromCopies::ByServer);
         }
         if !are_current(session, way) {
-            return Ok(Outcome::Redefined);
+            return Ok(FromCopies::Redefined);
         }
         if Instant::now() >= until {
             maintained.cache.note_in_vain(IN_VAIN_MS);
-            return Ok(Outcome::ByServer);
+            return Ok(FromCopies::ByServer);
         }
         session.shared.upstream.ask_probe();
         session.waits_for(tokio::time::sleep(LOOKED_AT_EVERY)).await?;

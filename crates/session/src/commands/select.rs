@@ -13,7 +13,7 @@ use super::asked::{
 use super::bargain;
 use super::caches::create_if_hinted;
 use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
-use super::maintained::{self, Outcome, Way};
+use super::maintained::{self, FromCopies, Way};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
@@ -173,9 +173,9 @@ async fn fate<'a>(
         // What is kept up to date row by row needs no server.
         if session.shared.created.are_there() {
             match Box::pin(maintained::answer(session, (Way::Text(text, &bound), key))).await? {
-                Outcome::Answered => return Ok(Fate::Answered(Flow::Continue)),
-                Outcome::Redefined if patience.waits_for_definition(session, template).await => continue,
-                Outcome::Redefined | Outcome::ByServer => {}
+                FromCopies::Answered => return Ok(Fate::Answered(Flow::Continue)),
+                FromCopies::Redefined if patience.waits_for_definition(session, template).await => continue,
+                FromCopies::Redefined | FromCopies::ByServer => {}
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));

@@ -14,7 +14,7 @@ use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, Agreed};
 use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
-use crate::commands::maintained::{self, Outcome, Way};
+use crate::commands::maintained::{self, FromCopies, Way};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -156,9 +156,9 @@ async fn planned(
         if missed.may_be_stored() && session.shared.created.are_there() {
             let way = Way::Execution(execution, values, (select, &compiled));
             match Box::pin(maintained::answer(session, (way, environment))).await? {
-                Outcome::Answered => return Ok(Ok(Planned::Answered)),
-                Outcome::Redefined if patience.waits_for_definition(session, template).await => continue,
-                Outcome::Redefined | Outcome::ByServer => {}
+                FromCopies::Answered => return Ok(Ok(Planned::Answered)),
+                FromCopies::Redefined if patience.waits_for_definition(session, template).await => continue,
+                FromCopies::Redefined | FromCopies::ByServer => {}
             }
         }
         let of_executions = key_of_executions(environment);
