@@ -25,6 +25,8 @@ pub(crate) struct Handle {
     silent_ms_max: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
+    /// How many KILLs are under way by the number of its connection, which is nobody else's meanwhile.
+    aimed_at: AtomicU32,
     /// What holds it, as `Hold::words` has it.
     holds: AtomicU32,
     /// An [`Ending`].
@@ -128,6 +130,19 @@ pub(crate) enum Ending {
     Now,
 }
 
+/// A session that somebody is about to kill: it keeps its connection until this is dropped, for the next one's would be killed in its place.
+pub(crate) struct Aimed {
+    pub(crate) handle: Arc<Handle>,
+    /// The server's number of its connection; 0 if it has none.
+    pub(crate) thread_id: u32,
+}
+
+impl Drop for Aimed {
+    fn drop(&mut self) {
+        self.handle.aimed_at.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Handle {
     pub(crate) fn new(
         (user, client): (Vec<u8>, Option<SocketAddr>),
@@ -142,6 +157,7 @@ impl Handle {
             active_ms: AtomicU64::new(now_ms),
             silent_ms_max: AtomicU64::new(u64::MAX),
             busy: AtomicBool::new(false),
+            aimed_at: AtomicU32::new(0),
             holds: AtomicU32::new(0),
             asked: Mutex::default(),
             ending: AtomicU8::new(Ending::No as u8),
@@ -160,10 +176,26 @@ impl Handle {
         self.connected.changes(before != 0, id != 0);
     }
 
-    /// It has given its connection up. Its client may be silent for so long.
-    pub(crate) fn gives_up(&self, silent_ms_max: u64) {
-        self.silent_ms_max.store(silent_ms_max, Ordering::Relaxed);
-        self.set_thread_id(0);
+    /// Its connection is no longer its own, so that who kills by its number from now on kills nobody here. False, and nothing is changed, while
+    /// somebody is about to.
+    pub(crate) fn parts(&self) -> bool {
+        let id = self.thread_id.swap(0, Ordering::SeqCst);
+        // Whoever aims at it after this sees that it has none.
+        if id != 0 && self.aimed_at.load(Ordering::SeqCst) != 0 {
+            self.thread_id.store(id, Ordering::SeqCst);
+            return false;
+        }
+        self.connected.changes(id != 0, false);
+        true
+    }
+
+    /// The same of a session that goes on without. Its client may be silent for so long.
+    pub(crate) fn gives_up(&self, silent_ms_max: u64) -> bool {
+        let parts = self.parts();
+        if parts {
+            self.silent_ms_max.store(silent_ms_max, Ordering::Relaxed);
+        }
+        parts
     }
 
     /// It has one again, which the server ends in time.
@@ -265,6 +297,13 @@ impl Handle {
             if self.interrupted.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
+    }
+
+    /// Has the session keep its connection, if it has one, until it is killed.
+    pub(crate) fn aimed(self: Arc<Self>) -> Aimed {
+        self.aimed_at.fetch_add(1, Ordering::SeqCst);
+        let thread_id = self.thread_id.load(Ordering::SeqCst);
+        Aimed { handle: self, thread_id }
     }
 
     /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
@@ -422,6 +461,22 @@ mod tests {
         assert_eq!(registry.connected().read(false), (1, 1));
         drop(first);
         assert_eq!(registry.connected().read(false), (0, 1));
+    }
+
+    #[test]
+    fn who_is_about_to_be_killed_keeps_its_connection() {
+        let registry = Registry::default();
+        let handle = registry.handle((b"a".to_vec(), None), 0);
+        handle.set_thread_id(7);
+        let aimed = Arc::clone(&handle).aimed();
+        assert_eq!(aimed.thread_id, 7);
+        assert!(!handle.gives_up(1_000) && !handle.parts());
+        assert_eq!((handle.thread_id(), registry.connected().read(false).0), (7, 1));
+        drop(aimed);
+        assert!(handle.gives_up(1_000));
+        assert_eq!((handle.thread_id(), registry.connected().read(false).0), (0, 0));
+        assert_eq!(Arc::clone(&handle).aimed().thread_id, 0);
+        assert!(handle.parts(), "who has none has none to keep");
     }
 
     #[test]

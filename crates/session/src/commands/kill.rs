@@ -15,7 +15,7 @@ use super::refusals::{malformed, unavailable};
 use super::text::{Query, forward};
 use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
-use crate::registry::Handle;
+use crate::registry::{Aimed, Handle};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, query_prefix};
 
@@ -23,10 +23,27 @@ use crate::session::{Flow, Forward, Session, query_prefix};
 enum KillTarget {
     /// None of our clients.
     Stranger,
-    /// One of our clients, and its connection to the server.
-    Client(Arc<Handle>, u32),
+    /// One of our clients, which has a connection to the server and keeps it until it is killed.
+    Client(Aimed),
     /// One of our clients that has no connection to the server, so that nobody but we can end it.
     Idle(Arc<Handle>),
+}
+
+/// Who is ended when the server has said that it has killed.
+enum Killed {
+    /// Whom it has killed.
+    ByServer(Aimed),
+    /// Whom it does not know.
+    Here(Arc<Handle>),
+}
+
+impl Killed {
+    fn handle(&self) -> &Handle {
+        match self {
+            Self::ByServer(aimed) => &aimed.handle,
+            Self::Here(handle) => handle,
+        }
+    }
 }
 
 /// How often, and how long apart, an id of ours is looked for: a client knows its own a moment before it is registered.
@@ -35,17 +52,17 @@ const LOOKS_APART: Duration = Duration::from_millis(10);
 
 async fn target(session: &Session, id: u64) -> KillTarget {
     let Ok(id) = u32::try_from(id) else { return KillTarget::Stranger };
-    let handle = match id {
-        CONNECTION_ID_MIN.. => find(session, id).await,
-        id => session.shared.registry.find_thread(id),
-    };
-    match handle {
-        None => KillTarget::Stranger,
-        Some(handle) => match handle.thread_id() {
-            0 => KillTarget::Idle(handle),
-            thread_id => KillTarget::Client(handle, thread_id),
-        },
+    if id >= CONNECTION_ID_MIN {
+        return match find(session, id).await.map(Handle::aimed) {
+            None => KillTarget::Stranger,
+            Some(aimed) if aimed.thread_id == 0 => KillTarget::Idle(Arc::clone(&aimed.handle)),
+            Some(aimed) => KillTarget::Client(aimed),
+        };
     }
+    // Who gives a connection up at this moment has it no longer, and another one may have it.
+    let registry = &session.shared.registry;
+    let mut aimed = (0..LOOKS).map_while(|_| registry.find_thread(id)).map(Handle::aimed);
+    aimed.find(|aimed| aimed.thread_id == id).map_or(KillTarget::Stranger, KillTarget::Client)
 }
 
 async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
@@ -63,9 +80,9 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
     match target(session, kill.id).await {
         KillTarget::Idle(handle) => end_idle(session, kill.id, &handle, kill.query_only).await,
         KillTarget::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
-        KillTarget::Client(handle, thread_id) => {
-            let text = with_pieces(query.text(), vec![(kill.id_at, thread_id.to_string())]);
-            let ended = vec![(handle, kill.query_only)];
+        KillTarget::Client(aimed) => {
+            let text = with_pieces(query.text(), vec![(kill.id_at, aimed.thread_id.to_string())]);
+            let ended = vec![(Killed::ByServer(aimed), kill.query_only)];
             through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
         }
     }
@@ -81,10 +98,10 @@ pub(super) async fn prepared(
     Some(match target(session, id).await {
         KillTarget::Stranger => return None,
         KillTarget::Idle(handle) => end_idle(session, id, &handle, kill.query_only).await,
-        KillTarget::Client(handle, thread_id) => {
-            let text = kill.with_id(thread_id);
+        KillTarget::Client(aimed) => {
+            let text = kill.with_id(aimed.thread_id);
             let packet = [query_prefix(session.lease.has_attributes()), text.clone()].concat();
-            let ended = vec![(handle, kill.query_only)];
+            let ended = vec![(Killed::ByServer(aimed), kill.query_only)];
             through_server(session, &packet, &text, &Effects::none(), ended).await
         }
     })
@@ -126,18 +143,20 @@ pub(super) async fn among_others(
     let kills = freshet_sql::kills(text, session.modes());
     let (mut pieces, mut ended) = (Vec::new(), Vec::new());
     for kill in &kills {
-        let (piece, handle) = match Box::pin(target(session, kill.id)).await {
+        let (piece, killed) = match Box::pin(target(session, kill.id)).await {
             KillTarget::Stranger => continue,
-            KillTarget::Client(handle, thread_id) => ((kill.id_at.clone(), thread_id.to_string()), handle),
+            KillTarget::Client(aimed) => {
+                ((kill.id_at.clone(), aimed.thread_id.to_string()), Killed::ByServer(aimed))
+            }
             // The server knows no such id, and says so to whoever may not end it.
             KillTarget::Idle(handle) => match Box::pin(may_end(session, &handle)).await {
-                Ok(true) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), handle),
+                Ok(true) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), Killed::Here(handle)),
                 Ok(false) => continue,
                 Err(lost) => return Some(Err(lost)),
             },
         };
         pieces.push(piece);
-        ended.push((handle, kill.query_only));
+        ended.push((killed, kill.query_only));
     }
     if pieces.is_empty() {
         return None;
@@ -181,12 +200,12 @@ async fn through_server(
     packet: &[u8],
     text: &[u8],
     effects: &Effects,
-    killed: Vec<(Arc<Handle>, bool)>,
+    killed: Vec<(Killed, bool)>,
 ) -> Result<Flow, Lost> {
     let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        killed.iter().for_each(|(handle, query_only)| end(handle, *query_only));
+        killed.iter().for_each(|(killed, query_only)| end(killed.handle(), *query_only));
     }
     Ok(Flow::Continue)
 }
@@ -201,15 +220,15 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     }
     let (id, killed) = match target(session, u64::from(id)).await {
         KillTarget::Stranger => (id, None),
-        KillTarget::Client(handle, thread_id) => (thread_id, Some(handle)),
+        KillTarget::Client(aimed) => (aimed.thread_id, Some(aimed)),
         KillTarget::Idle(handle) => return end_idle(session, u64::from(id), &handle, false).await,
     };
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());
     let effects = Effects::none();
     let relayed = session.forward(Forward::new(&payload, Command::ProcessKill, &effects)).await?;
-    if let Some(handle) = killed.filter(|_| relayed.error.is_none()) {
-        handle.killed();
+    if let Some(aimed) = killed.filter(|_| relayed.error.is_none()) {
+        aimed.handle.killed();
     }
     Ok(Flow::Continue)
 }

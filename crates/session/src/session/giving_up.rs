@@ -96,15 +96,15 @@ impl Session {
         self.parts_with_lease(environment)
     }
 
-    /// Goes on without its connection, in this environment. `None` if it is not known what `LAST_INSERT_ID()` says, or how accounts are.
+    /// Goes on without its connection, in this environment. `None` if it is not known what `LAST_INSERT_ID()` says, or how
+    /// accounts are, or if somebody is about to kill it by the connection's number.
     fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<Left> {
         let (insert_id, epoch) = (self.lease.insert_id?, self.shared.gate.epoch()?);
+        self.handle.gives_up(environment.idle_s_max.saturating_mul(1000)).then_some(())?;
         let (prepared, left) = std::mem::take(&mut self.lease.prepared).unmade_elsewhere(environment.id);
         let after = Lease::after(&self.lease, prepared);
         let mut lease = std::mem::replace(&mut self.lease, after);
         lease.prepared = left;
-        // Whoever kills by its number from now on kills nobody here.
-        self.handle.gives_up(environment.idle_s_max.saturating_mul(1000));
         self.shared.counters.add(Count::GivenUp);
         let fit = PoolFit::new(&self.shared, &environment, &self.admitted);
         if self.state.gtid == KnownGtid::There {

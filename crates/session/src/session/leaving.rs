@@ -30,9 +30,10 @@ impl Session {
             let holds: Vec<String> = self.holds().list().map(|hold| hold.to_string()).collect();
             return debug!(?holds, "the server's connection is not kept");
         }
+        if !self.handle.parts() {
+            return debug!("the server's connection is not kept: somebody is about to kill it");
+        }
         let Some(mut connection) = self.lease.take() else { return };
-        // Whoever kills by its number from now on kills nobody here.
-        self.handle.set_thread_id(0);
         let is_as_new = self.lease.untouched && !connection.was_queried();
         if is_as_new || matches!(timeout(RESET_MAX, reset(&mut connection)).await, Ok(Ok(()))) {
             self.shared.gate.keep(leave, connection);
