@@ -1,5 +1,7 @@
 //! The connections that sessions give up serve other sessions, which find there what is theirs and nothing else.
 
+use std::time::Instant;
+
 use mysql::{Params, Statement, Value};
 
 use super::given_up::{ELSEWHERE, READ, has_none, read_for, with_users};
@@ -226,5 +228,50 @@ fn the_gtid_of_a_write_on_another_connection_is_not_told_wrong() {
         assert_eq!(one(&mut conns[0], "SELECT @@last_gtid"), told);
         run(direct, &[write, "DELETE FROM u WHERE id = 50"]);
         assert_ne!(one(direct, "SELECT @@last_gtid"), told);
+    });
+}
+
+#[test]
+fn who_is_killed_is_nobody_else() {
+    let schema = "lanes_pool_killed";
+    with_users(schema, |server, _, freshet, target| {
+        run(&mut freshet.target().connect(), &["SET GLOBAL query_cache_type = ON"]);
+        let mut victim = connect(target, schema);
+        let kill = format!("KILL QUERY {}", victim.connection_id());
+        let until = Instant::now() + Duration::from_secs(3);
+        // They wait for each other, so that a statement is nearly always under way on each connection.
+        let work = |conn: &mut Conn| {
+            [READ, READ, "UPDATE u SET v = v + 0 WHERE id = 1"].map(|text| answer(conn, text).err())
+        };
+        let (harmed, killed) = thread::scope(|scope| {
+            let others: Vec<_> = (0..6)
+                .map(|_| {
+                    let mut conn = connect(target, schema);
+                    scope.spawn(move || {
+                        let mut harmed = Vec::new();
+                        while Instant::now() < until {
+                            harmed.extend(work(&mut conn).into_iter().flatten());
+                        }
+                        harmed
+                    })
+                })
+                .collect();
+            let killed = scope.spawn(|| {
+                let mut killed = 0;
+                while Instant::now() < until {
+                    killed += work(&mut victim).into_iter().flatten().count();
+                }
+                killed
+            });
+            // One that has given its connection up sends it a while after it has looked whom it is about.
+            let mut killer = connect(target, schema);
+            while Instant::now() < until {
+                run(&mut killer, &[READ, READ, &kill]);
+            }
+            let harmed: Vec<_> = others.into_iter().flat_map(|other| other.join().unwrap()).collect();
+            (harmed, killed.join().unwrap())
+        });
+        assert!(harmed.is_empty(), "{:?}: {harmed:?}", server.flavor);
+        assert!(killed > 0, "the victim's statements are killed on {:?}", server.flavor);
     });
 }
