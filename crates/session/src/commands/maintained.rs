@@ -80,13 +80,14 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
             // A write is under way that may concern it. At some levels it is given nevertheless.
             Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
             Fillable::Perhaps(_) => None,
-            Fillable::Never(_) if !are_current(session, way) => return Ok(FromCopies::Redefined),
+            Fillable::Never(_) if is_redefined(session, way) => return Ok(FromCopies::Redefined),
             Fillable::Never(_) => return Ok(FromCopies::ByServer),
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {
                 // It is by other definitions than those by which it was asked.
-                Some(_) if !are_current(session, way) => return Ok(FromCopies::Redefined),
+                Some(_) if is_redefined(session, way) => return Ok(FromCopies::Redefined),
+                Some(_) if !are_current(session, way) => return Ok(FromCopies::ByServer),
                 Some(answer) => {
                     if !maintained.is_proven {
                         prove(session, (way, key), &maintained);
@@ -110,7 +111,7 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
         if !tx.surely_autocommits() && (view.has_read || view.has_served) {
             return Ok(FromCopies::ByServer);
         }
-        if !are_current(session, way) {
+        if is_redefined(session, way) {
             return Ok(FromCopies::Redefined);
         }
         if Instant::now() >= until {
@@ -166,6 +167,11 @@ fn infos_of(way: Way<'_>) -> Vec<Arc<TableInfo>> {
 fn are_current(session: &Session, way: Way<'_>) -> bool {
     let mut known = way.template().tables.known.iter();
     known.all(|named| is_current(&session.shared, &named.info.name, &named.info))
+}
+
+/// Whether it is compiled by definitions that are past, so that it will be compiled anew.
+fn is_redefined(session: &Session, way: Way<'_>) -> bool {
+    !session.shared.upstream.is_current(&way.template().told)
 }
 
 /// Its columns are those of these definitions, which were so when all was applied that the server could know of then, and are so now.
