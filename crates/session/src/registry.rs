@@ -1,13 +1,17 @@
 //! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
 
+mod place;
+
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use ahash::HashMap;
 use freshet_upstream::lane::LaneCounts;
+
+use self::place::{Connected, Place};
 
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
@@ -16,17 +20,14 @@ pub(crate) struct Handle {
     pub(crate) user: Vec<u8>,
     /// Where it comes from, if it came over TCP.
     client: Option<SocketAddr>,
-    /// The server's id of its connection; 0 while it has none.
-    thread_id: AtomicU32,
-    connected: Arc<Connected>,
+    /// The server's id of its connection; the same for who comes after it on the same connection.
+    place: Arc<Place>,
     /// When it last sent a command, in monotonic milliseconds.
     active_ms: AtomicU64,
     /// How long its client may be silent, in milliseconds, where no connection of its is there for the server to end.
     silent_ms_max: AtomicU64,
     /// A command of its is with the server: however long that takes, it is not idle.
     busy: AtomicBool,
-    /// How many KILLs are under way by the number of its connection, which is nobody else's meanwhile.
-    aimed_at: AtomicU32,
     /// What holds it, as `Hold::words` has it.
     holds: AtomicU32,
     /// An [`Ending`].
@@ -58,36 +59,6 @@ impl CurrentStatement {
     fn chooses(&mut self, schema: Option<&str>) {
         if self.schema.as_deref() != schema {
             self.schema = schema.map(str::to_owned);
-        }
-    }
-}
-
-/// How many sessions have a connection to the server.
-#[derive(Debug, Default)]
-pub(crate) struct Connected {
-    now: AtomicUsize,
-    most: AtomicUsize,
-}
-
-impl Connected {
-    /// How many have one, and how many have had one at the same time. `resets`: that is counted from now on.
-    pub(crate) fn read(&self, resets: bool) -> (usize, usize) {
-        let now = self.now.load(Ordering::Relaxed);
-        let most =
-            if resets { self.most.swap(now, Ordering::Relaxed) } else { self.most.load(Ordering::Relaxed) };
-        (now, most.max(now))
-    }
-
-    fn changes(&self, was_connected: bool, is_connected: bool) {
-        match (was_connected, is_connected) {
-            (false, true) => {
-                let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
-                self.most.fetch_max(now, Ordering::Relaxed);
-            }
-            (true, false) => {
-                self.now.fetch_sub(1, Ordering::Relaxed);
-            }
-            _ => {}
         }
     }
 }
@@ -130,34 +101,39 @@ pub(crate) enum Ending {
     Now,
 }
 
-/// A session that somebody is about to kill: it keeps its connection until this is dropped, for the next one's would be killed in its place.
+/// A session that somebody is about to kill. Where the killer may, it keeps its connection until this is dropped, for the next one's would be killed in
+/// its place.
 pub(crate) struct Aimed {
     pub(crate) handle: Arc<Handle>,
     /// The server's number of its connection; 0 if it has none.
     pub(crate) thread_id: u32,
+    is_kept: bool,
+}
+
+impl Aimed {
+    pub(crate) fn at(handle: Arc<Handle>, is_kept: bool) -> Self {
+        let thread_id = if is_kept { handle.place.aim() } else { handle.thread_id() };
+        Self { handle, thread_id, is_kept }
+    }
 }
 
 impl Drop for Aimed {
     fn drop(&mut self) {
-        self.handle.aimed_at.fetch_sub(1, Ordering::SeqCst);
+        if self.is_kept {
+            self.handle.place.aims_no_more();
+        }
     }
 }
 
 impl Handle {
-    pub(crate) fn new(
-        (user, client): (Vec<u8>, Option<SocketAddr>),
-        now_ms: u64,
-        connected: Arc<Connected>,
-    ) -> Self {
+    fn new((user, client): (Vec<u8>, Option<SocketAddr>), now_ms: u64, place: Arc<Place>) -> Self {
         Self {
             user,
             client,
-            thread_id: AtomicU32::new(0),
-            connected,
+            place,
             active_ms: AtomicU64::new(now_ms),
             silent_ms_max: AtomicU64::new(u64::MAX),
             busy: AtomicBool::new(false),
-            aimed_at: AtomicU32::new(0),
             holds: AtomicU32::new(0),
             asked: Mutex::default(),
             ending: AtomicU8::new(Ending::No as u8),
@@ -168,25 +144,23 @@ impl Handle {
     }
 
     pub(crate) fn thread_id(&self) -> u32 {
-        self.thread_id.load(Ordering::Relaxed)
+        self.place.number()
     }
 
     pub(crate) fn set_thread_id(&self, id: u32) {
-        let before = self.thread_id.swap(id, Ordering::Relaxed);
-        self.connected.changes(before != 0, id != 0);
+        self.place.set(id);
     }
 
-    /// Its connection is no longer its own, so that who kills by its number from now on kills nobody here. False, and nothing is changed, while
-    /// somebody is about to.
+    /// Its connection is no longer its own, so that who kills by its number from now on kills nobody here. False, and it stays as it was, while
+    /// somebody is about to, and where somebody has.
     pub(crate) fn parts(&self) -> bool {
-        let id = self.thread_id.swap(0, Ordering::SeqCst);
-        // Whoever aims at it after this sees that it has none.
-        if id != 0 && self.aimed_at.load(Ordering::SeqCst) != 0 {
-            self.thread_id.store(id, Ordering::SeqCst);
+        let id = self.thread_id();
+        let parts = self.place.take();
+        if parts && self.ending() == Ending::Cut {
+            self.set_thread_id(id);
             return false;
         }
-        self.connected.changes(id != 0, false);
-        true
+        parts
     }
 
     /// The same of a session that goes on without. Its client may be silent for so long.
@@ -299,13 +273,6 @@ impl Handle {
         .await;
     }
 
-    /// Has the session keep its connection, if it has one, until it is killed.
-    pub(crate) fn aimed(self: Arc<Self>) -> Aimed {
-        self.aimed_at.fetch_add(1, Ordering::SeqCst);
-        let thread_id = self.thread_id.load(Ordering::SeqCst);
-        Aimed { handle: self, thread_id }
-    }
-
     /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
     pub(crate) fn killed(&self) {
         self.end(if self.thread_id() == 0 { Ending::Now } else { Ending::Cut });
@@ -351,12 +318,6 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.set_thread_id(0);
-    }
-}
-
 /// All sessions, by the connection id their clients were told.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
@@ -367,7 +328,16 @@ pub(crate) struct Registry {
 impl Registry {
     /// A session's handle, which is not registered yet.
     pub(crate) fn handle(&self, who: (Vec<u8>, Option<SocketAddr>), now_ms: u64) -> Arc<Handle> {
-        Arc::new(Handle::new(who, now_ms, Arc::clone(&self.connected)))
+        Arc::new(Handle::new(who, now_ms, Place::among(&self.connected)))
+    }
+
+    /// The handle of who comes after that session on the same connection.
+    pub(crate) fn next_handle(
+        before: &Handle,
+        who: (Vec<u8>, Option<SocketAddr>),
+        now_ms: u64,
+    ) -> Arc<Handle> {
+        Arc::new(Handle::new(who, now_ms, Arc::clone(&before.place)))
     }
 
     /// How many of them have a connection to the server.
@@ -468,20 +438,31 @@ mod tests {
         let registry = Registry::default();
         let handle = registry.handle((b"a".to_vec(), None), 0);
         handle.set_thread_id(7);
-        let aimed = Arc::clone(&handle).aimed();
+        let aimed = Aimed::at(Arc::clone(&handle), true);
         assert_eq!(aimed.thread_id, 7);
         assert!(!handle.gives_up(1_000) && !handle.parts());
+        let next = Registry::next_handle(&handle, (b"b".to_vec(), None), 0);
+        assert!(!next.parts(), "another login does not make it another connection");
         assert_eq!((handle.thread_id(), registry.connected().read(false).0), (7, 1));
         drop(aimed);
+        let seen = Aimed::at(Arc::clone(&handle), false);
+        assert_eq!(seen.thread_id, 7, "who may not kill it is no reason to keep it");
         assert!(handle.gives_up(1_000));
-        assert_eq!((handle.thread_id(), registry.connected().read(false).0), (0, 0));
-        assert_eq!(Arc::clone(&handle).aimed().thread_id, 0);
-        assert!(handle.parts(), "who has none has none to keep");
+        drop(seen);
+        assert_eq!((next.thread_id(), registry.connected().read(false).0), (0, 0));
+        let aimed = Aimed::at(Arc::clone(&handle), true);
+        assert!(aimed.thread_id == 0 && handle.parts(), "who has none has none to keep");
+        handle.set_thread_id(8);
+        handle.killed();
+        drop(aimed);
+        assert!(!handle.gives_up(1_000) && handle.thread_id() == 8, "nobody is given what was killed");
+        drop((handle, next));
+        assert_eq!(registry.connected().read(false).0, 0);
     }
 
     #[test]
     fn a_session_is_idle_only_between_commands() {
-        let handle = Handle::new((b"u".to_vec(), None), 100, Arc::default());
+        let handle = Registry::default().handle((b"u".to_vec(), None), 100);
         assert!(handle.is_idle(101) && !handle.is_idle(100));
         handle.begins();
         assert!(!handle.is_idle(1_000));

@@ -67,7 +67,7 @@ use freshet_upstream::now_ms;
 
 use crate::auth::{AdmitError, Admitted};
 use crate::fences::Thread;
-use crate::registry::Handle;
+use crate::registry::{Handle, Registry};
 use crate::relay::Lost;
 use crate::shared::Shared;
 use crate::variables::Locals;
@@ -184,8 +184,8 @@ impl Session {
         *self.admitted =
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
-        self.handle =
-            self.shared.registry.handle((self.admitted.user.clone(), client_of(&self.wire)), now_ms());
+        let who = (self.admitted.user.clone(), client_of(&self.wire));
+        self.handle = Registry::next_handle(&self.handle, who, now_ms());
         let prepared = self.lease.prepared.begun_anew();
         self.lease = Lease::of(&mut self.admitted, rights_from);
         self.lease.prepared = prepared;

@@ -118,9 +118,14 @@ impl Patience {
         Self { until: waits.then(|| Instant::now() + wait), for_kept }
     }
 
+    /// Until when it waits for more than a definition.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until.filter(|_| !self.for_kept)
+    }
+
     /// Whether the statement waits at all.
     pub(super) fn is_some(&self) -> bool {
-        self.until.is_some() && !self.for_kept
+        self.until().is_some()
     }
 
     /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.

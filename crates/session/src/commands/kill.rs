@@ -50,19 +50,25 @@ impl Killed {
 const LOOKS: u32 = 5;
 const LOOKS_APART: Duration = Duration::from_millis(10);
 
-async fn target(session: &Session, id: u64) -> KillTarget {
+async fn target(session: &mut Session, id: u64) -> KillTarget {
     let Ok(id) = u32::try_from(id) else { return KillTarget::Stranger };
-    if id >= CONNECTION_ID_MIN {
-        return match find(session, id).await.map(Handle::aimed) {
-            None => KillTarget::Stranger,
-            Some(aimed) if aimed.thread_id == 0 => KillTarget::Idle(Arc::clone(&aimed.handle)),
-            Some(aimed) => KillTarget::Client(aimed),
-        };
+    let is_of_ours = id >= CONNECTION_ID_MIN;
+    for _ in 0..LOOKS {
+        let found =
+            if is_of_ours { find(session, id).await } else { session.shared.registry.find_thread(id) };
+        let Some(handle) = found else { break };
+        // Nobody keeps a connection for who may not kill there: the server refuses that.
+        let is_kept = Box::pin(may_end(session, &handle)).await.unwrap_or(false);
+        let aimed = Aimed::at(handle, is_kept);
+        if is_of_ours && aimed.thread_id == 0 {
+            return KillTarget::Idle(Arc::clone(&aimed.handle));
+        }
+        // Who gives a connection up at this moment has it no longer, and another one may have it.
+        if is_of_ours || aimed.thread_id == id {
+            return KillTarget::Client(aimed);
+        }
     }
-    // Who gives a connection up at this moment has it no longer, and another one may have it.
-    let registry = &session.shared.registry;
-    let mut aimed = (0..LOOKS).map_while(|_| registry.find_thread(id)).map(Handle::aimed);
-    aimed.find(|aimed| aimed.thread_id == id).map_or(KillTarget::Stranger, KillTarget::Client)
+    KillTarget::Stranger
 }
 
 async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {

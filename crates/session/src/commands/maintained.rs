@@ -10,7 +10,7 @@ use freshet_cache::{Fill, Insert, Key};
 use freshet_catalog::TableInfo;
 use freshet_views::Query;
 
-use super::filling::{FillPlan, Fillable, returns_what_it_finds};
+use super::filling::{FillPlan, Fillable, Patience, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
 use crate::maintaining::question::{asked, asks_for_more, loadable, planned};
@@ -61,17 +61,24 @@ pub(super) enum FromCopies {
 ///
 /// # Errors
 /// The session is ended, or its client has left.
-pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) -> Result<FromCopies, Lost> {
+pub(super) async fn answer(
+    session: &mut Session,
+    (way, key): (Way<'_>, u32),
+    patience: &Patience,
+) -> Result<FromCopies, Lost> {
     let Some(maintained) = maintained(session, (way, key)) else { return Ok(FromCopies::ByServer) };
     let wait_min = if maintained.cache.waits_in_vain() { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
     let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(wait_min, WAIT_MAX);
-    let until = Instant::now() + wait.max(session.state.locals.fill_wait(&session.shared.globals));
+    let least = Instant::now() + wait;
+    let until = patience.until().map_or(least, |until| least.max(until));
     let mut is_stored = false;
     loop {
         // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
         let is_proven =
             maintained.is_proven || session.shared.upstream.current_to_ms() >= maintained.noted_ms;
         let plan = match way.plan(session, key) {
+            Fillable::Never(_) if is_redefined(session, way) => return Ok(FromCopies::Redefined),
+            Fillable::Never(_) => return Ok(FromCopies::ByServer),
             _ if !is_proven => {
                 session.shared.upstream.ask_current();
                 None
@@ -80,8 +87,6 @@ pub(super) async fn answer(session: &mut Session, (way, key): (Way<'_>, u32)) ->
             // A write is under way that may concern it. At some levels it is given nevertheless.
             Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
             Fillable::Perhaps(_) => None,
-            Fillable::Never(_) if is_redefined(session, way) => return Ok(FromCopies::Redefined),
-            Fillable::Never(_) => return Ok(FromCopies::ByServer),
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {

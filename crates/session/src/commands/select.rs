@@ -172,7 +172,7 @@ async fn fate<'a>(
         };
         // What is kept up to date row by row needs no server.
         if session.shared.created.are_there() {
-            match Box::pin(maintained::answer(session, (Way::Text(text, &bound), key))).await? {
+            match Box::pin(maintained::answer(session, (Way::Text(text, &bound), key), &patience)).await? {
                 FromCopies::Answered => return Ok(Fate::Answered(Flow::Continue)),
                 FromCopies::Redefined if patience.waits_for_definition(session, template).await => continue,
                 FromCopies::Redefined | FromCopies::ByServer => {}

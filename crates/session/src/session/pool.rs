@@ -229,14 +229,19 @@ async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
 async fn next(fit: &PoolFit) -> Option<Lease> {
     let (reply, mut given) = oneshot::channel();
     POOL.with(|pool| pool.seekers.borrow_mut().push_back(Seeker { fit: fit.clone(), reply }));
-    match tokio::time::timeout(SOUGHT_MAX, &mut given).await {
-        Ok(lease) => lease.ok(),
+    let mut found = match tokio::time::timeout(SOUGHT_MAX, &mut given).await {
+        Ok(lease) => lease.ok()?,
         Err(_) => {
             // It may have come just now.
             given.close();
-            given.try_recv().ok()
+            given.try_recv().ok()?
         }
+    };
+    if found.is_quiet().await {
+        return Some(found);
     }
+    close(found);
+    None
 }
 
 /// Closes those that have waited for too long, for as long as there are any.

@@ -3,7 +3,7 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::bounds::Options;
-use crate::registry::Ending;
+use crate::registry::{Ending, Registry};
 
 /// A wire, and the other end of it.
 fn wire(packet_bytes_max: usize) -> (Wire, UnixStream) {
@@ -119,7 +119,7 @@ async fn a_client_that_does_not_read_is_given_up_and_so_is_what_it_was_to_read()
 #[tokio::test]
 async fn a_client_that_does_not_read_is_given_up_at_once_where_its_session_is_ended() {
     let (mut wire, client) = wire(100);
-    let handle = Arc::new(Handle::new((b"u".to_vec(), None), 0, Arc::default()));
+    let handle = Registry::default().handle((b"u".to_vec(), None), 0);
     wire.obey(&handle);
     wire.put(&vec![1; 8 << 20]);
     let (sent, ()) = tokio::join!(wire.flush(), async { handle.end(Ending::Cut) });

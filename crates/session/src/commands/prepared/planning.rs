@@ -155,7 +155,7 @@ async fn planned(
         // What is kept up to date row by row needs no server.
         if missed.may_be_stored() && session.shared.created.are_there() {
             let way = Way::Execution(execution, values, (select, &compiled));
-            match Box::pin(maintained::answer(session, (way, environment))).await? {
+            match Box::pin(maintained::answer(session, (way, environment), &patience)).await? {
                 FromCopies::Answered => return Ok(Ok(Planned::Answered)),
                 FromCopies::Redefined if patience.waits_for_definition(session, template).await => continue,
                 FromCopies::Redefined | FromCopies::ByServer => {}

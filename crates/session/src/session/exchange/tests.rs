@@ -6,6 +6,7 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::bounds::{Bounds, Options, Permit};
+use crate::registry::Registry;
 use crate::relay::Filter;
 
 /// More than the sockets of a test hold, and less than that and what is read on.
@@ -122,7 +123,7 @@ fn ended_at(variable: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
-        let handle = Handle::new((b"u".to_vec(), None), 0, Arc::default());
+        let handle = Registry::default().handle((b"u".to_vec(), None), 0);
         let capabilities = lease.capabilities();
         let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let relay = || Relay::new(&filter, Command::Query, capabilities);
