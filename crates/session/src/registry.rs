@@ -107,19 +107,20 @@ pub(crate) struct Aimed {
     pub(crate) handle: Arc<Handle>,
     /// The server's number of its connection; 0 if it has none.
     pub(crate) thread_id: u32,
-    is_kept: bool,
+    /// Whether the killer may.
+    pub(crate) may: bool,
 }
 
 impl Aimed {
-    pub(crate) fn at(handle: Arc<Handle>, is_kept: bool) -> Self {
-        let thread_id = if is_kept { handle.place.aim() } else { handle.thread_id() };
-        Self { handle, thread_id, is_kept }
+    pub(crate) fn at(handle: Arc<Handle>, may: bool) -> Self {
+        let thread_id = if may { handle.place.aim() } else { handle.thread_id() };
+        Self { handle, thread_id, may }
     }
 }
 
 impl Drop for Aimed {
     fn drop(&mut self) {
-        if self.is_kept {
+        if self.may {
             self.handle.place.aims_no_more();
         }
     }

@@ -109,10 +109,12 @@ fn the_first_read_after_such_a_definition_comes_from_memory() {
             "ALTER TABLE e COMMENT = 'x'",
         ] {
             run(&mut reader, &[definition]);
+            let made = status(&mut reader, "Freshet_maintained");
             // No answer of the server's is needed for the columns that are shown.
             let found = from_memory_at_once(&mut reader, |reader| sorted(answer(reader, SLOW)));
             let caches = answer(&mut reader, "SHOW CACHES");
             assert!(found.is_some(), "{:?} after {definition}: {caches:?}", server.flavor);
+            assert_eq!(status(&mut reader, "Freshet_maintained"), made + 1, "{definition}");
             assert_eq!(found, Some(sorted(answer(direct, SLOW))), "{:?} after {definition}", server.flavor);
             assert_eq!(columns(&mut reader, SLOW), columns(direct, SLOW), "{definition}");
         }

@@ -26,24 +26,7 @@ enum KillTarget {
     /// One of our clients, which has a connection to the server and keeps it until it is killed.
     Client(Aimed),
     /// One of our clients that has no connection to the server, so that nobody but we can end it.
-    Idle(Arc<Handle>),
-}
-
-/// Who is ended when the server has said that it has killed.
-enum Killed {
-    /// Whom it has killed.
-    ByServer(Aimed),
-    /// Whom it does not know.
-    Here(Arc<Handle>),
-}
-
-impl Killed {
-    fn handle(&self) -> &Handle {
-        match self {
-            Self::ByServer(aimed) => &aimed.handle,
-            Self::Here(handle) => handle,
-        }
-    }
+    Idle(Aimed),
 }
 
 /// How often, and how long apart, an id of ours is looked for: a client knows its own a moment before it is registered.
@@ -58,10 +41,10 @@ async fn target(session: &mut Session, id: u64) -> KillTarget {
             if is_of_ours { find(session, id).await } else { session.shared.registry.find_thread(id) };
         let Some(handle) = found else { break };
         // Nobody keeps a connection for who may not kill there: the server refuses that.
-        let is_kept = Box::pin(may_end(session, &handle)).await.unwrap_or(false);
-        let aimed = Aimed::at(handle, is_kept);
+        let may = Box::pin(may_end(session, &handle)).await;
+        let aimed = Aimed::at(handle, may);
         if is_of_ours && aimed.thread_id == 0 {
-            return KillTarget::Idle(Arc::clone(&aimed.handle));
+            return KillTarget::Idle(aimed);
         }
         // Who gives a connection up at this moment has it no longer, and another one may have it.
         if is_of_ours || aimed.thread_id == id {
@@ -84,11 +67,11 @@ async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
 /// KILL [CONNECTION | QUERY] id, alone in its text.
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
-        KillTarget::Idle(handle) => end_idle(session, kill.id, &handle, kill.query_only).await,
+        KillTarget::Idle(aimed) => end_idle(session, kill.id, &aimed, kill.query_only),
         KillTarget::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
         KillTarget::Client(aimed) => {
             let text = with_pieces(query.text(), vec![(kill.id_at, aimed.thread_id.to_string())]);
-            let ended = vec![(Killed::ByServer(aimed), kill.query_only)];
+            let ended = vec![(aimed, kill.query_only)];
             through_server(session, &query.with_text(&text), &text, &Effects::none(), ended).await
         }
     }
@@ -103,11 +86,11 @@ pub(super) async fn prepared(
 ) -> Option<Result<Flow, Lost>> {
     Some(match target(session, id).await {
         KillTarget::Stranger => return None,
-        KillTarget::Idle(handle) => end_idle(session, id, &handle, kill.query_only).await,
+        KillTarget::Idle(aimed) => end_idle(session, id, &aimed, kill.query_only),
         KillTarget::Client(aimed) => {
             let text = kill.with_id(aimed.thread_id);
             let packet = [query_prefix(session.lease.has_attributes()), text.clone()].concat();
-            let ended = vec![(Killed::ByServer(aimed), kill.query_only)];
+            let ended = vec![(aimed, kill.query_only)];
             through_server(session, &packet, &text, &Effects::none(), ended).await
         }
     })
@@ -149,20 +132,15 @@ pub(super) async fn among_others(
     let kills = freshet_sql::kills(text, session.modes());
     let (mut pieces, mut ended) = (Vec::new(), Vec::new());
     for kill in &kills {
-        let (piece, killed) = match Box::pin(target(session, kill.id)).await {
+        let (piece, aimed) = match Box::pin(target(session, kill.id)).await {
             KillTarget::Stranger => continue,
-            KillTarget::Client(aimed) => {
-                ((kill.id_at.clone(), aimed.thread_id.to_string()), Killed::ByServer(aimed))
-            }
+            KillTarget::Client(aimed) => ((kill.id_at.clone(), aimed.thread_id.to_string()), aimed),
             // The server knows no such id, and says so to whoever may not end it.
-            KillTarget::Idle(handle) => match Box::pin(may_end(session, &handle)).await {
-                Ok(true) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), Killed::Here(handle)),
-                Ok(false) => continue,
-                Err(lost) => return Some(Err(lost)),
-            },
+            KillTarget::Idle(aimed) if !aimed.may => continue,
+            KillTarget::Idle(aimed) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), aimed),
         };
         pieces.push(piece);
-        ended.push((killed, kill.query_only));
+        ended.push((aimed, kill.query_only));
     }
     if pieces.is_empty() {
         return None;
@@ -206,12 +184,12 @@ async fn through_server(
     packet: &[u8],
     text: &[u8],
     effects: &Effects,
-    killed: Vec<(Killed, bool)>,
+    killed: Vec<(Aimed, bool)>,
 ) -> Result<Flow, Lost> {
     let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
     let relayed = session.forward(forward).await?;
     if relayed.error.is_none() {
-        killed.iter().for_each(|(killed, query_only)| end(killed.handle(), *query_only));
+        killed.iter().for_each(|(aimed, query_only)| end(&aimed.handle, *query_only));
     }
     Ok(Flow::Continue)
 }
@@ -227,7 +205,7 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     let (id, killed) = match target(session, u64::from(id)).await {
         KillTarget::Stranger => (id, None),
         KillTarget::Client(aimed) => (aimed.thread_id, Some(aimed)),
-        KillTarget::Idle(handle) => return end_idle(session, u64::from(id), &handle, false).await,
+        KillTarget::Idle(aimed) => return end_idle(session, u64::from(id), &aimed, false),
     };
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());
@@ -241,12 +219,12 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
 
 /// Ends a client that the server does not know, if the server would let this one kill it: it is of the same user, or
 /// has the privilege.
-async fn end_idle(session: &mut Session, id: u64, handle: &Handle, query_only: bool) -> Result<Flow, Lost> {
-    if !may_end(session, handle).await? {
+fn end_idle(session: &mut Session, id: u64, aimed: &Aimed, query_only: bool) -> Result<Flow, Lost> {
+    if !aimed.may {
         let text = format!("You are not owner of thread {id}");
         return session.refuse(&ErrPacket::new(1095, "HY000", text));
     }
-    end(handle, query_only);
+    end(&aimed.handle, query_only);
     session.put_ok(0);
     Ok(Flow::Continue)
 }
@@ -261,9 +239,9 @@ fn end(handle: &Handle, query_only: bool) {
 }
 
 /// Whether the server would let this client kill that one.
-async fn may_end(session: &mut Session, handle: &Handle) -> Result<bool, Lost> {
+async fn may_end(session: &mut Session, handle: &Handle) -> bool {
     let own = handle.user == session.admitted.user;
-    Ok(own || privileges::require(session, Privilege::Kill).await?.is_ok())
+    own || privileges::require(session, Privilege::Kill).await.is_ok_and(|granted| granted.is_ok())
 }
 
 #[cfg(test)]

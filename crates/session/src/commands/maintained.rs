@@ -51,17 +51,32 @@ struct Maintained {
 pub(super) enum FromCopies {
     /// It is answered.
     Answered,
-    /// Not by what was known of its tables, which are defined anew since.
+    /// Not by what was known of its tables, which are defined anew since: it is to be compiled once more.
     Redefined,
     /// The server answers it.
     ByServer,
 }
 
-/// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of the key that it has, or would have as a text.
+/// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of the key that it has, or would have as a text. A
+/// definition is waited for as long as `patience` allows.
 ///
 /// # Errors
 /// The session is ended, or its client has left.
 pub(super) async fn answer(
+    session: &mut Session,
+    (way, key): (Way<'_>, u32),
+    patience: &Patience,
+) -> Result<FromCopies, Lost> {
+    match as_compiled(session, (way, key), patience).await? {
+        FromCopies::Redefined if !patience.waits_for_definition(session, way.template()).await => {
+            Ok(FromCopies::ByServer)
+        }
+        outcome => Ok(outcome),
+    }
+}
+
+/// The same by what it is compiled to, which may be past.
+async fn as_compiled(
     session: &mut Session,
     (way, key): (Way<'_>, u32),
     patience: &Patience,

@@ -174,8 +174,8 @@ async fn fate<'a>(
         if session.shared.created.are_there() {
             match Box::pin(maintained::answer(session, (Way::Text(text, &bound), key), &patience)).await? {
                 FromCopies::Answered => return Ok(Fate::Answered(Flow::Continue)),
-                FromCopies::Redefined if patience.waits_for_definition(session, template).await => continue,
-                FromCopies::Redefined | FromCopies::ByServer => {}
+                FromCopies::Redefined => continue,
+                FromCopies::ByServer => {}
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));

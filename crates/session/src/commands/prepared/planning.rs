@@ -157,8 +157,8 @@ async fn planned(
             let way = Way::Execution(execution, values, (select, &compiled));
             match Box::pin(maintained::answer(session, (way, environment), &patience)).await? {
                 FromCopies::Answered => return Ok(Ok(Planned::Answered)),
-                FromCopies::Redefined if patience.waits_for_definition(session, template).await => continue,
-                FromCopies::Redefined | FromCopies::ByServer => {}
+                FromCopies::Redefined => continue,
+                FromCopies::ByServer => {}
             }
         }
         let of_executions = key_of_executions(environment);
