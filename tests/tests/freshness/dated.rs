@@ -47,7 +47,7 @@ const UNDATED: &[&str] = &[
     "SELECT id, at FROM bare ORDER BY at",
     "SELECT x FROM made",
     "SELECT dt = CAST('2026-01-01' AS DATETIME) FROM t",
-    "SELECT id, dt FROM t UNION ALL SELECT id, dt FROM u ORDER BY dt",
+    "SELECT id, dt FROM t UNION ALL SELECT id, dt FROM u ORDER BY dt, id",
 ];
 
 #[test]

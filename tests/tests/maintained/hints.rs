@@ -70,6 +70,11 @@ fn a_statement_creates_the_cache_that_it_asks_for() {
             assert!(caches.iter().any(|cache| cache[3] == properties), "{text}: {caches:?}");
             let _ = answer(&mut reader, text);
         }
+        // A statement does not wait until its tables are copied.
+        eventually("its table is copied", || {
+            run(&mut reader, &["RESET QUERY CACHE"]);
+            from_memory_at_once(&mut reader, |reader| answer(reader, hinted[2].0)).map(drop)
+        });
         run(&mut reader, &["UPDATE s SET pay = pay + 1 WHERE id = 2"]);
         is_kept(&mut reader, direct, hinted[2].0, "created by a hint");
         assert_eq!(answer(&mut reader, "SHOW CACHES").map(|caches| caches.len()), Ok(3));
