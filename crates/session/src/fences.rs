@@ -19,7 +19,7 @@ use crate::relay::Relayed;
 use crate::rows::{Described, touched};
 
 pub(crate) use reach::{Doubt, Reach, ReadReach, locked, reach, reading, used};
-pub(crate) use settled::{Sources, settled, settled_routine};
+pub(crate) use settled::{Looking, Sources, settled, settled_routine};
 
 /// A session's connection to the server, as it is told apart from others.
 #[derive(Debug, Clone, Copy, Default)]

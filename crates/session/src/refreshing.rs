@@ -22,7 +22,7 @@ use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
 use freshet_upstream::{Error, now_ms};
 use tracing::debug;
 
-use self::asking::{Answered, RefreshOutcome, answered};
+use self::asking::{Answered, OfCache, RefreshOutcome, answered};
 use self::beginning::Beginning;
 use self::checking::Checking;
 use self::own::OwnSessions;
@@ -66,7 +66,8 @@ pub async fn refresh_created(shared: &Shared) {
         let dropped = dropped(shared);
         let looked = began.elapsed();
         for (cache, result) in dropped {
-            let pause = match refresh(shared, &mut sessions, (&cache, &result)).await {
+            let of = OfCache { cache: &cache, result: &result };
+            let pause = match refresh(shared, &mut sessions, of).await {
                 Ok(took) => (took * PAUSES_BY_ANSWER).min(PAUSE_MAX),
                 Err(error) => {
                     debug!(%error, cache = cache.name, "cannot be refreshed now");
@@ -111,11 +112,8 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
 }
 
 /// Asks for one result again. How long the server took.
-async fn refresh(
-    shared: &Shared,
-    sessions: &mut OwnSessions,
-    (cache, result): (&CreatedCache, &StoredResult),
-) -> Result<Duration, Error> {
+async fn refresh(shared: &Shared, sessions: &mut OwnSessions, of: OfCache<'_>) -> Result<Duration, Error> {
+    let OfCache { cache, result } = of;
     let began = Instant::now();
     let hits = shared.statistics.as_ref().map_or(0, |statistics| statistics.hits_of_tag(result.tag));
     let is_counted = shared.statistics.is_some();
@@ -124,7 +122,7 @@ async fn refresh(
         cache.give_up(result, None);
         return Ok(Duration::ZERO);
     }
-    let outcome = tokio::time::timeout(ANSWER_TIMEOUT, ask(shared, sessions, (cache, result))).await;
+    let outcome = tokio::time::timeout(ANSWER_TIMEOUT, ask(shared, sessions, of)).await;
     let took = began.elapsed();
     let tries = Tries { hits, unread, ..result.tries };
     match outcome.map_err(|_| Error::Closed)?? {
@@ -150,19 +148,15 @@ async fn refresh(
     Ok(took)
 }
 
-async fn ask(
-    shared: &Shared,
-    sessions: &mut OwnSessions,
-    of: (&CreatedCache, &StoredResult),
-) -> Result<RefreshOutcome, Error> {
+async fn ask(shared: &Shared, sessions: &mut OwnSessions, of: OfCache<'_>) -> Result<RefreshOutcome, Error> {
     let asked_ms = now_ms();
     Ok(match answered(shared, sessions, of).await? {
         Ok(Answered { valid_from, depends, relayed }) => {
-            let rests = match of.0.options.policy {
+            let rests = match of.cache.options.policy {
                 None => Rests::on(shared, (valid_from, depends), &relayed),
                 Some(policy) => Rests::by(policy, asked_ms),
             };
-            store(shared, of.1, rests, relayed).await
+            store(shared, of.result, rests, relayed).await
         }
         Err(outcome) => outcome,
     })

@@ -73,7 +73,7 @@ use crate::shared::Shared;
 use crate::variables::Locals;
 use crate::wire::Wire;
 
-pub(crate) use command::{Forward, Touches};
+pub(crate) use command::{Forward, Message, Touches};
 pub(crate) use destination::Destination;
 pub(crate) use environ::FORM;
 pub(crate) use exchange::query_prefix;

@@ -36,6 +36,16 @@ use refused::Refused;
 
 use crate::created::NamedQuery;
 
+/// Whose statements they are, and under which query rules.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    /// The default schema; empty where there is none.
+    pub(crate) schema: &'a str,
+    pub(crate) user: &'a [u8],
+    /// What query rules have come to, if they have.
+    pub(crate) outcome: Option<&'a Arc<Outcome>>,
+}
+
 /// How many places there are. The first is nobody's: what is counted there is not shown.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 13;
@@ -223,20 +233,15 @@ impl Statistics {
     }
 
     /// Counts a statement that went to the server. Returns the tag of its digest.
-    pub(crate) fn count_sent(
-        &self,
-        (schema, user): (&str, &[u8]),
-        text: &[u8],
-        (cost, outcome): (Cost, Option<&Arc<Outcome>>),
-    ) -> u16 {
+    pub(crate) fn count_sent(&self, whose: Whose<'_>, text: &[u8], cost: Cost) -> u16 {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut digest_text = Vec::with_capacity(text.len().min(known.options.digest_length_max));
         put_text(text, &known.options, &mut digest_text);
         let digest = Digest::of(&digest_text);
-        let id = (digest, self.hash_of((schema, user), outcome));
+        let id = (digest, self.hash_of(whose));
         let place = known.places.get(&id).copied();
         drop(known);
-        let tag = place.unwrap_or_else(|| self.take_place(id, (schema, user), (&digest_text, outcome)));
+        let tag = place.unwrap_or_else(|| self.take_place(id, whose, &digest_text));
         let place = place_of(tag);
         self.sent[place].add(cost, now_ms());
         self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
@@ -249,13 +254,8 @@ impl Statistics {
     }
 
     /// Counts an error of the server's.
-    pub(crate) fn count_error(
-        &self,
-        whose: (&str, &[u8]),
-        outcome: Option<&Arc<Outcome>>,
-        refusal: &ErrPacket,
-    ) {
-        self.errors.count(whose, outcome.and_then(|outcome| outcome.hostgroup()), refusal);
+    pub(crate) fn count_error(&self, whose: Whose<'_>, refusal: &ErrPacket) {
+        self.errors.count(whose, refusal);
     }
 
     /// The server's errors, as they were counted. `resets`: they are forgotten.
@@ -264,16 +264,11 @@ impl Statistics {
     }
 
     /// The second part of an [`Id`].
-    fn hash_of(&self, (schema, user): (&str, &[u8]), outcome: Option<&Arc<Outcome>>) -> u64 {
+    fn hash_of(&self, Whose { schema, user, outcome }: Whose<'_>) -> u64 {
         self.hash.hash_one((schema, user, outcome.map(|it| it.id)))
     }
 
-    fn take_place(
-        &self,
-        id: Id,
-        (schema, user): (&str, &[u8]),
-        (digest_text, outcome): (&[u8], Option<&Arc<Outcome>>),
-    ) -> u16 {
+    fn take_place(&self, id: Id, whose: Whose<'_>, digest_text: &[u8]) -> u16 {
         let mut known = self.write();
         if let Some(tag) = known.places.get(&id) {
             return *tag;
@@ -287,13 +282,13 @@ impl Statistics {
         let tag = self.tag_of(place);
         known.places.insert(id, tag);
         let name = Named {
-            schema: schema.into(),
-            user: String::from_utf8_lossy(user).into(),
+            schema: whose.schema.into(),
+            user: String::from_utf8_lossy(whose.user).into(),
             digest: id.0,
             text: String::from_utf8_lossy(digest_text).into(),
             tables: OnceLock::new(),
             query: OnceLock::new(),
-            outcome: outcome.cloned(),
+            outcome: whose.outcome.cloned(),
         };
         known.named.insert(place, name);
         tag

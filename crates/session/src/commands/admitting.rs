@@ -12,10 +12,17 @@ use crate::variables::TYPE_ON;
 /// Storing a result of a statement that takes longer is next to nothing beside it. In microseconds.
 const WORTH_WEIGHING_US: u32 = 500;
 
+/// A statement's template, and what the statement asks for with SQL_CACHE or SQL_NO_CACHE.
+#[derive(Clone, Copy)]
+pub(super) struct Hinted<'a> {
+    pub(super) template: &'a Template,
+    pub(super) hint: Option<Hint>,
+}
+
 /// Whether it is worth it, by what became of the results of statements like it. `text` gives the second part of its key.
 pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
     session: &Session,
-    (template, hint): (&Template, Option<Hint>),
+    Hinted { template, hint }: Hinted<'_>,
     missed: Missed,
     (environment, text): (u32, impl FnOnce() -> K),
 ) -> bool {

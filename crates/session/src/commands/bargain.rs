@@ -16,7 +16,7 @@ use freshet_sql::{Effects, Hint, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
 use super::asked::{bound, hint_error, hint_of, strips, touches, wants_cache, without_hint};
-use super::filling::{FillPlan, count_not_cached, creates_by_policy, fill};
+use super::filling::{FillPlan, Sought, count_not_cached, creates_by_policy, fill};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::environment::{Environment, key_of_executions};
@@ -97,7 +97,7 @@ pub(super) async fn handle(
     }
     let forward =
         Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
-    let relayed = pin!(fill(session, forward, (&key_text, missed), plan)).await?;
+    let relayed = pin!(fill(session, forward, Sought { key: &key_text, missed }, plan)).await?;
     session.note_template(relayed.tag, template);
     Ok(Flow::Continue)
 }

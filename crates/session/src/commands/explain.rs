@@ -248,11 +248,7 @@ fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelec
 /// What was counted of its digest, for this user and schema.
 fn counted(session: &Session, lines: &mut Lines, digest: Digest) {
     let Some(statistics) = &session.shared.statistics else { return };
-    let schema = session.state.schema.as_deref().unwrap_or_default();
-    let Some(row) = statistics.query_of(((schema, &session.admitted.user), session.ruled.outcome()), digest)
-    else {
-        return;
-    };
+    let Some(row) = statistics.query_of(session.whose(), digest) else { return };
     let count = [("executions", row.sent + row.hits), ("hits", row.hits), ("stored", row.stored)];
     count.iter().for_each(|(name, count)| lines.add(name, count.to_string()));
     for (why, count) in &row.refused {

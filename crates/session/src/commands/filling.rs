@@ -296,11 +296,26 @@ pub(super) fn rights(session: &Session, template: &Template) -> Dep {
     }
 }
 
-/// Asks the server and keeps a copy of its answer, under this as the second part of its key.
+/// The second part of the key that an answer was looked for under, and what was found there.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) missed: Missed,
+}
+
+/// What the server has answered.
+pub(super) struct Brought {
+    pub(super) relayed: Relayed,
+    pub(super) took: Duration,
+    /// What is stored of answers that were asked for then.
+    pub(super) storing: Storing,
+}
+
+/// Asks the server and keeps a copy of its answer, where it was sought.
 pub(super) async fn fill(
     session: &mut Session,
     forward: Forward<'_>,
-    (key_text, missed): (&[u8], Missed),
+    sought: Sought<'_>,
     mut plan: FillPlan,
 ) -> Result<Relayed, Lost> {
     let started = Instant::now();
@@ -312,17 +327,17 @@ pub(super) async fn fill(
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
     let capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
     let storing = session.storing();
-    let mut relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
+    let relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
     if plan.tells_of_view && relayed.captured.as_ref().is_some_and(|captured| captured.rows > 0) {
         session.note_rows_read();
     }
-    let found = found_rows(session, key_text, &relayed);
-    let took = started.elapsed();
-    let kept = keep(session, (key_text, missed), plan, (&mut relayed, found), (took, storing));
+    let found = found_rows(session, sought.key, &relayed);
+    let mut brought = Brought { relayed, took: started.elapsed(), storing };
+    let kept = keep(session, sought, plan, &mut brought, found);
     if pin!(kept).await == Insert::Stored && found.is_none() {
-        session.has_filled((environment, key_text), valid_from);
+        session.has_filled((environment, sought.key), valid_from);
     }
-    Ok(relayed)
+    Ok(brought.relayed)
 }
 
 /// How many rows a statement has found, by its answer, where that tells.
@@ -336,12 +351,13 @@ pub(super) fn found_rows(session: &Session, key_text: &[u8], relayed: &Relayed) 
 /// Stores the copy of an answer, and counts what becomes of it. `found`: how many rows its statement has found.
 pub(super) async fn keep(
     session: &mut Session,
-    (key_text, missed): (&[u8], Missed),
+    sought: Sought<'_>,
     plan: FillPlan,
-    (relayed, found): (&mut Relayed, Option<u32>),
-    (took, storing): (Duration, Storing),
+    Brought { relayed, took, storing }: &mut Brought,
+    found: Option<u32>,
 ) -> Insert {
-    let (key, valid_from) = (Key { environment: plan.environment, text: key_text }, plan.valid_from);
+    let (key, valid_from) = (Key { environment: plan.environment, text: sought.key }, plan.valid_from);
+    let (took, storing) = (*took, *storing);
     let is_settled = plan.is_settled;
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Others go on when it is stored, or is not.
@@ -354,7 +370,7 @@ pub(super) async fn keep(
             Insert::TooLarge
         }
         Some(captured) => {
-            let filled = filled(session, missed, plan, (captured, (cost_us, relayed.tag), storing));
+            let filled = filled(session, sought.missed, plan, (captured, (cost_us, relayed.tag), storing));
             Box::pin(store(session, key, (filled, is_settled))).await
         }
         None => Insert::TooLarge,

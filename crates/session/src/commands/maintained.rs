@@ -13,14 +13,14 @@ use freshet_views::Query;
 use super::filling::{FillPlan, Fillable, Patience, returns_what_it_finds};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
-use crate::maintaining::question::{asked, asks_for_more, loadable, planned};
+use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};
 use crate::maintaining::{Answer, ResultQuestion, is_current};
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
 use crate::template::{BoundSelect, Cacheability};
 
-pub(super) use way::Way;
+pub(super) use way::{Asked, Way};
 
 /// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer, and in any
 /// case for `fill_wait`. Where that was in vain of late, the least is less.
@@ -57,17 +57,17 @@ pub(super) enum FromCopies {
     ByServer,
 }
 
-/// Answers it, if its query has a cache of its own that is kept so. `key`: the first part of the key that it has, or would have as a text. A
-/// definition is waited for as long as `patience` allows.
+/// Answers it, if its query has a cache of its own that is kept so. A definition is waited for as long as
+/// `patience` allows.
 ///
 /// # Errors
 /// The session is ended, or its client has left.
 pub(super) async fn answer(
     session: &mut Session,
-    (way, key): (Way<'_>, u32),
+    way: Way<'_>,
     patience: &Patience,
 ) -> Result<FromCopies, Lost> {
-    match as_compiled(session, (way, key), patience).await? {
+    match as_compiled(session, way, patience).await? {
         FromCopies::Redefined if !patience.waits_for_definition(session, way.template()).await => {
             Ok(FromCopies::ByServer)
         }
@@ -76,12 +76,8 @@ pub(super) async fn answer(
 }
 
 /// The same by what it is compiled to, which may be past.
-async fn as_compiled(
-    session: &mut Session,
-    (way, key): (Way<'_>, u32),
-    patience: &Patience,
-) -> Result<FromCopies, Lost> {
-    let Some(maintained) = maintained(session, (way, key)) else { return Ok(FromCopies::ByServer) };
+async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -> Result<FromCopies, Lost> {
+    let Some(maintained) = maintained(session, way) else { return Ok(FromCopies::ByServer) };
     let wait_min = if maintained.cache.waits_in_vain() { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
     let wait = Duration::from_micros(maintained.frame.cost_us.into()).clamp(wait_min, WAIT_MAX);
     let least = Instant::now() + wait;
@@ -91,7 +87,7 @@ async fn as_compiled(
         // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
         let is_proven =
             maintained.is_proven || session.shared.upstream.current_to_ms() >= maintained.noted_ms;
-        let plan = match way.plan(session, key) {
+        let plan = match way.plan(session) {
             Fillable::Never(_) if is_redefined(session, way) => return Ok(FromCopies::Redefined),
             Fillable::Never(_) => return Ok(FromCopies::ByServer),
             _ if !is_proven => {
@@ -110,9 +106,9 @@ async fn as_compiled(
                 Some(_) if !are_current(session, way) => return Ok(FromCopies::ByServer),
                 Some(answer) => {
                     if !maintained.is_proven {
-                        prove(session, (way, key), &maintained);
+                        prove(session, way, &maintained);
                     }
-                    store(session, (way, key), (plan, &maintained), answer).await
+                    store(session, way, (plan, &maintained), answer).await
                 }
                 None => return Ok(FromCopies::ByServer),
             };
@@ -120,7 +116,7 @@ async fn as_compiled(
                 Insert::TooLarge | Insert::NoRoom | Insert::Off => return Ok(FromCopies::ByServer),
                 _ => is_stored = true,
             }
-            if way.answers_from_memory(session, key) {
+            if way.answers_from_memory(session) {
                 maintained.cache.maintained.fetch_add(1, Ordering::Relaxed);
                 session.shared.counters.add(Count::Maintained);
                 return Ok(FromCopies::Answered);
@@ -144,7 +140,7 @@ async fn as_compiled(
 }
 
 /// What is needed to answer it so; `None` if it is not.
-fn maintained(session: &Session, (way, key): (Way<'_>, u32)) -> Option<Maintained> {
+fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     let (shared, template) = (&session.shared, way.template());
     let cache = shared.created.of(template.query.id)?;
     if !cache.may_be_maintained() {
@@ -154,7 +150,7 @@ fn maintained(session: &Session, (way, key): (Way<'_>, u32)) -> Option<Maintaine
     let key_text = way.key_text(session)?;
     let infos: Vec<Arc<TableInfo>> = infos_of(way);
     let frame_text = way.frame_text(&key_text);
-    let frame_key = (way.first_key(key), &*frame_text);
+    let frame_key = (way.first_key(), &*frame_text);
     let mut noted = cache.frame(frame_key)?;
     let is_of = noted.is_of(rights, infos.iter());
     if !is_of && noted.proven.is_none() {
@@ -195,10 +191,10 @@ fn is_redefined(session: &Session, way: Way<'_>) -> bool {
 }
 
 /// Its columns are those of these definitions, which were so when all was applied that the server could know of then, and are so now.
-fn prove(session: &Session, (way, key): (Way<'_>, u32), maintained: &Maintained) {
+fn prove(session: &Session, way: Way<'_>, maintained: &Maintained) {
     if let Some(key_text) = way.key_text(session) {
         let frame_text = way.frame_text(&key_text);
-        let at = (way.first_key(key), &*frame_text);
+        let at = (way.first_key(), &*frame_text);
         maintained.cache.prove_frame(at, &infos_of(way), &maintained.asked.query);
     }
 }
@@ -214,11 +210,8 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<ResultQue
     }
     let schema = session.state.schema.as_deref();
     let tables = &way.template().tables;
-    let compiled = planned(
-        (text, session.modes(), way.values()),
-        (tables, schema, environment.computing()),
-        Query::compile,
-    )?;
+    let (modes, values, computing) = (session.modes(), way.values(), environment.computing());
+    let compiled = planned(Planning { text, modes, values, tables, schema, computing }, Query::compile)?;
     if compiled.query.columns_shown() != columns {
         return Err("it has other columns".to_owned());
     }
@@ -279,7 +272,7 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
 /// Stores them as an answer.
 async fn store(
     session: &Session,
-    (way, key): (Way<'_>, u32),
+    way: Way<'_>,
     (plan, maintained): (FillPlan, &Maintained),
     answer: Answer,
 ) -> Insert {
@@ -304,8 +297,8 @@ async fn store(
         expires_ms: 0,
         refresh_ms: 0,
     };
-    let of_texts = key;
-    let key = Key { environment: way.first_key(of_texts), text: &text };
+    let of_texts = way.of_texts;
+    let key = Key { environment: way.first_key(), text: &text };
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {
             break;

@@ -224,10 +224,11 @@ fn named_in_full(session: &Session, names: &[TableName]) -> Option<Vec<Dep>> {
 async fn reset_persist(
     session: &mut Session,
     query: Query<'_>,
-    (name, if_exists): (Option<String>, bool),
+    name: Option<String>,
+    if_exists: bool,
 ) -> Result<Flow, Lost> {
     let is_of_all = name.is_none();
-    if let Err(error) = persist::reset(session, (name, if_exists)).await? {
+    if let Err(error) = persist::reset(session, name, if_exists).await? {
         return session.refuse(&error);
     }
     if is_of_all && session.flavor() == Flavor::MySql {

@@ -14,15 +14,15 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Datum, Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
-use super::filling::{count_not_cached, fill};
+use super::filling::{Sought, count_not_cached, fill};
 use super::refusals::unavailable;
 use super::select::note_pace;
 use super::{bargain, kill, ours_prepared, riding, rules, transaction};
-use crate::fences::{ReadReach, Sources, reading};
+use crate::fences::{Looking, ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
-    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Missed, Prepared, PreparedSelect, Session, Touches,
-    ZoneAt, unknown_statement,
+    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared, PreparedSelect, Session,
+    Touches, ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
@@ -182,7 +182,8 @@ async fn without_the_server(
         Err(lost) => return Some(Err(lost)),
     };
     let packet = numbered.as_deref().unwrap_or(packet);
-    transaction::begin(session, (packet, text, Command::StmtExecute), control).await.transpose()
+    let message = Message { command: Command::StmtExecute, packet, text };
+    transaction::begin(session, message, control).await.transpose()
 }
 
 /// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
@@ -257,7 +258,7 @@ pub(super) async fn select(
     let forward =
         Forward { touches, first: &owed, prepared: prepared.asked(), reads_tables_alone, ..forward };
     let relayed = match plan {
-        Ok(plan) if has_key => fill(session, forward, (&key, missed), plan).await?,
+        Ok(plan) if has_key => fill(session, forward, Sought { key: &key, missed }, plan).await?,
         plan => {
             let relayed = session.forward(forward).await?;
             count_not_cached(session, relayed.error);
@@ -397,7 +398,8 @@ pub(super) async fn effects_of(session: &Session, prepared: Option<&Prepared>) -
     let version = upstream.catalog_version();
     let reads_plainly = prepared.reads_plainly_at(version) || {
         let sources = Sources { freshness: session.shared.freshness(), upstream };
-        reading(&prepared.effects.reads, (sources, &mut Told::at(version))).await == ReadReach::Plain
+        let looking = Looking { sources, told: &mut Told::at(version) };
+        reading(&prepared.effects.reads, looking).await == ReadReach::Plain
     };
     if !reads_plainly {
         return Effects::clone(&prepared.effects); // It is looked at again, and acted on, when it is sent.

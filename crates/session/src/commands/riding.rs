@@ -5,22 +5,24 @@
 
 mod execution;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use freshet_cache::{Dep, Freshness, Position};
 use freshet_protocol::Command;
-use freshet_sql::{Hint, Method, contains_ignoring_case};
+use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
-use super::admitting::is_worth_storing;
+use super::admitting::{Hinted, is_worth_storing};
 use super::asked::{hint_error, hint_of, key_for, strips, without_hint};
-use super::filling::{FillPlan, Fillable, count_not_cached, found_rows, keep, plan_of_text_from, rights};
+use super::filling::{
+    Brought, FillPlan, Fillable, Sought, count_not_cached, found_rows, keep, plan_of_text_from, rights,
+};
 use super::text::Query;
 use crate::counters::Count;
 use crate::created::Kept;
-use crate::relay::{Lost, Relayed};
-use crate::session::{Carriage, Missed, Ride, Session, SharedView, Storing};
+use crate::relay::Lost;
+use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -34,7 +36,7 @@ pub(super) async fn ride(
     (known, carriage): (BoundSelect<'_>, Carriage),
 ) -> Result<bool, Lost> {
     let template = known.template();
-    let (text, missed) = (query.text(), query.missed);
+    let text = query.text();
     if !may_be_carried(session, template) || hint_error(session, &known, text).is_some() {
         return Ok(false);
     }
@@ -44,40 +46,35 @@ pub(super) async fn ride(
     }
     let rights = rights(session, template);
     let Some(ride) = session.finds_ride(rights, carriage) else { return Ok(false) };
-    let Some(mut plan) = planned(session, (text, missed), (&known, &ride)) else { return Ok(false) };
+    let Some(mut plan) = planned(session, query, &known, &ride) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
-    let sent = (Command::Query, stripped.as_deref().unwrap_or(query.packet), text);
+    let packet = stripped.as_deref().unwrap_or(query.packet);
+    let sent = Message { command: Command::Query, packet, text };
     let Some(ridden) = carried(session, &ride, sent, (template, &mut plan)).await? else {
         return Ok(false);
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
-    weigh(session, &ride, &mut plan, (template, hint), (&key_text, missed));
-    let found = stored(session, (&key_text, missed), (plan, template), ridden).await;
+    let sought = Sought { key: &key_text, missed: query.missed };
+    weigh(session, &ride, &mut plan, Hinted { template, hint }, sought);
+    let found = stored(session, sought, (plan, template), ridden).await;
     session.answered_by_lane(text, found);
     Ok(true)
 }
 
-/// An answer that was carried.
-struct Ridden {
-    relayed: Relayed,
-    took: Duration,
-    storing: Storing,
-}
-
-/// Sends a statement over a lane, and puts its answer into the client's buffer. `text` is what it is counted under. `None` if it is still to be answered.
+/// Sends a statement over a lane, and puts its answer into the client's buffer. It is counted under its text. `None` if it is still to be answered.
 async fn carried(
     session: &mut Session,
     Ride { lane, view }: &Ride,
-    (command, packet, text): (Command, &[u8], &[u8]),
+    message: Message<'_>,
     (template, plan): (&Template, &mut Result<FillPlan, Why>),
-) -> Result<Option<Ridden>, Lost> {
-    let Some(outcome) = lane.carry(command, packet) else { return Ok(None) };
+) -> Result<Option<Brought>, Lost> {
+    let Some(outcome) = lane.carry(message.command, message.packet) else { return Ok(None) };
     // Before it is answered: what a rule says of its age is counted from here.
     let (started, storing) = (Instant::now(), session.storing());
     session.shared.counters.add(Count::Carried);
     session.shared.counters.add(Count::Forwarded);
-    session.shared.counters.add_many(Count::BytesSent, packet.len());
+    session.shared.counters.add_many(Count::BytesSent, message.packet.len());
     let carried = match session.outcome(outcome).await? {
         Ok(carried) => carried,
         Err(why) => {
@@ -94,16 +91,16 @@ async fn carried(
         Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(None),
         Some(_) => {}
     }
-    let Some(mut relayed) = session.put_carried((lane, command, carried), warnings(plan))? else {
+    let Some(mut relayed) = session.put_carried((lane, message.command, carried), warnings(plan))? else {
         template.pace.note_unfit(now_ms());
         return Ok(None);
     };
     let took = started.elapsed();
     session.note_sent(&relayed);
-    relayed.tag = session.count_sent((command, text), took, &relayed);
+    relayed.tag = session.count_sent(message, took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
-    Ok(Some(Ridden { relayed, took, storing }))
+    Ok(Some(Brought { relayed, took, storing }))
 }
 
 /// Takes what was read in a read view for the session's transaction. False if that reads something else.
@@ -125,13 +122,13 @@ fn weigh(
     session: &Session,
     ride: &Ride,
     plan: &mut Result<FillPlan, Why>,
-    form: (&Template, Option<Hint>),
-    (text, missed): (&[u8], Missed),
+    hinted: Hinted<'_>,
+    Sought { key, missed }: Sought<'_>,
 ) {
     if ride.view.is_none() {
         return;
     }
-    let is_worth_it = |plan: &FillPlan| is_worth_storing(session, form, missed, (plan.environment, || text));
+    let is_worth_it = |plan: &FillPlan| is_worth_storing(session, hinted, missed, (plan.environment, || key));
     if plan.as_ref().is_ok_and(|plan| !is_worth_it(plan)) {
         *plan = Err(Why::SeldomRead);
     }
@@ -140,21 +137,21 @@ fn weigh(
 /// Stores an answer that was carried, if it is to be. How many rows it has found.
 async fn stored(
     session: &mut Session,
-    key: (&[u8], Missed),
+    sought: Sought<'_>,
     (plan, template): (Result<FillPlan, Why>, &Template),
-    Ridden { mut relayed, took, storing }: Ridden,
+    mut ridden: Brought,
 ) -> Option<u32> {
-    let found = found_rows(session, key.0, &relayed);
+    let found = found_rows(session, sought.key, &ridden.relayed);
     match plan {
         // It is there already.
-        Ok(_) if !key.1.may_be_stored() => {}
+        Ok(_) if !sought.missed.may_be_stored() => {}
         Ok(plan) => {
-            keep(session, key, plan, (&mut relayed, found), (took, storing)).await;
+            keep(session, sought, plan, &mut ridden, found).await;
         }
         Err(why) => {
-            count_not_cached(session, relayed.error);
+            count_not_cached(session, ridden.relayed.error);
             let refusal = template.verdict.refusal().cloned();
-            session.count_refused(&relayed, &refusal.unwrap_or_else(|| why.into()));
+            session.count_refused(&ridden.relayed, &refusal.unwrap_or_else(|| why.into()));
         }
     }
     found
@@ -194,21 +191,24 @@ fn note_pace(template: &Template, carried: &Carried) {
 /// How its answer is stored, or why it is not; `None` if it is not to be carried.
 fn planned(
     session: &mut Session,
-    (text, missed): (&[u8], Missed),
-    (known, ride): (&BoundSelect<'_>, &Ride),
+    query: &Query<'_>,
+    known: &BoundSelect<'_>,
+    ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
+    let (text, missed) = (query.text(), query.missed);
     let hint = hint_of(session, text, known.compiled.hint);
     if hint.is_none() && freshet_sql::cache_hint(text, session.modes()).is_some() {
         // It may have a cache created.
         return None;
     }
-    let at = match keyed(session, (known.template(), hint), missed, ride)? {
+    let hinted = Hinted { template: known.template(), hint };
+    let at = match keyed(session, hinted, missed, ride)? {
         Ok(key) => (key, missed),
         Err(why) => return Some(Err(why)),
     };
     let session = &*session;
     let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-    if ride.view.is_none() && !is_worth_storing(session, (known.template(), hint), missed, (at.0, key_text)) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, (at.0, key_text)) {
         return Some(Err(Why::SeldomRead));
     }
     told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, at, from))
@@ -217,7 +217,7 @@ fn planned(
 /// The first part of the key that its answer is stored under, or why it is not; `None` if it is not to be carried.
 fn keyed(
     session: &mut Session,
-    (template, hint): (&Template, Option<Hint>),
+    Hinted { template, hint }: Hinted<'_>,
     missed: Missed,
     ride: &Ride,
 ) -> Option<Result<u32, Why>> {

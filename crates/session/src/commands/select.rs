@@ -6,14 +6,14 @@ use freshet_cache::Key;
 use freshet_protocol::{Command, ErrPacket};
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
-use super::admitting::is_worth_storing;
+use super::admitting::{Hinted, is_worth_storing};
 use super::asked::{
     bound, compiled, from_memory, hint_error, hint_of, key_for, reads_nothing, strips, touches, without_hint,
 };
 use super::bargain;
 use super::caches::create_if_hinted;
-use super::filling::{FillPlan, Fillable, Patience, count_not_cached, fill, plan_of_text};
-use super::maintained::{self, FromCopies, Way};
+use super::filling::{FillPlan, Fillable, Patience, Sought, count_not_cached, fill, plan_of_text};
+use super::maintained::{self, Asked, FromCopies, Way};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
@@ -109,7 +109,8 @@ pub(super) async fn handle(
             let mut forward = Forward::new(payload, Command::Query, &template.effects);
             (forward.text, forward.touches) = (text, touches);
             forward.reads_tables_alone = template.reads_tables_alone();
-            let relayed = pin!(fill(session, forward, (&key_text, query.missed), plan)).await?;
+            let relayed =
+                pin!(fill(session, forward, Sought { key: &key_text, missed: query.missed }, plan)).await?;
             note_pace(template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
@@ -172,14 +173,15 @@ async fn fate<'a>(
         };
         // What is kept up to date row by row needs no server.
         if session.shared.created.are_there() {
-            match Box::pin(maintained::answer(session, (Way::Text(text, &bound), key), &patience)).await? {
+            let way = Way { asked: Asked::Text(text, &bound), of_texts: key };
+            match Box::pin(maintained::answer(session, way, &patience)).await? {
                 FromCopies::Answered => return Ok(Fate::Answered(Flow::Continue)),
                 FromCopies::Redefined => continue,
                 FromCopies::ByServer => {}
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-        if !is_worth_storing(session, (template, hint), *missed, (key, key_text)) {
+        if !is_worth_storing(session, Hinted { template, hint }, *missed, (key, key_text)) {
             return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
         match plan_of_text(session, text, &bound, (key, *missed)) {

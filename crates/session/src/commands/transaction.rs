@@ -7,7 +7,7 @@ use super::refusals::unavailable;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Controls;
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Mark, Session};
+use crate::session::{Flow, Mark, Message, Session};
 
 /// What a text does, if it is such a statement. A long one, which no statement of this kind needs to be, is not read on the event loop.
 pub(super) fn read(session: &Session, text: &[u8]) -> Option<TransactionControl> {
@@ -59,19 +59,19 @@ pub(super) fn answered(
 /// found out; otherwise the server begins it, and it is found out later.
 pub(super) async fn begin(
     session: &mut Session,
-    (packet, text, command): (&[u8], &[u8], Command),
+    message: Message<'_>,
     control: &TransactionControl,
 ) -> Result<Option<Flow>, Lost> {
     match control {
         TransactionControl::Begin { snapshot: true, read_only } => {
-            return snapshot(session, (packet, command), *read_only).await.map(Some);
+            return snapshot(session, message, *read_only).await.map(Some);
         }
         TransactionControl::Commit(completion) | TransactionControl::Rollback(completion) => {
-            return completed(session, (packet, text, command), (control, *completion)).await;
+            return completed(session, message, (control, *completion)).await;
         }
         TransactionControl::Begin { .. } if session.environment().is_none() => {}
         TransactionControl::RollbackTo(name) if session.state.view.is_early(name) => {
-            session.goes_back((packet, text, command), name).await?;
+            session.goes_back(message, name).await?;
             return Ok(Some(Flow::Continue));
         }
         _ => return Ok(None),
@@ -79,12 +79,12 @@ pub(super) async fn begin(
     if let Err(error) = Box::pin(session.learn_quietly()).await {
         return unavailable(session, &error).map(Some);
     }
-    if let Some(flow) = answered(session, control, command) {
+    if let Some(flow) = answered(session, control, message.command) {
         return Ok(Some(flow));
     }
     let Some(version) = session.begins_undecided() else { return Ok(None) };
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
-    let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
+    let relayed = session.forward(message.with_effects(&effects)).await?;
     if relayed.error.is_none() {
         session.has_begun_undecided(version);
     }
@@ -94,16 +94,16 @@ pub(super) async fn begin(
 /// Has the server carry it out. From a snapshot that it opens for the client on, it is known as of when the transaction reads.
 async fn snapshot(
     session: &mut Session,
-    (packet, command): (&[u8], Command),
+    message: Message<'_>,
     read_only: Option<bool>,
 ) -> Result<Flow, Lost> {
     if session.begins_as_of_now(read_only).await? {
-        session.state.served.controls(Controls::Begin, command == Command::StmtExecute);
+        session.state.served.controls(Controls::Begin, message.command == Command::StmtExecute);
         return Ok(Flow::Continue);
     }
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     let opening = session.opens_snapshot();
-    let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
+    let relayed = session.forward(message.with_effects(&effects)).await?;
     if relayed.error.is_none() {
         session.has_opened_snapshot(opening);
     }
@@ -113,7 +113,7 @@ async fn snapshot(
 /// Has the server end a transaction and the session, or begin another transaction of which it is known how it reads. `None` if neither is so.
 async fn completed(
     session: &mut Session,
-    (packet, text, command): (&[u8], &[u8], Command),
+    message: Message<'_>,
     (control, completion): (&TransactionControl, Completion),
 ) -> Result<Option<Flow>, Lost> {
     let (releases, next) = (session.releases(completion), session.chains_on(completion));
@@ -123,7 +123,7 @@ async fn completed(
     let commits = matches!(control, TransactionControl::Commit(_));
     let transaction = if commits { TransactionEffect::Ends } else { TransactionEffect::RollsBack };
     let effects = Effects { transaction, ..Effects::none() };
-    let relayed = session.forward(Forward { text, ..Forward::new(packet, command, &effects) }).await?;
+    let relayed = session.forward(message.with_effects(&effects)).await?;
     match (relayed.error, next) {
         (None, _) if releases => return Ok(Some(Flow::Close)),
         (None, Some(next)) => session.has_chained(next),

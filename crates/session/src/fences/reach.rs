@@ -6,8 +6,8 @@ use freshet_cache::Dep;
 use freshet_catalog::{Code, Name, Routine, TableInfo, TableKind, Told};
 use freshet_sql::{BodyWrite, Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
 
-use super::rows::{self, TouchedRows};
-use super::settled::{Sources, settled, settled_routine};
+use super::rows::{self, Touched, TouchedRows, Written};
+use super::settled::{Looking, Sources, settled, settled_routine};
 use crate::rows::{CalledWith, Described, SentWith, Write};
 use crate::session::TemporaryTables;
 
@@ -103,6 +103,10 @@ impl Reach {
         self.at_once = true;
     }
 
+    fn looking<'a>(&'a mut self, sources: Sources<'a>) -> Looking<'a> {
+        Looking { sources, told: &mut self.told }
+    }
+
     fn run_unknown_code(&mut self) {
         self.widen();
         self.runs_unknown_code = true;
@@ -142,7 +146,8 @@ pub(crate) async fn reach(
             if only_defines(effects) {
                 add_defined(&mut reach, &tables, sources);
             } else {
-                add_all_written(&mut reach, (&tables, effects), (write, temporary), sources).await;
+                let written = Written { tables: &tables, effects };
+                add_all_written(&mut reach, written, (write, temporary), sources).await;
             }
         }
     }
@@ -212,10 +217,11 @@ pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Locked {
 /// Adds what a statement writes: the rows, where they can be told, or else the tables.
 async fn add_all_written(
     reach: &mut Reach,
-    (tables, effects): (&[TableName], &Effects),
+    written: Written<'_>,
     (write, temporary): (Option<Write<'_>>, &TemporaryTables),
     sources: Sources<'_>,
 ) {
+    let Written { tables, effects } = written;
     if let [table] = tables {
         let Some(info) = known(reach, table, sources).await else { return };
         if let Some(what) = write.as_ref().and_then(|write| write.to(table)).filter(|_| is_base(&info)) {
@@ -225,7 +231,7 @@ async fn add_all_written(
         }
     }
     let found = match &write {
-        Some(write) => rows::found(write, (tables, effects), temporary, (sources, &mut reach.told)).await,
+        Some(write) => rows::found(write, written, temporary, reach.looking(sources)).await,
         None => None,
     };
     let Some(TouchedRows { touched, through_views }) = found else {
@@ -248,11 +254,12 @@ async fn add_all_written(
 /// Adds the rows of a table that a write touches.
 async fn add_rows(
     reach: &mut Reach,
-    (info, what): rows::Touched,
+    touched: Touched,
     (fires, sent_with): (bool, &SentWith),
     sources: Sources<'_>,
 ) {
-    let below = rows::below((&info, &what), (sources, &mut reach.told)).await;
+    let below = rows::below(&touched, reach.looking(sources)).await;
+    let (info, what) = touched;
     let write = Described::new(Arc::clone(&info), what, sent_with.clone()).over(below);
     add_table(reach, info, (fires, Some(write)), sources);
 }
@@ -385,7 +392,7 @@ async fn add_rows_of_call(
 
 /// Adds what reading does: a view may call stored functions, and nothing in the statement's own text says so.
 async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
-    let reading = reading(reads, (sources, &mut reach.told)).await;
+    let reading = reading(reads, reach.looking(sources)).await;
     match reading {
         ReadReach::Plain => {}
         ReadReach::Runs(views) => {
@@ -416,7 +423,7 @@ pub(crate) enum ReadReach {
 }
 
 /// What it does to read these, which are named in full. `told` comes to rest on them.
-pub(crate) async fn reading(reads: &Reads, (sources, told): (Sources<'_>, &mut Told)) -> ReadReach {
+pub(crate) async fn reading(reads: &Reads, Looking { sources, told }: Looking<'_>) -> ReadReach {
     let Reads::Tables(tables) = reads else { return ReadReach::RunsUnknownCode };
     let mut not_known = Vec::new();
     let mut running = Vec::new();

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use freshet_catalog::{TableInfo, TableKind, Told, is_same_name, rows};
+use freshet_catalog::{TableInfo, TableKind, is_same_name, rows};
 use freshet_sql::{Effects, Reads, RowWrite, RowWrites, TableName};
 
-use super::settled::{Sources, settled};
+use super::settled::{Looking, Sources, settled};
 use crate::rows::{Named, Write, WriteText};
 use crate::session::TemporaryTables;
 
@@ -26,17 +26,24 @@ pub(super) struct TouchedRows {
     pub(super) through_views: bool,
 }
 
-/// What `write` touches, whose effects name these tables as written. None where that cannot be told for certain: then it may touch
-/// any rows of them.
+/// The tables that a statement writes, as its effects name them, and these effects.
+#[derive(Clone, Copy)]
+pub(super) struct Written<'a> {
+    pub(super) tables: &'a [TableName],
+    pub(super) effects: &'a Effects,
+}
+
+/// What `write` touches. None where that cannot be told for certain: then it may touch any rows of the tables written.
 pub(super) async fn found(
     write: &Write<'_>,
-    (tables, effects): (&[TableName], &Effects),
+    written: Written<'_>,
     temporary: &TemporaryTables,
-    (sources, told): (Sources<'_>, &mut Told),
+    looking: Looking<'_>,
 ) -> Option<TouchedRows> {
+    let sources = looking.sources;
     let mut seen = Seen { text: write.text?, temporary, named: Vec::new() };
-    let writes = seen.read((tables, effects), sources).await?;
-    seen.named.iter().for_each(|named| told.rest_on_table(&named.info));
+    let writes = seen.read(written, sources).await?;
+    seen.named.iter().for_each(|named| looking.told.rest_on_table(&named.info));
     let is_plain = |named: &Named| {
         !(named.info.runs_unknown_code || named.info.runs_any_code() || named.info.writes_elsewhere)
     };
@@ -44,10 +51,10 @@ pub(super) async fn found(
         writes.tables.iter().map(|table| seen.info(table)).collect::<Option<_>>()?;
     let touched = rows::settled(writes, &infos)?;
     let is_certain = seen.named.iter().all(is_plain)
-        && touched.iter().all(|(info, what)| {
-            seen.agrees(info, (tables, effects))
-                && write.is_told(what)
-                && reaches_no_other((info, what), &infos, sources)
+        && touched.iter().all(|touched| {
+            seen.agrees(&touched.0, written)
+                && write.is_told(&touched.1)
+                && reaches_no_other(touched, &infos, sources)
         });
     let through_views = seen.named.iter().any(|named| matches!(named.info.kind, TableKind::View { .. }));
     is_certain.then_some(TouchedRows { touched, through_views })
@@ -55,10 +62,8 @@ pub(super) async fn found(
 
 /// The tables that hang by foreign keys on one of which rows go, or change in columns that are referred to, as far as they are few and
 /// known.
-pub(super) async fn below(
-    (info, what): (&TableInfo, &RowWrite),
-    (sources, told): (Sources<'_>, &mut Told),
-) -> Vec<Arc<TableInfo>> {
+pub(super) async fn below((info, what): &Touched, looking: Looking<'_>) -> Vec<Arc<TableInfo>> {
+    let Looking { sources, told } = looking;
     let mut below = Vec::new();
     if rows::reaches_nothing(what) {
         return below;
@@ -75,11 +80,7 @@ pub(super) async fn below(
 }
 
 /// Whether foreign keys carry an update to no table of the statement: its rows would change while others are looked for.
-fn reaches_no_other(
-    (info, what): (&TableInfo, &RowWrite),
-    infos: &[Arc<TableInfo>],
-    sources: Sources<'_>,
-) -> bool {
+fn reaches_no_other((info, what): &Touched, infos: &[Arc<TableInfo>], sources: Sources<'_>) -> bool {
     if infos.len() < 2 || !matches!(what, RowWrite::Update { .. }) {
         return true;
     }
@@ -99,7 +100,7 @@ impl Seen<'_> {
     /// Reads the text as often as it names what has not been looked up.
     async fn read(
         &mut self,
-        (tables, effects): (&[TableName], &Effects),
+        Written { tables, effects }: Written<'_>,
         sources: Sources<'_>,
     ) -> Option<RowWrites> {
         let read = match &effects.reads {
@@ -151,8 +152,8 @@ impl Seen<'_> {
     }
 
     /// Whether the other reader of the text has found this table written too, itself or under a view.
-    fn agrees(&self, info: &TableInfo, (tables, _): (&[TableName], &Effects)) -> bool {
-        let written = tables.iter().filter_map(|table| self.find(table));
+    fn agrees(&self, info: &TableInfo, written: Written<'_>) -> bool {
+        let written = written.tables.iter().filter_map(|table| self.find(table));
         written.into_iter().any(|named| named.info.base_tables.contains(&info.name))
     }
 }

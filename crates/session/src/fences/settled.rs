@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_cache::Freshness;
-use freshet_catalog::{CatalogError, Routine, TableInfo};
+use freshet_catalog::{CatalogError, Routine, TableInfo, Told};
 use freshet_follow::Upstream;
 use freshet_sql::Call;
 use freshet_upstream::now_ms;
@@ -19,6 +19,12 @@ const SETTLING_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Sources<'a> {
     pub(crate) freshness: &'a Freshness,
     pub(crate) upstream: &'a Upstream,
+}
+
+/// Where definitions are looked up, and what comes to rest on them.
+pub(crate) struct Looking<'a> {
+    pub(crate) sources: Sources<'a>,
+    pub(crate) told: &'a mut Told,
 }
 
 /// What is known of a table, after a little patience if it is just being changed. While the stream is not live nothing is

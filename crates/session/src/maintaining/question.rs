@@ -12,10 +12,22 @@ use crate::rows::{Named, Tables};
 use crate::shared::Shared;
 use crate::template::{Cacheability, Template};
 
-/// What is made of the plan of a text, whose markers have these values, and which reads these tables.
+/// A SELECT, with what has to be known for its plan.
+pub(crate) struct Planning<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) modes: Modes,
+    /// What its markers stand for.
+    pub(crate) values: &'a [Datum],
+    /// What it reads.
+    pub(crate) tables: &'a Tables,
+    /// The default schema.
+    pub(crate) schema: Option<&'a str>,
+    pub(crate) computing: Computing,
+}
+
+/// What is made of the plan of a SELECT.
 pub(crate) fn planned<T>(
-    (text, modes, values): (&[u8], Modes, &[Datum]),
-    (tables, schema, computing): (&Tables, Option<&str>, Computing),
+    Planning { text, modes, values, tables, schema, computing }: Planning<'_>,
     make: impl FnOnce(&QueryPlan, &Asker<'_>) -> Result<T, Unmaintained>,
 ) -> Result<T, String> {
     let definition_of = |table: &TableName| tables.definition(table, schema);
@@ -62,7 +74,8 @@ pub(crate) fn loadable(
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
     let schema = Some(schema).filter(|schema| !schema.is_empty());
-    let query = planned((text, modes, &[]), (&template.tables, schema, computing), Query::check)?;
+    let tables = &template.tables;
+    let query = planned(Planning { text, modes, values: &[], tables, schema, computing }, Query::check)?;
     for (name, _) in query.tables() {
         if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
             return Err(format!("{}, which {setting} leaves out", name.1));
@@ -102,8 +115,8 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let behind = (shared.freshness().as_ref(), &shared.upstream);
     let bound = shared.templates.of((&result.text, modes), schema, behind).await;
     let tables = &bound.template().tables;
-    let compiled =
-        planned((&result.text, modes, &[]), (tables, schema, environment.computing()), Query::compile)
-            .ok()?;
+    let (text, computing) = (&*result.text, environment.computing());
+    let planning = Planning { text, modes, values: &[], tables, schema, computing };
+    let compiled = planned(planning, Query::compile).ok()?;
     Some(asked(compiled, tables))
 }

@@ -33,12 +33,20 @@ pub(super) struct Answered {
     pub(super) relayed: Relayed,
 }
 
+/// A result that is asked for again, and the cache that it is of.
+#[derive(Clone, Copy)]
+pub(super) struct OfCache<'a> {
+    pub(super) cache: &'a CreatedCache,
+    pub(super) result: &'a StoredResult,
+}
+
 /// Has the server answer again; otherwise, what came of it.
 pub(super) async fn answered(
     shared: &Shared,
     sessions: &mut OwnSessions,
-    (cache, result): (&CreatedCache, &StoredResult),
+    of: OfCache<'_>,
 ) -> Result<Result<Answered, RefreshOutcome>, Error> {
+    let result = of.result;
     let environment = &*result.environment;
     match shared.upstream.rights_epoch() {
         Some(rights) if rights == result.rights => {}
@@ -55,7 +63,7 @@ pub(super) async fn answered(
         // It is not known what it depends on.
         Cacheability::NotNow(_) => return Ok(Err(RefreshOutcome::NotNow)),
     }
-    if let Some(why) = refusal(&bound, (cache, result)) {
+    if let Some(why) = refusal(&bound, of) {
         return Ok(Err(RefreshOutcome::GivenUp(why)));
     }
     let Some(session) = sessions.of(shared, result).await? else {
@@ -88,7 +96,7 @@ pub(super) async fn answered(
 }
 
 /// Why a result that could be stored is not asked for any more.
-fn refusal(bound: &BoundSelect<'_>, (cache, result): (&CreatedCache, &StoredResult)) -> Option<String> {
+fn refusal(bound: &BoundSelect<'_>, OfCache { cache, result }: OfCache<'_>) -> Option<String> {
     let template = bound.template();
     if template.query.id != cache.query.id {
         return Some("it is another query's".to_owned());

@@ -11,10 +11,10 @@ use freshet_cache::{Fences, Verdict};
 use freshet_upstream::{Error, now_ms};
 use tracing::{debug, error};
 
-use super::asking::{Answered, answered};
+use super::asking::{Answered, OfCache, answered};
 use super::own::OwnSessions;
 use crate::counters::Count;
-use crate::created::{CreatedCache, Frame, Kept, StoredResult};
+use crate::created::{Frame, Kept};
 use crate::maintaining::{Answer, question};
 use crate::shared::Shared;
 
@@ -46,7 +46,7 @@ impl Checking {
         self.count = self.count.wrapping_add(1);
         let Some(at) = self.count.checked_rem(results.len()) else { return Ok(()) };
         let (cache, result) = &results[at];
-        let compared = compare(shared, sessions, (cache, result));
+        let compared = compare(shared, sessions, OfCache { cache, result });
         match tokio::time::timeout(ANSWER_TIMEOUT, compared).await.map_err(|_| Error::Closed)?? {
             None => {}
             Some(Ok(())) => {
@@ -79,11 +79,10 @@ type Difference = (Vec<u8>, i64, i64);
 async fn compare(
     shared: &Shared,
     sessions: &mut OwnSessions,
-    (cache, result): (&CreatedCache, &StoredResult),
+    of: OfCache<'_>,
 ) -> Result<Option<Result<(), Difference>>, Error> {
-    let Some(asked) = question::of_result(shared, result).await else { return Ok(None) };
-    let Ok(Answered { valid_from, depends, relayed }) = answered(shared, sessions, (cache, result)).await?
-    else {
+    let Some(asked) = question::of_result(shared, of.result).await else { return Ok(None) };
+    let Ok(Answered { valid_from, depends, relayed }) = answered(shared, sessions, of).await? else {
         return Ok(None);
     };
     let Some(captured) = relayed.captured else { return Ok(None) };
@@ -101,7 +100,7 @@ async fn compare(
     }
     let deps = depends.with_rows(captured.rows);
     if at < valid_from || shared.freshness().check(&deps, valid_from, Fences::Refuse) != Verdict::Servable {
-        debug!(cache = cache.name, "a change came between the two answers that were to be compared");
+        debug!(cache = of.cache.name, "a change came between the two answers that were to be compared");
         return Ok(None);
     }
     let mut rows: BTreeMap<&[u8], (i64, i64)> = BTreeMap::new();

@@ -35,7 +35,7 @@ use words::{first_word_is, only_ends, plain, savepoint, starts};
 use super::lanes::crowd;
 use super::tx::{Begun, Tx};
 use super::view::{Manner, Mark};
-use super::{Flow, Forward, Session, query_prefix};
+use super::{Flow, Forward, Message, Session, query_prefix};
 use crate::counters::Count;
 use crate::relay::{Lost, Relayed};
 
@@ -195,14 +195,10 @@ impl Session {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn goes_back(
-        &mut self,
-        (packet, text, command): (&[u8], &[u8], Command),
-        name: &str,
-    ) -> Result<(), Lost> {
+    pub(crate) async fn goes_back(&mut self, message: Message<'_>, name: &str) -> Result<(), Lost> {
         let early = self.state.view.early.clone();
         let effects = Effects::none();
-        let relayed = self.forward(Forward { text, ..Forward::new(packet, command, &effects) }).await?;
+        let relayed = self.forward(message.with_effects(&effects)).await?;
         match super::view::place(&early, name) {
             Some(at) if relayed.error.is_none() => {
                 self.begins_again(early.get(..=at).unwrap_or_default()).await

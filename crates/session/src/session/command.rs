@@ -10,6 +10,22 @@ use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed};
 use crate::rows::Write;
 
+/// A command and the statement in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Message<'a> {
+    pub(crate) command: Command,
+    pub(crate) packet: &'a [u8],
+    /// The statement's text; empty where there is none.
+    pub(crate) text: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// It is sent, and nothing more is known of it than what it may do.
+    pub(crate) fn with_effects(self, effects: &'a Effects) -> Forward<'a> {
+        Forward { text: self.text, ..Forward::new(self.packet, self.command, effects) }
+    }
+}
+
 /// What is sent, and what is known of it.
 pub(crate) struct Forward<'a> {
     /// The command's packet.
@@ -40,6 +56,11 @@ pub(crate) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
+    /// The command itself.
+    pub(crate) const fn message(&self) -> Message<'a> {
+        Message { command: self.command, packet: self.payload, text: self.text }
+    }
+
     /// A command of which nothing more is known.
     pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
         Self {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use freshet_protocol::Command;
 
-use super::Session;
 use super::destination::Destination;
+use super::{Message, Session};
 use crate::relay::Relayed;
-use crate::statistics::Cost;
+use crate::statistics::{Cost, Whose};
 use crate::template::Template;
 use crate::why::{Refusal, Why};
 
@@ -22,10 +22,16 @@ impl Session {
         self.destination.set(Destination::Server(why_not_stored));
     }
 
+    /// Whose a statement counts as.
+    pub(crate) fn whose(&self) -> Whose<'_> {
+        let schema = self.state.schema.as_deref().unwrap_or_default();
+        Whose { schema, user: &self.admitted.user, outcome: self.ruled.outcome() }
+    }
+
     /// Counts a statement, and returns the tag of its digest for what is stored of it; 0 if it is not counted.
     pub(crate) fn count_sent(
         &self,
-        (command, text): (Command, &[u8]),
+        Message { command, text, .. }: Message<'_>,
         time: Duration,
         relayed: &Relayed,
     ) -> u16 {
@@ -37,12 +43,12 @@ impl Session {
         else {
             return 0;
         };
-        let whose = (self.state.schema.as_deref().unwrap_or_default(), &self.admitted.user[..]);
+        let whose = self.whose();
         if let Some(refusal) = &relayed.refusal {
-            statistics.count_error(whose, self.ruled.outcome(), refusal);
+            statistics.count_error(whose, refusal);
         }
         let cost = Cost { time, affected: relayed.affected, rows: relayed.rows };
-        statistics.count_sent(whose, text, (cost, self.ruled.outcome()))
+        statistics.count_sent(whose, text, cost)
     }
 
     /// Counts an answer that was stored, by the tag of its digest.

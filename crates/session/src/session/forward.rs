@@ -15,10 +15,11 @@ use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
+use super::replay::BringsBack;
 use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::unlocking::Unlocking;
-use super::{Flow, Forward, Gtids, Prepared, Session, StatementFacts, query_prefix};
+use super::{Flow, Forward, Gtids, Message, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
@@ -65,8 +66,8 @@ impl Session {
         if !matches!(forward.command, Command::Query | Command::StmtExecute) {
             self.note_asked(forward.text);
         }
-        let counted =
-            self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
+        let counted = self.shared.statistics.is_some().then(Instant::now);
+        let digested = Message { text: forward.digested(), ..forward.message() };
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
         let mut relayed = if self.ruled.are_timed() {
             Box::pin(self.forward_timed(forward)).await?
@@ -74,8 +75,8 @@ impl Session {
             Box::pin(self.forward_now(forward)).await?
         };
         self.note_sent(&relayed);
-        if let Some((begun, command, text)) = counted {
-            relayed.tag = self.count_sent((command, text), begun.elapsed(), &relayed);
+        if let Some(begun) = counted {
+            relayed.tag = self.count_sent(digested, begun.elapsed(), &relayed);
         }
         Ok(relayed)
     }
@@ -114,6 +115,7 @@ impl Session {
             Entered::Stays(before, begun) => (before, Some(begun)),
             Entered::Refused(code) => return Ok(Relayed::unsent(code)),
         };
+        let message = forward.message();
         let Forward { payload, command, effects, text, capture, write, listed, .. } = forward;
         let Forward { found_rows, first, keeps_found_rows, .. } = forward;
         self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
@@ -129,15 +131,16 @@ impl Session {
         // What names a statement that the client has closed is refused, once the server knows of that.
         let names_closed = self.lease.prepared.names_closed(payload);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
-        let keeps_older = found_rows.is_none() && keeps_diagnostics && self.shows_older_diagnostics();
-        let is_asked = found_rows.is_none();
-        let ends = is_asked && (asks_back || keeps_diagnostics && self.lease.has_diagnostics);
-        let repeats = self.bring_back((text, &facts), (is_asked && asks_back, keeps_older, ends)).await?;
-        if !asks_back && self.may_prepare_otherwise((command, text), effects, &facts) {
+        let brings = match found_rows {
+            None => self.brings_back(asks_back, keeps_diagnostics),
+            Some(_) => BringsBack::default(),
+        };
+        let repeats = self.bring_back(text, &facts, brings).await?;
+        if !asks_back && self.may_prepare_otherwise(message, effects, &facts) {
             Box::pin(self.make_all()).await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
-        self.comes_after_hit((command, text), effects, asks_back);
+        self.comes_after_hit(message, effects, asks_back);
         if repeats || found_rows.is_some() {
             self.forget_last_hit();
         }
@@ -160,20 +163,20 @@ impl Session {
             self.shared.settling.has_answered(took);
         }
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
-        let ran = (command, text, keeps_found_rows);
-        if self.may_be_asked_for_rows() && !self.kept_found_rows(ran, (effects, &facts), &relayed) {
+        let ran = Ran { effects, text, facts, relayed: &relayed, stays };
+        if self.may_be_asked_for_rows() && !self.kept_found_rows((command, keeps_found_rows), &ran) {
             self.forget_last_hit();
         }
         if command == Command::StmtPrepare {
             self.has_prepared(payload);
         }
-        self.heed_flush((command, text), &relayed);
+        self.heed_flush(message, &relayed);
         self.look_around(effects, &relayed).await;
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             Box::pin(self.was_not_refused(text, &relayed)).await;
         }
-        self.has_run(effects, &facts, &relayed);
-        self.conclude(&Ran { effects, text, facts, relayed: &relayed, stays }, in_flight);
+        self.has_run(effects, &ran.facts, &relayed);
+        self.conclude(&ran, in_flight);
         if let (Some(changing), Some(_)) = (changing, relayed.error) {
             changing.fails();
         }
@@ -181,7 +184,7 @@ impl Session {
     }
 
     /// After FLUSH STATUS, the session counts anew.
-    fn heed_flush(&mut self, (command, text): (Command, &[u8]), relayed: &Relayed) {
+    fn heed_flush(&mut self, Message { command, text, .. }: Message<'_>, relayed: &Relayed) {
         if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
             self.state.served = Served::default();
             self.lease.own = Own::default();
@@ -208,7 +211,12 @@ impl Session {
     }
 
     /// Notes that a command is sent after what was answered from memory last.
-    fn comes_after_hit(&mut self, (command, text): (Command, &[u8]), effects: &Effects, asks_back: bool) {
+    fn comes_after_hit(
+        &mut self,
+        Message { command, text, .. }: Message<'_>,
+        effects: &Effects,
+        asks_back: bool,
+    ) {
         // After these nearly all of it can still be asked for. Preparing even leaves the row counts as they were.
         let pings = matches!(command, Command::Ping | Command::StmtReset);
         let prepares = command == Command::StmtPrepare;

@@ -15,9 +15,10 @@ use freshet_cache::{Cache, Fences, Fill, Insert, Key, Lookup, Position};
 use freshet_protocol::{
     Answer, Capabilities, Command, FrameHeader, HEADER_LEN, Part, Reader, StatusFlags, put_packet,
 };
-use freshet_sql::{Deprecations, Effects, Flavor, asks_found_rows, keeps_found_rows, names_found_rows};
+use freshet_sql::{Deprecations, Flavor, asks_found_rows, keeps_found_rows, names_found_rows};
 use freshet_upstream::now_ms;
 
+use super::conclude::Ran;
 use super::found_rows::Filled;
 use super::hit::ENTRY_FLAGS;
 use super::{Forward, Session, StatementFacts};
@@ -151,13 +152,9 @@ impl Session {
         found.is_past && (found.rows.is_some() || !self.state.last_hit.is_empty())
     }
 
-    /// Whether a command has left `FOUND_ROWS()` as it was before.
-    pub(super) fn kept_found_rows(
-        &self,
-        (command, text, executed_keeps): (Command, &[u8], bool),
-        (effects, facts): (&Effects, &StatementFacts),
-        relayed: &Relayed,
-    ) -> bool {
+    /// Whether a command has left `FOUND_ROWS()` as it was before. `executed_keeps`: an execution certainly has.
+    pub(super) fn kept_found_rows(&self, (command, executed_keeps): (Command, bool), ran: &Ran<'_>) -> bool {
+        let Ran { effects, text, facts, relayed, .. } = ran;
         match command {
             Command::InitDb | Command::Ping | Command::StmtPrepare | Command::StmtReset => return true,
             Command::Query | Command::StmtExecute => {}

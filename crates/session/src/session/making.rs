@@ -17,7 +17,7 @@ use freshet_sql::{Defines, Effects, Flavor, Temporary};
 use freshet_upstream::now_ms;
 
 use super::prepared::Prepared;
-use super::{Forward, Session, StatementFacts};
+use super::{Forward, Message, Session, StatementFacts};
 use crate::counters::Count;
 use crate::preparations::{Preparation, Preparations};
 use crate::reading::without_hint;
@@ -237,7 +237,7 @@ impl Session {
     /// Whether the server may prepare a text in another way after such a statement, or before it.
     pub(super) fn may_prepare_otherwise(
         &self,
-        (command, text): (Command, &[u8]),
+        Message { command, text, .. }: Message<'_>,
         effects: &Effects,
         facts: &StatementFacts,
     ) -> bool {

@@ -19,13 +19,33 @@ const STAND_IN_ROWS_MAX: u32 = 64;
 /// What is in the names of the status values that tell what a statement has cost, which no other statement in its place has.
 const OF_COST: &[u8] = b"last_query";
 
+/// Why something has to be brought about at the server before a statement.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BringsBack {
+    /// It asks about the statement before it.
+    pub(super) asks_back: bool,
+    /// Warnings of an older statement would still be there after it.
+    pub(super) keeps_older: bool,
+    /// What was answered here after the last answer from memory is brought about.
+    pub(super) ends: bool,
+}
+
 impl Session {
-    /// Brings about at the server what the client believes to be there, for a statement that asks about it, or that is shown older
-    /// warnings. `ends`: what was answered here after that is brought about. Whether the last answer from memory was repeated.
+    /// Why something has to be brought about before a statement that may ask about the one before it, or keeps what that has left.
+    pub(super) fn brings_back(&self, asks_back: bool, keeps_diagnostics: bool) -> BringsBack {
+        BringsBack {
+            asks_back,
+            keeps_older: keeps_diagnostics && self.shows_older_diagnostics(),
+            ends: asks_back || keeps_diagnostics && self.lease.has_diagnostics,
+        }
+    }
+
+    /// Brings about at the server what the client believes to be there. Whether the last answer from memory was repeated.
     pub(super) async fn bring_back(
         &mut self,
-        (text, facts): (&[u8], &StatementFacts),
-        (asks_back, keeps_older, ends): (bool, bool, bool),
+        text: &[u8],
+        facts: &StatementFacts,
+        BringsBack { asks_back, keeps_older, ends }: BringsBack,
     ) -> Result<bool, Lost> {
         let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
         if repeats {

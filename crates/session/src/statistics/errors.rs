@@ -6,6 +6,7 @@ use ahash::HashMap;
 use freshet_protocol::ErrPacket;
 use freshet_upstream::now_ms;
 
+use super::Whose;
 use super::clock::Clock;
 
 /// How many rows are kept. With one more, the one that was seen longest ago leaves.
@@ -54,8 +55,9 @@ pub struct ErrorRow {
 }
 
 impl Errors {
-    pub(super) fn count(&self, (schema, user): (&str, &[u8]), hostgroup: Option<i64>, refusal: &ErrPacket) {
+    pub(super) fn count(&self, Whose { schema, user, outcome }: Whose<'_>, refusal: &ErrPacket) {
         let now_ms = now_ms();
+        let hostgroup = outcome.and_then(|outcome| outcome.hostgroup());
         let id = Id { hostgroup, schema: schema.into(), user: user.into(), code: refusal.code };
         let message = &refusal.message[..refusal.message.len().min(MESSAGE_BYTES_MAX)];
         let mut rows = self.lock();
@@ -107,11 +109,14 @@ mod tests {
 
     #[test]
     fn errors_are_counted_by_who_got_them_and_bounded() {
+        fn whose<'a>(schema: &'a str, user: &'a [u8]) -> Whose<'a> {
+            Whose { schema, user, outcome: None }
+        }
         let errors = Errors::default();
         let gone = |text: &str| ErrPacket::new(1146, "42S02", text);
-        errors.count(("shop", b"u"), None, &gone("Table 'shop.a' doesn't exist"));
-        errors.count(("shop", b"u"), None, &gone("Table 'shop.b' doesn't exist"));
-        errors.count(("shop", b"v"), None, &gone("Table 'shop.b' doesn't exist"));
+        errors.count(whose("shop", b"u"), &gone("Table 'shop.a' doesn't exist"));
+        errors.count(whose("shop", b"u"), &gone("Table 'shop.b' doesn't exist"));
+        errors.count(whose("shop", b"v"), &gone("Table 'shop.b' doesn't exist"));
         let mut rows = errors.rows(false);
         rows.sort_by(|a, b| a.user.cmp(&b.user));
         assert_eq!(
@@ -120,7 +125,7 @@ mod tests {
         );
         assert_eq!(rows[0].last, "Table 'shop.b' doesn't exist");
         for number in 0..ROWS_MAX {
-            errors.count((&number.to_string(), b"u"), None, &gone("x"));
+            errors.count(whose(&number.to_string(), b"u"), &gone("x"));
         }
         assert_eq!(errors.rows(true).len(), ROWS_MAX);
         assert!(errors.rows(false).is_empty());

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use freshet_digest::Digest;
 use freshet_rules::Outcome;
 
-use super::{Clock, Statistics, place_of};
+use super::{Clock, Statistics, Whose, place_of};
 use crate::created::NamedQuery;
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
@@ -103,13 +103,9 @@ impl Statistics {
     }
 
     /// The row of one digest, of statements that have met these query rules.
-    pub(crate) fn query_of(
-        &self,
-        (whose, outcome): ((&str, &[u8]), Option<&Arc<Outcome>>),
-        digest: Digest,
-    ) -> Option<QueryRow> {
+    pub(crate) fn query_of(&self, whose: Whose<'_>, digest: Digest) -> Option<QueryRow> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let place = place_of(*known.places.get(&(digest, self.hash_of(whose, outcome)))?);
+        let place = place_of(*known.places.get(&(digest, self.hash_of(whose)))?);
         self.query(place, known.named.get(&place)?, Clock::now())
     }
 

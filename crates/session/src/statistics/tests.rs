@@ -5,6 +5,10 @@ use crate::why::{Refusal, Why};
 
 const COST: Cost = Cost { time: Duration::from_micros(50), affected: 1, rows: 2 };
 
+fn whose<'a>(schema: &'a str, user: &'a str) -> Whose<'a> {
+    Whose { schema, user: user.as_bytes(), outcome: None }
+}
+
 fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
     let mut rows: Vec<_> =
         statistics.rows(resets).into_iter().map(|row| (row.from_memory, row.text, row.count)).collect();
@@ -15,9 +19,7 @@ fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
 #[test]
 fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() {
     let statistics = Statistics::default();
-    let of = |user: &str, text: &str| {
-        statistics.count_sent(("sbtest", user.as_bytes()), text.as_bytes(), (COST, None))
-    };
+    let of = |user: &str, text: &str| statistics.count_sent(whose("sbtest", user), text.as_bytes(), COST);
     let tag = of("u", "SELECT c FROM sbtest1 WHERE id=1");
     assert_eq!(of("u", "SELECT c FROM sbtest1 WHERE id=2"), tag);
     assert_ne!(of("v", "SELECT c FROM sbtest1 WHERE id=2"), tag);
@@ -46,7 +48,7 @@ fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
     let statistics = Statistics::default();
     let of = |number: usize| {
         let text = format!("SELECT a{number}");
-        statistics.count_sent(("", b"u"), text.as_bytes(), (COST, None))
+        statistics.count_sent(whose("", "u"), text.as_bytes(), COST)
     };
     let old = of(0);
     std::thread::sleep(Duration::from_millis(3));
@@ -78,7 +80,7 @@ fn what_carries_no_tag_is_not_counted() {
 #[test]
 fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     let statistics = Statistics::default();
-    let sent = |text: &str| statistics.count_sent(("shop", b"u"), text.as_bytes(), (COST, None));
+    let sent = |text: &str| statistics.count_sent(whose("shop", "u"), text.as_bytes(), COST);
     let tag = sent("SELECT NOW()");
     let now = Refusal::about(Why::Volatile, "NOW");
     statistics.count_refused(tag, &now);
@@ -88,7 +90,7 @@ fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     assert_eq!(row(&statistics).refused, [(Why::Volatile, 2), (Why::Error, 1)]);
     assert_eq!(row(&statistics).last, Some(Why::Error.into()));
     assert!(statistics.queries(|user| user == "v").is_empty());
-    let found = statistics.query_of((("shop", b"u"), None), Digest::of(b"SELECT NOW()")).unwrap();
+    let found = statistics.query_of(whose("shop", "u"), Digest::of(b"SELECT NOW()")).unwrap();
     assert_eq!((found.sent, found.refused.len()), (1, 2));
     // What is stored afterwards is not refused any more.
     statistics.count_stored(tag);

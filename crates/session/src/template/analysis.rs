@@ -12,7 +12,7 @@ use freshet_follow::Upstream;
 use freshet_sql::{Analysis, ByNames, Effects, Reads, Reason, TableName, Tokens, is_system_schema};
 
 use crate::created::NamedQuery;
-use crate::fences::{ReadReach, Sources, reading};
+use crate::fences::{Looking, ReadReach, Sources, reading};
 use crate::qualify::qualify;
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
@@ -256,7 +256,7 @@ async fn look_up_reads(
     ((freshness, upstream), told): ((&Freshness, &Upstream), &mut Told),
 ) -> Effects {
     let named = qualify(effects.clone(), schema).reads;
-    let reading = reading(&named, (Sources { freshness, upstream }, told)).await;
+    let reading = reading(&named, Looking { sources: Sources { freshness, upstream }, told }).await;
     match reading {
         ReadReach::Plain => Effects { reads: Reads::NOTHING, ..effects },
         ReadReach::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),

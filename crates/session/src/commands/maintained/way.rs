@@ -14,9 +14,17 @@ use crate::rows::{Behind, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session};
 use crate::template::{BoundSelect, Template};
 
+/// How a query is asked, and where its answers are.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Way<'a> {
+    pub(in crate::commands) asked: Asked<'a>,
+    /// The first part of the key that it has, or would have as a text.
+    pub(in crate::commands) of_texts: u32,
+}
+
 /// How a query is asked.
 #[derive(Clone, Copy)]
-pub(in crate::commands) enum Way<'a> {
+pub(in crate::commands) enum Asked<'a> {
     /// By this text.
     Text(&'a [u8], &'a BoundSelect<'a>),
     /// By COM_STMT_EXECUTE or EXECUTE, with these values.
@@ -25,43 +33,43 @@ pub(in crate::commands) enum Way<'a> {
 
 impl<'a> Way<'a> {
     pub(super) fn template(&self) -> &'a Template {
-        match self {
-            Self::Text(_, bound) => bound.template(),
-            Self::Execution(_, _, (_, compiled)) => &compiled.template,
+        match &self.asked {
+            Asked::Text(_, bound) => bound.template(),
+            Asked::Execution(_, _, (_, compiled)) => &compiled.template,
         }
     }
 
     /// The text of the SELECT.
     pub(super) fn text(&self) -> &'a [u8] {
-        match self {
-            Self::Text(text, _) => text,
-            Self::Execution(_, _, (select, _)) => &select.text,
+        match &self.asked {
+            Asked::Text(text, _) => text,
+            Asked::Execution(_, _, (select, _)) => &select.text,
         }
     }
 
     /// What its markers stand for.
     pub(super) fn values(&self) -> &'a [Datum] {
-        match self {
-            Self::Text(..) => &[],
-            Self::Execution(_, values, _) => values,
+        match &self.asked {
+            Asked::Text(..) => &[],
+            Asked::Execution(_, values, _) => values,
         }
     }
 
-    /// The first part of the key of its answers, by that of texts.
-    pub(super) fn first_key(&self, of_texts: u32) -> u32 {
-        match self {
-            Self::Text(..) => of_texts,
-            Self::Execution(..) => key_of_executions(of_texts),
+    /// The first part of the key of its answers.
+    pub(super) fn first_key(&self) -> u32 {
+        match &self.asked {
+            Asked::Text(..) => self.of_texts,
+            Asked::Execution(..) => key_of_executions(self.of_texts),
         }
     }
 
     /// The second part; `None` if its answer is not to be had from memory.
     pub(super) fn key_text(&self, session: &Session) -> Option<Vec<u8>> {
-        match self {
-            Self::Text(text, _) => {
+        match &self.asked {
+            Asked::Text(text, _) => {
                 Some(freshet_sql::key_text(text, session.modes(), strips(session, text)).to_vec())
             }
-            Self::Execution(execution, ..) => {
+            Asked::Execution(execution, ..) => {
                 let mut key = Vec::new();
                 execution.key_of(&mut key)?;
                 Some(key)
@@ -71,18 +79,18 @@ impl<'a> Way<'a> {
 
     /// What is around the rows of its answers is known by this text.
     pub(super) fn frame_text<'k>(&self, key_text: &'k [u8]) -> Cow<'k, [u8]> {
-        match self {
-            Self::Text(..) => key_text.into(),
-            Self::Execution(execution, ..) => execution.by.framed(self.text()).into(),
+        match &self.asked {
+            Asked::Text(..) => key_text.into(),
+            Asked::Execution(execution, ..) => execution.by.framed(self.text()).into(),
         }
     }
 
-    /// How its answer is stored; `of_texts`: the first part of the key of texts.
-    pub(super) fn plan(&self, session: &Session, of_texts: u32) -> Fillable {
-        let at = (self.first_key(of_texts), Missed::default());
-        match self {
-            Self::Text(text, bound) => plan_of_text(session, text, bound, at),
-            Self::Execution(_, values, (select, compiled)) => {
+    /// How its answer is stored.
+    pub(super) fn plan(&self, session: &Session) -> Fillable {
+        let at = (self.first_key(), Missed::default());
+        match &self.asked {
+            Asked::Text(text, bound) => plan_of_text(session, text, bound, at),
+            Asked::Execution(_, values, (select, compiled)) => {
                 let template = &compiled.template;
                 let depends = |behind: Behind<'_>| {
                     let statement = statement(session, &select.text);
@@ -94,10 +102,10 @@ impl<'a> Way<'a> {
     }
 
     /// Answers it from memory, if it is there.
-    pub(super) fn answers_from_memory(&self, session: &mut Session, of_texts: u32) -> bool {
-        match self {
-            Self::Text(text, _) => asked::from_memory(session, text, of_texts).is_ok(),
-            Self::Execution(execution, ..) => take_stored(session, *execution, of_texts).is_ok(),
+    pub(super) fn answers_from_memory(&self, session: &mut Session) -> bool {
+        match &self.asked {
+            Asked::Text(text, _) => asked::from_memory(session, text, self.of_texts).is_ok(),
+            Asked::Execution(execution, ..) => take_stored(session, *execution, self.of_texts).is_ok(),
         }
     }
 
@@ -107,18 +115,18 @@ impl<'a> Way<'a> {
         frame: &Frame,
         rows: impl Iterator<Item = &'r [u8]>,
     ) -> Option<(Vec<u8>, [u32; 2])> {
-        match self {
-            Self::Execution(Execution { by: By::Command, .. }, ..) => frame.around_binary(rows),
+        match &self.asked {
+            Asked::Execution(Execution { by: By::Command, .. }, ..) => frame.around_binary(rows),
             // The answer to an EXECUTE is in the form of a text's.
-            Self::Text(..) | Self::Execution(..) => Some(frame.around(rows)),
+            Asked::Text(..) | Asked::Execution(..) => Some(frame.around(rows)),
         }
     }
 
     /// The text that asks the same, as the key of its answer has it; `None` if a value cannot be written.
     pub(super) fn written(&self, session: &Session) -> Option<Vec<u8>> {
-        let written = match self {
-            Self::Text(text, _) => text.to_vec(),
-            Self::Execution(_, values, (select, _)) => {
+        let written = match &self.asked {
+            Asked::Text(text, _) => text.to_vec(),
+            Asked::Execution(_, values, (select, _)) => {
                 let values: Vec<Vec<u8>> = values.iter().map(literal).collect::<Option<_>>()?;
                 freshet_sql::with_values(&select.text, &values, session.modes())?
             }

@@ -80,7 +80,8 @@ pub(in crate::commands) async fn write(session: &Session, changes: Changes) -> R
 /// RESET PERSIST: of one variable of ours, or of all of them.
 pub(super) async fn reset(
     session: &mut Session,
-    (name, if_exists): (Option<String>, bool),
+    name: Option<String>,
+    if_exists: bool,
 ) -> Result<Result<(), ErrPacket>, Lost> {
     if let Err(error) = privileges::require(session, Privilege::SetGlobal).await? {
         return Ok(Err(error));

@@ -9,12 +9,12 @@ use freshet_sql::Datum;
 use freshet_upstream::Error;
 
 use super::execution::{Execution, note_answered, take_bargain, take_stored};
-use crate::commands::admitting::is_worth_storing;
+use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, Agreed};
 use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
-use crate::commands::maintained::{self, FromCopies, Way};
+use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -154,15 +154,17 @@ async fn planned(
         }
         // What is kept up to date row by row needs no server.
         if missed.may_be_stored() && session.shared.created.are_there() {
-            let way = Way::Execution(execution, values, (select, &compiled));
-            match Box::pin(maintained::answer(session, (way, environment), &patience)).await? {
+            let asked = Asked::Execution(execution, values, (select, &compiled));
+            let way = Way { asked, of_texts: environment };
+            match Box::pin(maintained::answer(session, way, &patience)).await? {
                 FromCopies::Answered => return Ok(Ok(Planned::Answered)),
                 FromCopies::Redefined => continue,
                 FromCopies::ByServer => {}
             }
         }
         let of_executions = key_of_executions(environment);
-        if !is_worth_storing(session, (template, select.hint), *missed, (of_executions, || key(execution))) {
+        let hinted = Hinted { template, hint: select.hint };
+        if !is_worth_storing(session, hinted, *missed, (of_executions, || key(execution))) {
             break Err(Why::SeldomRead);
         }
         let depends = |behind: Behind<'_>| {

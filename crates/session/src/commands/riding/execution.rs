@@ -9,15 +9,15 @@ use freshet_upstream::Lane;
 use freshet_upstream::lane::StatementState;
 
 use super::{carried, keyed, may_be_carried, stored, told, weigh};
-use crate::commands::admitting::is_worth_storing;
+use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
-use crate::commands::filling::{FillPlan, plan_from, rights};
+use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
 use crate::commands::prepared::{Execution, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
 use crate::rows::{Behind, deps_of_execution};
-use crate::session::{Carriable, Carriage, Missed, Prepared, PreparedSelect, Ride, Session};
+use crate::session::{Carriable, Carriage, Message, Missed, Prepared, PreparedSelect, Ride, Session};
 use crate::why::Why;
 
 /// Answers it so, if it may be; false if it is still to be answered.
@@ -51,14 +51,16 @@ pub(in crate::commands) async fn ride(
     let Some(ride) = ride else { return Ok(false) };
     let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
-    let plan = planned(session, (&key, missed), (select, &compiled, &values), &ride);
+    let sought = Sought { key: &key, missed };
+    let plan = planned(session, sought, (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };
-    let command = (Command::StmtExecute, &*sent, prepared.asked());
-    let Some(ridden) = carried(session, &ride, command, (&compiled.template, &mut plan)).await? else {
+    let message = Message { command: Command::StmtExecute, packet: &sent, text: prepared.asked() };
+    let Some(ridden) = carried(session, &ride, message, (&compiled.template, &mut plan)).await? else {
         return Ok(false);
     };
-    weigh(session, &ride, &mut plan, (&compiled.template, None), (&key, missed));
-    let found = stored(session, (&key, missed), (plan, &compiled.template), ridden).await;
+    let hinted = Hinted { template: &compiled.template, hint: None };
+    weigh(session, &ride, &mut plan, hinted, sought);
+    let found = stored(session, sought, (plan, &compiled.template), ridden).await;
     session.answered_by_lane(packet, found);
     note_answered(session, execution);
     Ok(true)
@@ -82,7 +84,7 @@ fn known<'a>(
 /// How its answer is stored, or why it is not; `None` if it is not to be carried.
 fn planned(
     session: &mut Session,
-    (key, missed): (&[u8], Missed),
+    Sought { key, missed }: Sought<'_>,
     (select, compiled, values): (&PreparedSelect, &CompiledExecution, &[Datum]),
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
@@ -91,13 +93,14 @@ fn planned(
     if template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_))) {
         return None;
     }
-    let environment = match keyed(session, (template, None), missed, ride)? {
+    let hinted = Hinted { template, hint: None };
+    let environment = match keyed(session, hinted, missed, ride)? {
         Ok(environment) => environment,
         Err(why) => return Some(Err(why)),
     };
     let at = (key_of_executions(environment), missed);
     let session = &*session;
-    if ride.view.is_none() && !is_worth_storing(session, (template, None), missed, (at.0, || key)) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, (at.0, || key)) {
         return Some(Err(Why::SeldomRead));
     }
     told(session.shared.freshness(), ride, |valid_from| {
