@@ -60,7 +60,8 @@ impl Admin {
     /// # Errors
     /// Whatever stands in the way.
     pub fn start(
-        (directory, file): (&Path, &Path),
+        directory: &Path,
+        file: &Path,
         accounts: Accounts,
         runtime: Box<dyn Runtime>,
     ) -> Result<Self, StartError> {
@@ -120,7 +121,8 @@ impl Admin {
     /// Carries out one statement of a session.
     pub(crate) fn run(
         &mut self,
-        (statement, parameters): (&str, &[Parameter]),
+        statement: &str,
+        parameters: &[Parameter],
         role: Role,
         chosen: &mut Chosen,
     ) -> Result<Answer, Refusal> {

@@ -70,7 +70,8 @@ pub fn read(path: &Path) -> Result<String, Refusal> {
 /// Puts what a file says of a module, or of all, into the tables of a database, beside what is there: all of it or nothing.
 pub fn load(
     store: &mut Store,
-    (database, only): (&str, Option<Module>),
+    database: &str,
+    only: Option<Module>,
     text: &str,
 ) -> Result<Imported, Refusal> {
     let settings = libconfig::parse(text).map_err(|wrong| Refusal::NotRead(wrong.to_string()))?;
@@ -91,7 +92,7 @@ pub fn load(
                 imported.rows.push((section.name, groups.len()));
             }
             (ConfigValue::Group(group), _, Some((_, module, begins))) if is_wanted(*module) => {
-                let put = variables_of(database, (begins, group), &mut imported)?;
+                let put = variables_of(database, begins, group, &mut imported)?;
                 imported.rows.push(("global_variables", put.len()));
                 statements.extend(put);
             }
@@ -146,7 +147,8 @@ fn row(
 /// The statements that put variables.
 fn variables_of(
     database: &str,
-    (begins, group): (&str, &[Setting]),
+    begins: &str,
+    group: &[Setting],
     imported: &mut Imported,
 ) -> Result<Vec<String>, Refusal> {
     let mut statements = Vec::new();

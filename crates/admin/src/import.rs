@@ -16,7 +16,8 @@ use crate::store::Store;
 pub fn import(
     directory: &Path,
     file: &Path,
-    (columns, refuses): (&[&str], impl Fn(&[Option<String>]) -> Option<String>),
+    columns: &[&str],
+    refuses: impl Fn(&[Option<String>]) -> Option<String>,
 ) -> Result<Imported, StartError> {
     let named = |error| StartError::Directory(directory.display().to_string(), error);
     std::fs::create_dir_all(directory).map_err(named)?;
@@ -24,7 +25,7 @@ pub fn import(
     let mut store = Store::open(directory)?;
     let refused = |refusal: Refusal| StartError::Configuration(refusal.to_string());
     let text = config_file::read(file).map_err(refused)?;
-    let mut imported = config_file::load(&mut store, ("disk", None), &text).map_err(refused)?;
+    let mut imported = config_file::load(&mut store, "disk", None, &text).map_err(refused)?;
     let query = format!(
         "SELECT {} FROM disk.mysql_query_rules WHERE active = 1 ORDER BY rule_id",
         columns.join(", ")

@@ -44,7 +44,9 @@ const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
 pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
     wire: &mut Wire<S>,
     accounts: &Accounts,
-    (version, connection_id, from): (&str, u32, &str),
+    version: &str,
+    connection_id: u32,
+    from: &str,
 ) -> Result<Option<Admitted>, Lost> {
     let greeting = Greeting {
         server_version: version.as_bytes().to_vec(),

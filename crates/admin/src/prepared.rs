@@ -132,11 +132,7 @@ fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
 }
 
 /// The packets of the answer to a preparation.
-pub fn prepared_packets(
-    (id, parameters): (u32, usize),
-    caps: Capabilities,
-    columns: &[Column],
-) -> Vec<Vec<u8>> {
+pub fn prepared_packets(id: u32, parameters: usize, caps: Capabilities, columns: &[Column]) -> Vec<Vec<u8>> {
     let count = |many: usize| u16::try_from(many).unwrap_or(u16::MAX);
     let mut head = vec![OkPacket::HEADER];
     head.extend(id.to_le_bytes());

@@ -30,12 +30,13 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     admin: Arc<Mutex<Admin>>,
-    (version, from): (Arc<str>, String),
+    version: Arc<str>,
+    from: String,
 ) {
     let mut wire = Wire::new(stream);
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     let accounts = admin.lock().unwrap_or_else(PoisonError::into_inner).accounts().clone();
-    let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, (&version, id, &from)));
+    let login = tokio::time::timeout(LOGIN_TIME_MAX, admit(&mut wire, &accounts, &version, id, &from));
     if let Ok(Ok(Some(admitted))) = login.await {
         let dumps = admitted.dumps;
         let mut session = Session {
@@ -131,7 +132,7 @@ impl Session {
         let role = self.admitted.role;
         for (at, statement) in statements.iter().enumerate() {
             let has_more = at + 1 < statements.len();
-            match self.locked(|admin, chosen| admin.run((statement, &[]), role, chosen)) {
+            match self.locked(|admin, chosen| admin.run(statement, &[], role, chosen)) {
                 Ok(answer) => self.put_answer(wire, answer, has_more),
                 Err(refusal) => return wire.put(&refusal.packet().encode()),
             }
@@ -152,7 +153,7 @@ impl Session {
         match self.prepared.add(statement.clone(), parameters) {
             Ok(id) => {
                 let columns: Vec<Column> = columns.into_iter().map(column).collect();
-                let packets = prepared_packets((id, parameters), self.admitted.capabilities, &columns);
+                let packets = prepared_packets(id, parameters, self.admitted.capabilities, &columns);
                 packets.iter().for_each(|packet| wire.put(packet));
             }
             Err(error) => wire.put(&error.encode()),
@@ -166,7 +167,7 @@ impl Session {
             Err(error) => return wire.put(&error.encode()),
         };
         let role = self.admitted.role;
-        match self.locked(|admin, chosen| admin.run((&statement, &values), role, chosen)) {
+        match self.locked(|admin, chosen| admin.run(&statement, &values, role, chosen)) {
             Ok(Answer::Rows { columns, rows }) => {
                 let columns: Vec<Column> = columns.into_iter().map(column).collect();
                 let value = |value: Option<_>| value.map_or(BinaryValue::Null, BinaryValue::Text);

@@ -39,7 +39,7 @@ pub async fn measure(args: &Args, rate: u32) -> Result<(), Failure> {
             };
             let mut crew = Crew::open(&args.account, target, &args.load, 0).await?;
             let length = Duration::from_secs(u64::from(args.seconds));
-            report.add(number, target, &round::run((&args.account, target), &mut crew, length).await?)?;
+            report.add(number, target, &round::run(&args.account, target, &mut crew, length).await?)?;
             if let Some(definer) = definer {
                 *made += definer.stop().await?;
             }

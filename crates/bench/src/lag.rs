@@ -29,8 +29,8 @@ pub async fn measure(args: &Args, rate: u32) -> Result<(), Failure> {
     let until = Instant::now() + Duration::from_secs(u64::from(args.seconds));
     let name = mix::name(&args.load.table, args.load.tables, 1);
     let load = login::open(&args.account, server, &args.account.database).await?;
-    let load = tokio::task::spawn_local(change(load, name.clone(), (args.load.keys, rate), until));
-    let lags = look(args, (server, cache), &name, until).await?;
+    let load = tokio::task::spawn_local(change(load, name.clone(), args.load.keys, rate, until));
+    let lags = look(args, server, cache, &name, until).await?;
     let changed = load.await??;
     let ms = |share| lags.quantile_us(share) / 1_000.0;
     writeln!(
@@ -47,12 +47,7 @@ pub async fn measure(args: &Args, rate: u32) -> Result<(), Failure> {
 }
 
 /// The load: rows 1 to all but the last, some after another. Gives how many were changed.
-async fn change(
-    mut wire: Wire,
-    name: String,
-    (keys, rate): (u32, u32),
-    until: Instant,
-) -> Result<u64, String> {
+async fn change(mut wire: Wire, name: String, keys: u32, rate: u32, until: Instant) -> Result<u64, String> {
     let mut ticks = tokio::time::interval(Duration::from_secs(1) * COMMIT_ROWS / rate);
     let (mut first, mut changed) = (1, 0);
     while Instant::now() < until {
@@ -69,7 +64,8 @@ async fn change(
 /// How long each change of the last row was not seen.
 async fn look(
     args: &Args,
-    (server, cache): (&Target, &Target),
+    server: &Target,
+    cache: &Target,
     name: &str,
     until: Instant,
 ) -> Result<Latency, Failure> {

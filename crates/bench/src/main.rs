@@ -108,7 +108,7 @@ async fn in_turns(args: &Args) -> Result<(), Failure> {
     for number in 1..=args.rounds {
         for (at, target) in args.targets.iter().enumerate() {
             let outcome = match crews.get_mut(at) {
-                Some(crew) => round::run((&args.account, target), crew, length).await?,
+                Some(crew) => round::run(&args.account, target, crew, length).await?,
                 None => round::come_and_go(args, target).await?,
             };
             rounds.add(number, target, &outcome)?;

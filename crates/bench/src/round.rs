@@ -86,7 +86,8 @@ impl Used {
 
 /// Drives a target's clients for one round.
 pub async fn run(
-    (account, target): (&Account, &Target),
+    account: &Account,
+    target: &Target,
     crew: &mut Crew,
     length: Duration,
 ) -> Result<Outcome, Failure> {

@@ -264,7 +264,7 @@ impl Cache {
     /// after the statement. Nothing happens if the result that is stored now is another one than that from `valid_from`.
     pub fn note_found_rows(&self, key: Key<'_>, valid_from: Position, rows: u32) {
         let hash = self.hash_of(key);
-        self.shard_of(hash).write().note_found_rows((hash, key), valid_from, rows);
+        self.shard_of(hash).write().note_found_rows(hash, key, valid_from, rows);
     }
 
     fn refuse(&self, key: Key<'_>, fill: &Fill) -> Result<(), Insert> {
@@ -398,9 +398,9 @@ impl Cache {
 
     /// Removes the dead entry that a lookup has found. A lookup does not wait for this: if the shard is busy, the
     /// sweep or the eviction will do it.
-    fn reclaim(&self, (hash, key): (u64, Key<'_>), now_ms: u64) {
+    fn reclaim(&self, hash: u64, key: Key<'_>, now_ms: u64) {
         let Some(mut shard) = self.shard_of(hash).try_write() else { return };
-        let removed = shard.remove_dead_key((hash, key), &self.budget, &self.is_dead_at(now_ms));
+        let removed = shard.remove_dead_key(hash, key, &self.budget, &self.is_dead_at(now_ms));
         drop(shard);
         if removed.is_some() {
             self.counters.add(Count::Invalidated);

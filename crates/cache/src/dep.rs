@@ -55,7 +55,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// The slot of a hash, of which so many bits of each part are used; no more than there are.
-    pub(crate) fn of(hash: u64, (bucket_bits, tag_bits): (u32, u32)) -> Self {
+    pub(crate) fn of(hash: u64, bucket_bits: u32, tag_bits: u32) -> Self {
         let bits = |hash: u64, bits: u32| (hash & ((1 << bits) - 1)) as u32;
         let tag = bits(hash, tag_bits.min(TAG_BITS)).max(1) as u16;
         Self { bucket: bits(hash >> 32, bucket_bits.min(BUCKET_BITS)), tag }

@@ -308,7 +308,8 @@ impl Freshness {
     /// The dependency on the rows of which a watch has this key, as a hash of both.
     #[must_use]
     pub fn row(&self, watch: u64, key: u64) -> Dep {
-        Slot::of(self.hash.hash_one((watch, key)), self.row_bits).dep()
+        let (bucket_bits, tag_bits) = self.row_bits;
+        Slot::of(self.hash.hash_one((watch, key)), bucket_bits, tag_bits).dep()
     }
 
     /// The dependency that everything which depends on rows of this watch has besides: stamped by changes of which the key

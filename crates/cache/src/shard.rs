@@ -179,7 +179,7 @@ impl Shard {
     }
 
     /// Notes how many rows the statement of this entry found, if it is still the one that is valid from there.
-    pub(crate) fn note_found_rows(&mut self, (hash, key): (u64, Key<'_>), valid_from: Position, rows: u32) {
+    pub(crate) fn note_found_rows(&mut self, hash: u64, key: Key<'_>, valid_from: Position, rows: u32) {
         let Some((_, slot, stored)) = self.find(hash, key) else { return };
         if stored.header().valid_from == valid_from {
             self.arena.patch(slot.head(), Header::FOUND_ROWS_AT, &rows.to_le_bytes());
@@ -187,7 +187,7 @@ impl Shard {
     }
 
     /// Whether what is under this key is to be made anew by now, by whoever asks first: nobody else is told so.
-    pub(crate) fn claim_refresh(&mut self, (hash, key): (u64, Key<'_>), now_ms: u64) -> bool {
+    pub(crate) fn claim_refresh(&mut self, hash: u64, key: Key<'_>, now_ms: u64) -> bool {
         let found = self.find(hash, key).map(|(_, slot, stored)| (slot.head(), stored.header().refresh));
         let Some((head, refresh)) = found.filter(|(_, refresh)| refresh.is_over(now_ms)) else {
             return false;
@@ -211,7 +211,7 @@ impl Shard {
     /// Writes an entry for this slot to the arena.
     fn write(&mut self, slot: u32, new: &New<'_>) -> Option<Indexed> {
         let number = new.large.as_ref().map_or(0, |_| self.next_large());
-        let front = stored::front(new.key, new.fill, number, (new.fences_raised, new.ends_asked));
+        let front = stored::front(new.key, new.fill, number, new.fences_raised, new.ends_asked);
         let body = if new.large.is_some() { &[][..] } else { &new.fill.body };
         let head = self.arena.store(slot, &[&front, new.key.text, body])?;
         if let Some(large) = &new.large {
@@ -282,7 +282,8 @@ impl Shard {
     /// Takes out what is under this key if it is dead.
     pub(crate) fn remove_dead_key(
         &mut self,
-        (hash, key): (u64, Key<'_>),
+        hash: u64,
+        key: Key<'_>,
         budget: &Budget,
         is_dead: IsDead<'_>,
     ) -> Option<Left> {

@@ -172,12 +172,7 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
 }
 
 /// Header and dependencies of a new entry, as they will lie in memory.
-pub(crate) fn front(
-    key: Key<'_>,
-    fill: &Fill,
-    large: u32,
-    (fences_raised, ends_asked): (u64, u64),
-) -> Vec<u8> {
+pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32, fences_raised: u64, ends_asked: u64) -> Vec<u8> {
     let header = Header {
         valid_from: fill.valid_from,
         rows: fill.rows,

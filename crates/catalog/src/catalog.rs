@@ -254,7 +254,7 @@ impl Catalog {
                 state.versions.changed(Changed::Tables(std::slice::from_ref(&name)));
                 state.tables.remove(&name);
                 let (clock, applied) = (state.versions.clock(), self.freshness.applied());
-                state.reach.altered(name, alteration, (clock, applied));
+                state.reach.altered(name, alteration, clock, applied);
             }
             Changed::Routine => state.versions.changed(what),
             Changed::Schema(schema) => {

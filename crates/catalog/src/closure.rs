@@ -97,7 +97,7 @@ impl ForeignKeyReach {
     }
 
     /// No key has come or ended with the new definition, and none goes by other columns unless it goes by one that changes.
-    pub(crate) fn altered(&mut self, name: Name, alteration: &Alteration, (clock, applied): (u64, Position)) {
+    pub(crate) fn altered(&mut self, name: Name, alteration: &Alteration, clock: u64, applied: Position) {
         self.promote(applied);
         let is_known =
             self.unknown_since.is_none() && self.keys.is_complete && !self.changed.contains_key(&name);

@@ -87,7 +87,7 @@ impl Generation {
             Progress::Passed(at) => shared.settling.passed(*at),
             Progress::Ended { gtid, at } => {
                 StreamCounters::count(&shared.counters.transactions);
-                self.visible.borrow_mut().received(gtid.as_ref(), (*at, shared.freshness.visible()), now);
+                self.visible.borrow_mut().received(gtid.as_ref(), *at, shared.freshness.visible(), now);
                 shared.settling.applied(gtid.as_ref(), *at, now);
                 shared.prober.notify_one();
             }

@@ -213,6 +213,6 @@ async fn start(
         });
     }
     let mut visible = Visible::Quarantine(VecDeque::new());
-    visible.received(None, (here, Position::ZERO), now_ms());
+    visible.received(None, here, Position::ZERO, now_ms());
     Ok(Start { timeline, visible, executed: AppliedGtids::Untold, starts_visible: false, dump })
 }

@@ -52,7 +52,7 @@ impl Visible {
     }
 
     /// A transaction that ends at `at` has been applied, `visible` being what is.
-    pub(crate) fn received(&mut self, gtid: Option<&Gtid>, (at, visible): (Position, Position), now_ms: u64) {
+    pub(crate) fn received(&mut self, gtid: Option<&Gtid>, at: Position, visible: Position, now_ms: u64) {
         match self {
             Self::Gtids(queue) => {
                 queue.forget(visible);

@@ -215,7 +215,7 @@ impl Rights {
             Counted::Over => self::written(connection, self.written.is_mariadbs(), &self.tables).await?,
             Counted::AllTold | Counted::Unclear => written,
         };
-        let is_reload = is_reload((&self.signs, self.harmless), (&signs, quiet));
+        let is_reload = is_reload(&self.signs, self.harmless, &signs, quiet);
         let signs_moved = signs != self.signs;
         let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
         let has_moved = signs_moved || was_written;
@@ -283,7 +283,7 @@ impl Rights {
         let signs = connection.query(SIGNS).await?.rows;
         // Not before: what was silent by the bound of the last look may have written after that look has asked for writes.
         self.accounted.reach(told);
-        self.bound(connection, followed, (told, counted(&signs))).await?;
+        self.bound(connection, followed, told, counted(&signs)).await?;
         let is_over = !is_told && self.is_over_soon(followed.shared, counted(&signs)).await;
         Ok((signs, if is_over { Counted::Over } else { Counted::Unclear }))
     }
@@ -309,7 +309,8 @@ impl Rights {
         &mut self,
         connection: &mut Connection,
         Followed { server, generation, .. }: Followed<'_>,
-        (told, counted): (StreamTold, u64),
+        told: StreamTold,
+        counted: u64,
     ) -> Result<(), Error> {
         let Some(generation) = generation.filter(|_| server.privileges.has("PROCESS")) else { return Ok(()) };
         if under_way::is_none(&connection.query(under_way::THREADS).await?) {
@@ -376,7 +377,7 @@ async fn written(
 }
 
 /// Whether a FLUSH that may have loaded rights was counted between two looks.
-fn is_reload((before, then): (&Signs, Option<Quiet>), (now, here): (&Signs, Option<Quiet>)) -> bool {
+fn is_reload(before: &Signs, then: Option<Quiet>, now: &Signs, here: Option<Quiet>) -> bool {
     let reloads =
         |signs: &Signs| signs.iter().find(|row| is_named(row, RELOADS)).and_then(|row| counted_in(row));
     harmless::is_reload((reloads(before), then), (reloads(now), here))

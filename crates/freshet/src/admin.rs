@@ -61,7 +61,7 @@ impl Port {
             log_name: Mutex::default(),
         };
         let paths = (&*settings.directory, &*settings.file);
-        let admin = Admin::start(paths, settings.accounts.clone(), Box::new(behind))?;
+        let admin = Admin::start(paths.0, paths.1, settings.accounts.clone(), Box::new(behind))?;
         let mut listeners = Vec::new();
         for listen in &settings.listen {
             listeners.extend(Listener::bind(listen).await?);
@@ -131,12 +131,12 @@ async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, version: Arc<str>) 
             let _ = stream.set_nodelay(true);
             if let Ok(stream) = TcpStream::from_std(stream) {
                 let from = stream.peer_addr().map(|from| from.ip().to_string()).unwrap_or_default();
-                freshet_admin::serve(stream, admin, (version, from)).await;
+                freshet_admin::serve(stream, admin, version, from).await;
             }
         }
         Incoming::Unix(stream) => {
             if let Ok(stream) = UnixStream::from_std(stream) {
-                freshet_admin::serve(stream, admin, (version, "localhost".to_owned())).await;
+                freshet_admin::serve(stream, admin, version, "localhost".to_owned()).await;
             }
         }
     }

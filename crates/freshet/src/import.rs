@@ -15,7 +15,7 @@ fn refuses(values: &[Option<String>]) -> Option<String> {
 
 /// What was taken over, and what was not.
 pub fn run(directory: &Path, file: &str) -> (String, Exit) {
-    let imported = match freshet_admin::import(directory, Path::new(file), (&Rule::COLUMNS, refuses)) {
+    let imported = match freshet_admin::import(directory, Path::new(file), &Rule::COLUMNS, refuses) {
         Ok(imported) => imported,
         Err(error) => return (format!("nothing was taken over: {error}\n"), Exit::Failed),
     };

@@ -88,7 +88,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
         tracing::info!(address = %listener.address(), upstream = %config.upstream.address, "ready for connections");
     }
     tokio::select! {
-        () = accept_all(listeners, &workers, (config.max_clients, &mut paused)) => {}
+        () = accept_all(listeners, &workers, config.max_clients, &mut paused) => {}
         () = sessions.keep_house() => {}
         () = metrics::serve(asked, sessions.shared(), Arc::clone(&config)) => {}
         () = sessions.keep_to_size() => {}
@@ -122,7 +122,8 @@ async fn bind(listen: &[Listen]) -> Result<Vec<Listener>, ServeError> {
 async fn accept_all(
     listeners: Vec<Listener>,
     workers: &[Worker],
-    (clients_max, paused): (usize, &mut watch::Receiver<bool>),
+    clients_max: usize,
+    paused: &mut watch::Receiver<bool>,
 ) {
     let listens: Vec<Listen> = listeners.iter().map(Listener::listen).collect();
     let mut listeners = Some(listeners);

@@ -90,7 +90,7 @@ impl Compiled {
     }
 
     /// Whether a rule counts for a session's statements with this flag.
-    pub(crate) fn is_of(&self, (user, schema): (&[u8], &str), flag: u32) -> bool {
+    pub(crate) fn is_of(&self, user: &[u8], schema: &str, flag: u32) -> bool {
         self.flag_in == flag
             && self.username.as_ref().is_none_or(|name| name == user)
             && self.schemaname.as_ref().is_none_or(|name| name == schema)

@@ -250,7 +250,7 @@ impl RuleSet {
         let is_there = |at: usize| class.as_ref().is_some_and(|class| class[at]);
         let (mut met, mut flag, mut rewritten) = (Vec::new(), facts.flag_in, None::<Vec<u8>>);
         for (at, rule) in self.rules.iter().enumerate() {
-            if !rule.is_of((facts.user, facts.schema), flag) || !rule.place.is_none_or(is_there) {
+            if !rule.is_of(facts.user, facts.schema, flag) || !rule.place.is_none_or(is_there) {
                 continue;
             }
             match rule.is_met(digest, rewritten.as_deref().or(text)) {

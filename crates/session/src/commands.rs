@@ -94,7 +94,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         }
         Command::StmtPrepare => prepared::prepare(session, packet).await,
         Command::StmtExecute | Command::StmtBulkExecute => {
-            prepared::execute(session, packet, (command, missed)).await
+            prepared::execute(session, packet, command, missed).await
         }
         Command::StmtSendLongData => prepared::send_long_data(session, packet).await,
         Command::StmtReset => prepared::reset(session, packet).await,

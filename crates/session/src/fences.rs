@@ -190,8 +190,8 @@ pub(crate) fn raise(
     pending.add(&reach, freshness);
     let told = pending.told.as_ref().filter(|_| rests_on_others);
     let reached = || match (commits, reach.at_once) {
-        (true, _) => fence((&pending.deps, &pending.written, &pending.writes), behind),
-        (false, true) => fence((&reach.deps, &reach.written, &reach.writes), behind),
+        (true, _) => fence(&pending.deps, &pending.written, &pending.writes, behind),
+        (false, true) => fence(&reach.deps, &reach.written, &reach.writes, behind),
         (false, false) => None,
     };
     // Routines that change nothing may have become others.
@@ -304,7 +304,7 @@ pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, behind: &Behind<'_
 
 /// Raises a fence on these dependencies, on what hangs on these tables, and on what these writes touch; `None` if there is
 /// nothing to fence.
-fn fence((deps, written, writes): (&[Dep], &[Name], &[Described]), behind: &Behind<'_>) -> Option<Fence> {
+fn fence(deps: &[Dep], written: &[Name], writes: &[Described], behind: &Behind<'_>) -> Option<Fence> {
     let mut deps = deps.to_vec();
     for (schema, name) in written {
         match behind.upstream.descendants(schema, name) {
@@ -365,7 +365,7 @@ pub(crate) fn settle(
     }
     if let Some(in_flight) = in_flight {
         let reports = || left == Left::NothingOpen && in_flight.is_alone && reports();
-        let outcome = match outcome(effects, relayed, is_open != Some(false), (flavor, reports)) {
+        let outcome = match outcome(effects, relayed, is_open != Some(false), flavor, reports) {
             // Functions and triggers may commit on their own what is without transactions.
             WriteOutcome::Committed(_) if in_flight.is_everything() || in_flight.scattered => {
                 WriteOutcome::CommittedSomewhere
@@ -388,7 +388,8 @@ fn outcome(
     effects: &Effects,
     relayed: &Relayed,
     still_open: bool,
-    (flavor, reports): (Flavor, impl Fn() -> bool),
+    flavor: Flavor,
+    reports: impl Fn() -> bool,
 ) -> WriteOutcome {
     let one_transaction = relayed.error.is_none()
         && relayed.results == 1

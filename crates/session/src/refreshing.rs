@@ -153,7 +153,7 @@ async fn ask(shared: &Shared, sessions: &mut OwnSessions, of: OfCache<'_>) -> Re
     Ok(match answered(shared, sessions, of).await? {
         Ok(Answered { valid_from, depends, relayed }) => {
             let rests = match of.cache.options.policy {
-                None => Rests::on(shared, (valid_from, depends), &relayed),
+                None => Rests::on(shared, valid_from, depends, &relayed),
                 Some(policy) => Rests::by(policy, asked_ms),
             };
             store(shared, of.result, rests, relayed).await
@@ -173,7 +173,7 @@ struct Rests {
 
 impl Rests {
     /// That of one that is given as long as it is fresh.
-    fn on(shared: &Shared, (valid_from, depends): (Position, Depends), relayed: &Relayed) -> Self {
+    fn on(shared: &Shared, valid_from: Position, depends: Depends, relayed: &Relayed) -> Self {
         let absent = depends.absent.map(|(dep, _)| dep);
         let mut all = depends.deps.iter().chain(&absent).chain(&[Dep::EVERYTHING]);
         let is_fenced = all.any(|dep| shared.freshness().is_fenced(*dep));

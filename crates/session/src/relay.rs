@@ -337,7 +337,7 @@ impl<'a> Relay<'a> {
                 capture.refused(payload);
             }
             let passed = rewritten.as_deref().unwrap_or(payload);
-            let is_news = self.filter.is_news(&seen, (payload, passed), capabilities)?;
+            let is_news = self.filter.is_news(&seen, payload, passed, capabilities)?;
             capture.packet(&filter::as_passed(&seen, passed), self.checked, is_news);
         }
         match (rewritten, &self.listed) {

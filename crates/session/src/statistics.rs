@@ -13,6 +13,7 @@ mod commands;
 mod errors;
 mod queries;
 mod refused;
+mod whose;
 
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -33,18 +34,9 @@ pub use errors::ErrorRow;
 use errors::Errors;
 pub(crate) use queries::QueryRow;
 use refused::Refused;
+pub(crate) use whose::Whose;
 
 use crate::created::NamedQuery;
-
-/// Whose statements they are, and under which query rules.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Whose<'a> {
-    /// The default schema; empty where there is none.
-    pub(crate) schema: &'a str,
-    pub(crate) user: &'a [u8],
-    /// What query rules have come to, if they have.
-    pub(crate) outcome: Option<&'a Arc<Outcome>>,
-}
 
 /// How many places there are. The first is nobody's: what is counted there is not shown.
 const PLACES: usize = 1 << PLACE_BITS;

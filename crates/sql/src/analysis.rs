@@ -127,7 +127,7 @@ fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
     let mut parser = parser(fed);
     let query = parser.parse_query().map_err(reason)?;
     at_end(&parser)?;
-    let (tables, named) = walk::tables(&query, (modes, admits), census)?;
+    let (tables, named) = walk::tables(&query, modes, admits, census)?;
     Ok(TablesRead { tables, named, hint: hints.hint() })
 }
 
@@ -140,7 +140,7 @@ fn checked(lexer: Lexer<'_>, admits: Admits) -> Result<(Vec<Token>, Hints), Reas
     let (text, modes) = (lexer.text(), lexer.modes());
     let tokens = cut(lexer)?;
     gate::check_select(text, &tokens)?;
-    gate::check_words(text, (modes, admits), &tokens)?;
+    gate::check_words(text, modes, admits, &tokens)?;
     let mut hints = Hints::default();
     for &token in &tokens {
         hints.see(text, token);
@@ -150,7 +150,7 @@ fn checked(lexer: Lexer<'_>, admits: Admits) -> Result<(Vec<Token>, Hints), Reas
 
 fn expression(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
     let tokens = cut(Lexer::new(text, modes))?;
-    gate::check_words(text, (modes, Admits::RowsAlone), &tokens)?;
+    gate::check_words(text, modes, Admits::RowsAlone, &tokens)?;
     let fed = feed::feed(text, &tokens)?;
     let census = feed::census(&fed);
     let mut parser = parser(fed);

@@ -164,7 +164,7 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
     }
     if cursor.at_any(ddl::FIRST_WORDS) {
         let on_rights = if ddl::may_take_rights(cursor) { OnRights::Takes } else { OnRights::Keeps };
-        return definition(ddl::touched(cursor), schema, (cursor, on_rights));
+        return definition(ddl::touched(cursor), schema, cursor, on_rights);
     }
     if cursor.word("XA") {
         return xid::effect(cursor);
@@ -234,7 +234,8 @@ fn may_refer(cursor: Cursor<'_>) -> bool {
 fn definition(
     touched: DdlTouches,
     schema: &str,
-    (cursor, on_rights): (Cursor<'_>, OnRights),
+    cursor: Cursor<'_>,
+    on_rights: OnRights,
 ) -> Option<BinlogEffect> {
     Some(match touched {
         DdlTouches::Tables(names) => BinlogEffect::Definition {

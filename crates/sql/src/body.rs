@@ -420,7 +420,7 @@ impl Walk<'_> {
         let [table] = tables else { return None };
         let has_room = self.tells_rows && self.body.rows.len() < WRITES_MAX;
         has_room.then_some(())?;
-        let write = written::written(self.cursor, end, (self.parameters, &self.locals))?;
+        let write = written::written(self.cursor, end, self.parameters, &self.locals)?;
         (write.what.table() == table).then_some(write)
     }
 

@@ -103,7 +103,7 @@ fn read(tokens: &Tokens<'_>) -> Result<ByNames, Option<Reason>> {
     if effects.writes != Writes::Nothing || effects.calls != Calls::NOTHING {
         return Err(None);
     }
-    let names = names((text, modes), &all)?;
+    let names = names(text, modes, &all)?;
     // Two readers of one text have to agree.
     let Reads::Tables(read) = effects.reads else { return Err(None) };
     let read: Vec<TableName> = read.into_iter().filter(|name| !is_dual(name)).collect();
@@ -128,7 +128,7 @@ struct Chain {
     is_open: bool,
 }
 
-fn names((text, modes): (&[u8], Modes), all: &[Token]) -> Result<Vec<TableName>, Option<Reason>> {
+fn names(text: &[u8], modes: Modes, all: &[Token]) -> Result<Vec<TableName>, Option<Reason>> {
     let mut found = Names::default();
     let mut chain = Chain::default();
     for (at, token) in all.iter().enumerate() {
@@ -150,7 +150,7 @@ fn names((text, modes): (&[u8], Modes), all: &[Token]) -> Result<Vec<TableName>,
                 let is_chained = after.is_some_and(|after| after.is(b'.'));
                 if token.kind == TokenKind::Word && !is_chained {
                     let is_called = after.is_some_and(|after| after.is(b'('));
-                    check_word(text, modes, *token, (is_called, all.get(at + 2)))?;
+                    check_word(text, modes, *token, is_called, all.get(at + 2))?;
                     let word = token.of(text);
                     if is_reserved(word) || is_called && is_built_in(word, modes) {
                         continue;
@@ -170,7 +170,8 @@ fn check_word(
     text: &[u8],
     modes: Modes,
     token: Token,
-    (is_called, behind): (bool, Option<&Token>),
+    is_called: bool,
+    behind: Option<&Token>,
 ) -> Result<(), Option<Reason>> {
     let word = token.of(text);
     let upper = || String::from_utf8_lossy(word).to_ascii_uppercase();

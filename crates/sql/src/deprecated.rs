@@ -69,7 +69,7 @@ impl Deprecations {
             if token.kind == TokenKind::Unknown {
                 return None;
             }
-            let what = deprecated((text, modes), before, token, tokens.peek())?;
+            let what = deprecated(text, modes, before, token, tokens.peek())?;
             if let Some(what) = what {
                 let count = &mut found.0[what as usize];
                 *count = count.checked_add(1)?;
@@ -96,7 +96,8 @@ impl Deprecations {
 /// What a token is, between its neighbours. `None` if that cannot be told.
 #[allow(clippy::option_option, reason = "not to be told is another answer than none")]
 fn deprecated(
-    (text, modes): (&[u8], Modes),
+    text: &[u8],
+    modes: Modes,
     before: Option<Token>,
     token: Token,
     behind: Option<&Token>,

@@ -53,9 +53,11 @@ impl<'a> Lexer<'a> {
 
     /// Goes over the tokens of a text in which a hint that sets a variable, and a comment, stand or not.
     pub fn over(
-        (text, modes): (&'a [u8], Modes),
+        text: &'a [u8],
+        modes: Modes,
         tokens: &'a [Token],
-        (hint_sets_variable, passed_comment): (bool, bool),
+        hint_sets_variable: bool,
+        passed_comment: bool,
     ) -> Self {
         let cut_before = Some(tokens.iter());
         Lexer { hint_sets_variable, passed_comment, cut_before, ..Self::new(text, modes) }

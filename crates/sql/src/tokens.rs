@@ -62,8 +62,7 @@ impl<'a> Tokens<'a> {
 
     /// Goes over the tokens as a lexer does over the text.
     pub(crate) fn walk(&self) -> Lexer<'_> {
-        let passed = (self.hint_sets_variable, self.passed_comment);
-        Lexer::over((self.text, self.modes), &self.all, passed)
+        Lexer::over(self.text, self.modes, &self.all, self.hint_sets_variable, self.passed_comment)
     }
 }
 

@@ -126,13 +126,13 @@ impl Lane {
     /// Has a command carried, of which the packet is `payload`. `None` if it takes nothing more.
     pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         let counted = if command == Command::StmtExecute { Counted::Execution } else { Counted::Text };
-        self.add((command, counted), payload, None)
+        self.add(command, counted, payload, None)
     }
 
     /// Begins a transaction by the packet `begin`, in the place of the one that may be open. All that is carried from now on is in it, and the packet
     /// `end` is sent when nothing more is taken. `None` if that is so already.
     pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
-        let outcome = self.add((Command::Query, Counted::Begin), begin, None)?;
+        let outcome = self.add(Command::Query, Counted::Begin, begin, None)?;
         *self.end.borrow_mut() = Some(end.to_vec());
         Some(outcome)
     }
@@ -144,12 +144,13 @@ impl Lane {
 
     /// Has a statement prepared that is not known here, by the packet `payload`. `None` if it takes nothing more.
     pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
-        self.add((Command::StmtPrepare, Counted::Preparation), payload, Some(key))
+        self.add(Command::StmtPrepare, Counted::Preparation, payload, Some(key))
     }
 
     fn add(
         &self,
-        (command, counted): (Command, Counted),
+        command: Command,
+        counted: Counted,
         payload: &[u8],
         prepares: Option<StatementKey>,
     ) -> Option<oneshot::Receiver<LaneOutcome>> {
@@ -365,7 +366,7 @@ impl Driver {
         let lane = Rc::clone(&self.lane);
         let mut queue = lane.queue.borrow_mut();
         while let Some(first) = queue.waiting.front_mut().filter(|_| !buffer.is_empty()) {
-            match follow(first, buffer, (&mut self.checked, &mut self.unseen))? {
+            match follow(first, buffer, &mut self.checked, &mut self.unseen)? {
                 true => {
                     let frames = buffer.split_to(self.checked);
                     lane.heed_preparation(first, &frames);

@@ -128,7 +128,8 @@ struct CompiledOutput {
 fn select(
     plan: &QueryPlan,
     asker: &Asker<'_>,
-    (parts, takes_markers): (&Parts<'_>, bool),
+    parts: &Parts<'_>,
+    takes_markers: bool,
 ) -> Found<(Select, Vec<Number>)> {
     let compiler = Compiler { takes_markers, ..Compiler::new(plan, parts, asker)? };
     let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
@@ -179,7 +180,7 @@ fn parts(root: &Relation) -> Found<Parts<'_>> {
         other => (Vec::new(), other),
     };
     let (mut scans, mut optional) = (Vec::new(), Vec::new());
-    tables(rest, (&mut scans, &mut optional))?;
+    tables(rest, &mut scans, &mut optional)?;
     split(&mut conditions);
     let mut rest = Vec::new();
     for condition in conditions {
@@ -211,7 +212,8 @@ fn split(conditions: &mut Vec<&Scalar>) {
 /// Notes the tables of a FROM.
 fn tables<'p>(
     relation: &'p Relation,
-    (scans, optional): (&mut Vec<usize>, &mut Vec<(usize, Joined<'p>)>),
+    scans: &mut Vec<usize>,
+    optional: &mut Vec<(usize, Joined<'p>)>,
 ) -> Found<()> {
     let scan = |relation: &Relation| match relation {
         Relation::Scan(input) => Ok(*input),
@@ -219,7 +221,7 @@ fn tables<'p>(
     };
     match relation {
         Relation::LeftJoin(both, on) => {
-            tables(&both.0, (scans, optional))?;
+            tables(&both.0, scans, optional)?;
             let mut on: Vec<&Scalar> = on.iter().collect();
             split(&mut on);
             let input =

@@ -102,7 +102,7 @@ impl Installation {
         if !self.results.has(key) {
             let mut results = std::mem::take(&mut self.results);
             results.begin(&self.query, key);
-            let filled = fill(self, all, (&mut results, key));
+            let filled = fill(self, all, &mut results, key);
             self.results = results;
             filled?;
         }
@@ -133,7 +133,7 @@ impl Installation {
         for (mention, _) in query.mentions.iter().enumerate().filter(|(_, table)| **table == number) {
             let changed = Some(Changed { table: number, mention, row });
             let join = Join { plan: &plans[mention], changed, wanted: None };
-            join.each((query, &tables), row, &mut |found, is_instead| {
+            join.each(query, &tables, row, &mut |found, is_instead| {
                 results.add(found, is_more != is_instead)
             });
         }
@@ -291,7 +291,8 @@ impl Engine {
 fn fill(
     installed: &Installation,
     all: &HashMap<TableName, Table>,
-    (results, key): (&mut Results, &[Number]),
+    results: &mut Results,
+    key: &[Number],
 ) -> Option<()> {
     let tables = installed.tables(all)?;
     let query = &installed.query;
@@ -300,7 +301,7 @@ fn fill(
     let (table, columns) = tables[query.mentions[plan.start]];
     let join = Join { plan, changed: None, wanted: Some(key) };
     let mut one = |slot| {
-        join.each((query, &tables), Bound::Slot(slot), &mut |found, _| results.add(found, true));
+        join.each(query, &tables, Bound::Slot(slot), &mut |found, _| results.add(found, true));
     };
     match sought {
         Some((place, values)) if table.is_indexed(columns[place.column]) => {

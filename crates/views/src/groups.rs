@@ -165,7 +165,8 @@ impl Group {
         &mut self,
         is_more: bool,
         items: &[Item],
-        (value_of, text_of): (&impl Fn(Place) -> Cell, &impl Fn(Place) -> Option<KeyText>),
+        value_of: &impl Fn(Place) -> Cell,
+        text_of: &impl Fn(Place) -> Option<KeyText>,
     ) {
         step(&mut self.rows, is_more);
         for (aggregate, item) in self.aggregates.iter_mut().zip(items) {

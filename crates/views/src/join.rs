@@ -224,7 +224,8 @@ impl<'a, 'r> Join<'a, 'r> {
     /// combinations that are there where no other row is.
     pub(crate) fn each(
         &self,
-        (query, tables): (&'a Select, &'a [(&'a Table, &'a [usize])]),
+        query: &'a Select,
+        tables: &'a [(&'a Table, &'a [usize])],
         row: Bound<'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
@@ -235,7 +236,7 @@ impl<'a, 'r> Join<'a, 'r> {
             None => End::Combination { is_instead: false },
         };
         if self.passes(&self.plan.checks, &combination) {
-            self.step((&self.plan.steps, end), &mut combination, found);
+            self.step(&self.plan.steps, end, &mut combination, found);
         }
     }
 
@@ -270,7 +271,8 @@ impl<'a, 'r> Join<'a, 'r> {
 
     fn step(
         &self,
-        (steps, end): (&[JoinStep], End),
+        steps: &[JoinStep],
+        end: End,
         combination: &mut Combination<'a, 'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
@@ -309,7 +311,7 @@ impl<'a, 'r> Join<'a, 'r> {
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
         if self.passes(&step.checks, combination) {
-            self.step((rest, end), combination, found);
+            self.step(rest, end, combination, found);
         }
     }
 

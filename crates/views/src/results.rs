@@ -267,7 +267,7 @@ impl Results {
                 let new = || Group::new(items, key_texts(combination, by));
                 let group = groups.entry(of.clone()).or_insert_with(new);
                 let value = |place| combination.value(place);
-                group.add(is_more, items, (&value, &|place| key_text(combination, place)));
+                group.add(is_more, items, &value, &|place| key_text(combination, place));
                 if group.rows == 0 && !by.is_empty() {
                     groups.remove(&of);
                 }
@@ -291,7 +291,7 @@ impl Rows {
         let mut out = Shown { width: u8::from(query.compares_texts()), ..Shown::default() };
         match (self, &query.output) {
             (Self::Each(rows), Output::Rows { is_distinct, .. }) => {
-                show_rows((query, *is_distinct), rows.iter().collect(), &mut out);
+                show_rows(query, *is_distinct, rows.iter().collect(), &mut out);
             }
             (Self::Groups(groups), Output::Groups { by, items, shown }) => {
                 show_groups((query, by), (items, *shown), groups, &mut out);
@@ -305,7 +305,7 @@ impl Rows {
 /// A row that is shown: its values, and how often it stands there.
 type Counted<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
 
-fn show_rows((query, is_distinct): (&Select, bool), mut rows: Vec<Counted<'_>>, out: &mut Shown) {
+fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<Counted<'_>>, out: &mut Shown) {
     let compared = |(a, (_, left)): &Counted<'_>, (b, (_, right)): &Counted<'_>, at: usize| match (
         left.texts.get(at),
         right.texts.get(at),
@@ -360,13 +360,13 @@ fn show_groups(
     rows.sort_unstable_by(|a, b| ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b)));
     for (number, row) in rows.iter().enumerate() {
         for (computed, item) in row.iter().zip(items).take(shown) {
-            let spec = spec_of(query, (by, item));
+            let spec = spec_of(query, by, item);
             let width = match computed {
                 Computed::Text(text) => width_of(&text.shown, spec),
                 _ => u8::from(spec.is_some_and(ColumnSpec::is_named)),
             };
             out.width = out.width.max(width);
-            put_computed(*computed, (spec, query.offset_s), &mut out.bytes);
+            put_computed(*computed, spec, query.offset_s, &mut out.bytes);
         }
         out.note_keys(query.merged_by.iter().map(|at| SortKey::of_computed(row[*at])));
         let before = number.checked_sub(1).map(|before| &rows[before]);
@@ -424,7 +424,7 @@ fn may_warn(query: &Select, item: &Item) -> bool {
     query.spec_of(of).is_some_and(|spec| matches!(spec.kind, Kind::Date | Kind::Stamp(_) | Kind::Time(_)))
 }
 
-fn spec_of<'q>(query: &'q Select, (by, item): (&[Operand], &Item)) -> Option<&'q ColumnSpec> {
+fn spec_of<'q>(query: &'q Select, by: &[Operand], item: &Item) -> Option<&'q ColumnSpec> {
     match item {
         Item::Key(at) => query.spec_of(&by[*at]),
         Item::Extreme { of, .. } => query.spec_of(of),
@@ -432,7 +432,7 @@ fn spec_of<'q>(query: &'q Select, (by, item): (&[Operand], &Item)) -> Option<&'q
     }
 }
 
-fn put_computed(computed: Computed<'_>, (spec, offset_s): (Option<&ColumnSpec>, i32), out: &mut Vec<u8>) {
+fn put_computed(computed: Computed<'_>, spec: Option<&ColumnSpec>, offset_s: i32, out: &mut Vec<u8>) {
     let mut shown = Vec::new();
     match (computed, spec) {
         (Computed::Cell(None), _) => return out.push(NULL),

@@ -16,7 +16,7 @@ impl Admin {
     /// `LOAD … FROM CONFIG`.
     pub(super) fn load_file(&mut self, module: Module) -> Result<Answer, Refusal> {
         let text = read(&self.file)?;
-        let imported = config_file::load(&mut self.store, ("main", Some(module)), &text)?;
+        let imported = config_file::load(&mut self.store, "main", Some(module), &text)?;
         for left in &imported.left {
             tracing::warn!(file = %self.file.display(), "not taken over: {left}");
         }

@@ -108,7 +108,7 @@ fn start_with(directory: &Directory, fake: &Fake) -> Result<Admin, StartError> {
     let mut accounts = Accounts::default();
     accounts.set(Role::Admin, "admin:admin").unwrap();
     accounts.set(Role::Stats, "stats:stats").unwrap();
-    Admin::start((&directory.0, &directory.0.join("proxysql.cnf")), accounts, Box::new(fake.clone()))
+    Admin::start(&directory.0, &directory.0.join("proxysql.cnf"), accounts, Box::new(fake.clone()))
 }
 
 fn main() -> Chosen {
@@ -116,7 +116,7 @@ fn main() -> Chosen {
 }
 
 fn run_as(admin: &mut Admin, statement: &str, role: Role) -> Result<Vec<String>, String> {
-    let answer = admin.run((statement, &[]), role, &mut main()).map_err(|refusal| refusal.to_string())?;
+    let answer = admin.run(statement, &[], role, &mut main()).map_err(|refusal| refusal.to_string())?;
     let Answer::Rows { rows, .. } = answer else { return Ok(vec![format!("{answer:?}")]) };
     let cell = |value: &Option<Vec<u8>>| {
         value.as_ref().map_or_else(|| "NULL".to_owned(), |bytes| String::from_utf8_lossy(bytes).into_owned())
@@ -286,7 +286,7 @@ fn who_dumps_is_shown_what_can_be_played_back() {
     let directory = Directory::new("who_dumps");
     let (mut admin, _) = start(&directory);
     let mut chosen = Chosen { dumps: true, ..main() };
-    let mut run = |statement: &str| match admin.run((statement, &[]), Role::Admin, &mut chosen).unwrap() {
+    let mut run = |statement: &str| match admin.run(statement, &[], Role::Admin, &mut chosen).unwrap() {
         Answer::Rows { rows, .. } => {
             let text = |row: Vec<Option<Vec<u8>>>| String::from_utf8(row[0].clone().unwrap()).unwrap();
             rows.into_iter().map(text).collect()
@@ -300,7 +300,7 @@ fn who_dumps_is_shown_what_can_be_played_back() {
     // To name one of these is to count from 0 again.
     assert!(!run("SHOW TABLES FROM stats").contains(&"stats_mysql_query_digest_reset".to_owned()));
     assert_eq!(run("CREATE DATABASE IF NOT EXISTS `main`"), [DONE]);
-    assert!(admin.run(("CREATE DATABASE other", &[]), Role::Admin, &mut chosen).is_err());
+    assert!(admin.run("CREATE DATABASE other", &[], Role::Admin, &mut chosen).is_err());
 }
 
 #[test]
@@ -349,8 +349,7 @@ fn parameters_and_columns_are_told_to_who_may_read_them() {
     assert_eq!(described, (2, vec!["r".to_owned(), "digest".to_owned()]));
     assert!(admin.describe(select, Role::Stats).is_err());
     let parameters = [Parameter::Text("2".to_owned()), Parameter::Text("x".to_owned())];
-    let Answer::Rows { rows, .. } = admin.run((select, &parameters), Role::Admin, &mut main()).unwrap()
-    else {
+    let Answer::Rows { rows, .. } = admin.run(select, &parameters, Role::Admin, &mut main()).unwrap() else {
         panic!("there are rows")
     };
     assert_eq!(rows, [vec![Some(b"2".to_vec()), Some(b"0x2".to_vec())]]);
@@ -409,7 +408,7 @@ fn between_begin_and_commit_is_only_read() {
     let directory = Directory::new("begun");
     let (mut admin, _) = start(&directory);
     let mut chosen = main();
-    let mut run = |statement: &str| admin.run((statement, &[]), Role::Admin, &mut chosen).is_ok();
+    let mut run = |statement: &str| admin.run(statement, &[], Role::Admin, &mut chosen).is_ok();
     assert!(run("START TRANSACTION"));
     assert!(run("SELECT * FROM mysql_users"));
     for change in ["DELETE FROM mysql_users", "DROP TABLE mysql_users", "LOAD MYSQL USERS TO RUNTIME"] {
@@ -488,7 +487,7 @@ fn a_directory_that_no_process_has_takes_a_file_in() {
         let is_wrong = row[1].as_deref() == Some("(");
         is_wrong.then(|| format!("rule {} is wrong", row[0].as_deref().unwrap_or_default()))
     };
-    let imported = crate::import(&directory.0, &file, (&["rule_id", "match_digest"], refuses)).unwrap();
+    let imported = crate::import(&directory.0, &file, &["rule_id", "match_digest"], refuses).unwrap();
     assert_eq!(imported.rows, [("global_variables", 1), ("mysql_users", 1), ("mysql_query_rules", 2)]);
     assert_eq!(imported.refused, ["rule 8 is wrong"], "one that is not active stands in nobody's way");
     assert_eq!(

@@ -39,18 +39,13 @@ pub async fn fill(account: &Account, column: &Column, load: &Load) -> Result<(),
     let ids: Vec<u32> = (1..=load.keys).collect();
     for table in 1..=load.tables {
         for some in ids.chunks(DEPTH) {
-            ask(&mut wire, &mut asker, (form, table), some).await?;
+            ask(&mut wire, &mut asker, form, table, some).await?;
         }
     }
     Ok(())
 }
 
-async fn ask(
-    wire: &mut Wire,
-    asker: &mut Asker,
-    (form, table): (Form, u32),
-    ids: &[u32],
-) -> Result<(), Failure> {
+async fn ask(wire: &mut Wire, asker: &mut Asker, form: Form, table: u32, ids: &[u32]) -> Result<(), Failure> {
     let mut packet = Vec::new();
     for &id in ids {
         let end = if form == Form::Range { Value::Int(id + RANGE_MORE) } else { Value::None };

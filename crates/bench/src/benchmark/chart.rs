@@ -16,18 +16,18 @@ const HITS: &str = "percent of the reads answered from memory";
 type Number = (&'static str, fn(&Sample) -> f64);
 
 /// What is plotted of a table of a group, each with the end of its file's name.
-pub fn plots(measured: &Measured, columns: &[Column], (group, server): (&str, &str)) -> Vec<(String, Plot)> {
+pub fn plots(measured: &Measured, columns: &[Column], group: &str, server: &str) -> Vec<(String, Plot)> {
     let name = format!("{}-{group}", measured.table.id);
     let rate: Number = ("statements a second", |sample| sample.per_second);
     let hits: Number = (HITS, |sample| sample.hits);
-    let mut plots = vec![(name.clone(), plot(measured, columns, (group, server), rate))];
+    let mut plots = vec![(name.clone(), plot(measured, columns, group, server, rate))];
     if measured.table.across == Across::Sizes {
-        plots.push((format!("{name}-hits"), plot(measured, columns, (group, server), hits)));
+        plots.push((format!("{name}-hits"), plot(measured, columns, group, server, hits)));
     }
     plots
 }
 
-fn plot(measured: &Measured, columns: &[Column], (group, server): (&str, &str), number: Number) -> Plot {
+fn plot(measured: &Measured, columns: &[Column], group: &str, server: &str, number: Number) -> Plot {
     let mut others = OTHERS;
     let mut lines = Vec::new();
     for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.is_in(group)) {

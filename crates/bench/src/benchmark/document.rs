@@ -20,7 +20,7 @@ pub fn write(results: &Results<'_>) -> io::Result<()> {
     for measured in results.tables {
         for group in groups(results.columns) {
             let server = server_of(results.columns, group);
-            for (name, plot) in plots(measured, results.columns, (group, &server)) {
+            for (name, plot) in plots(measured, results.columns, group, &server) {
                 fs::write(out.join(format!("{name}.svg")), plot.svg())?;
             }
         }
@@ -44,7 +44,7 @@ fn table(results: &Results<'_>, measured: &Measured) -> Vec<String> {
     for group in groups(columns) {
         let server = server_of(columns, group);
         lines.extend([String::new(), format!("### {server}"), String::new()]);
-        for (name, plot) in plots(measured, columns, (group, &server)) {
+        for (name, plot) in plots(measured, columns, group, &server) {
             lines.push(format!("![{}: {}]({name}.svg)", plot.title, plot.up));
         }
         lines.push(String::new());

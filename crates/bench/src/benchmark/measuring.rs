@@ -120,7 +120,7 @@ impl Measuring<'_> {
             // Each round begins with another column.
             for at in 0..self.columns.len() {
                 let at = (at + number) % self.columns.len();
-                if let Some(sample) = self.sample((at, load), crews.get_mut(at)).await? {
+                if let Some(sample) = self.sample(at, load, crews.get_mut(at)).await? {
                     row.add(at, sample);
                 }
                 if load.mix.writes() {
@@ -146,17 +146,18 @@ impl Measuring<'_> {
     /// One round of one column.
     async fn sample(
         &self,
-        (at, load): (usize, &Load),
+        at: usize,
+        load: &Load,
         crew: Option<&mut Crew>,
     ) -> Result<Option<Sample>, Failure> {
         let Some(column) = self.columns.get(at) else { return Ok(None) };
-        let (whom, length) = ((&self.options.account, &column.target), self.options.round());
+        let (account, target, length) = (&self.options.account, &column.target, self.options.round());
         match (self.table.sysbench, crew) {
             // The floor has no cache, and knows no more than what our own clients ask.
             _ if column.role == Role::Floor && self.table.across == Across::Sizes => Ok(None),
             (Some(_), _) if column.role == Role::Floor => Ok(None),
-            (Some(test), _) => Ok(Some(stock::round(whom, (test, load.clients), length).await?)),
-            (None, Some(crew)) => Ok(Some(Sample::new(&round::run(whom, crew, length).await?))),
+            (Some(test), _) => Ok(Some(stock::round(account, target, test, load.clients, length).await?)),
+            (None, Some(crew)) => Ok(Some(Sample::new(&round::run(account, target, crew, length).await?))),
             (None, None) => Ok(None),
         }
     }

@@ -12,13 +12,15 @@ use super::sample::Sample;
 
 /// One round of a test against a target. The processor time of the clients is not known: they are another process.
 pub async fn round(
-    (account, target): (&Account, &Target),
-    (test, clients): (&str, u32),
+    account: &Account,
+    target: &Target,
+    test: &str,
+    clients: u32,
     length: Duration,
 ) -> Result<Sample, Failure> {
     let before = Counters::read(account, target).await?;
     let (used, started) = (Used::now(target), Instant::now());
-    let said = run((account, target), (test, clients), length)?;
+    let said = run(account, target, test, clients, length)?;
     let (used, elapsed) = (Used::now(target).since(used), started.elapsed());
     let counters = Counters::read(account, target).await?.since(before);
     let said = Said::parse(&said).ok_or_else(|| format!("sysbench has said something else:\n{said}"))?;
@@ -40,8 +42,10 @@ pub async fn round(
 }
 
 fn run(
-    (account, target): (&Account, &Target),
-    (test, clients): (&str, u32),
+    account: &Account,
+    target: &Target,
+    test: &str,
+    clients: u32,
     length: Duration,
 ) -> Result<String, Failure> {
     let address = match &target.address {

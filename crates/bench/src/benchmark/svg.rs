@@ -68,9 +68,9 @@ impl Plot {
              font-family=\"sans-serif\" font-size=\"12\">"
         )?;
         writeln!(out, "<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>")?;
-        text(out, (WIDTH - RIGHT + LEFT) / 2.0, 18.0, ("middle", &self.title))?;
-        text(out, (WIDTH - RIGHT + LEFT) / 2.0, HEIGHT - 14.0, ("middle", &self.across))?;
-        text(out, 8.0, TOP - 12.0, ("start", &self.up))?;
+        text(out, (WIDTH - RIGHT + LEFT) / 2.0, 18.0, "middle", &self.title)?;
+        text(out, (WIDTH - RIGHT + LEFT) / 2.0, HEIGHT - 14.0, "middle", &self.across)?;
+        text(out, 8.0, TOP - 12.0, "start", &self.up)?;
         self.grid(out)?;
         for (number, line) in self.lines.iter().enumerate() {
             self.line(out, number, line)?;
@@ -87,10 +87,10 @@ impl Plot {
             let right = WIDTH - RIGHT;
             writeln!(out, "<path d=\"M{LEFT} {y:.1}H{right}\" stroke=\"#dddddd\"/>")?;
             let number = if step < 1.0 && value > 0.0 { short(value) } else { whole(value) };
-            text(out, LEFT - 8.0, y + 4.0, ("end", &number))?;
+            text(out, LEFT - 8.0, y + 4.0, "end", &number)?;
         }
         for (at, place) in self.places.iter().enumerate() {
-            text(out, self.x(at), HEIGHT - BOTTOM + 20.0, ("middle", place))?;
+            text(out, self.x(at), HEIGHT - BOTTOM + 20.0, "middle", place)?;
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Plot {
         let y = TOP + 10.0 + 20.0 * number as f64;
         let x = WIDTH - RIGHT + 16.0;
         writeln!(out, "<path d=\"M{x} {y}h18\" stroke=\"{colour}\" stroke-width=\"2\"/>")?;
-        text(out, x + 24.0, y + 4.0, ("start", &line.name))
+        text(out, x + 24.0, y + 4.0, "start", &line.name)
     }
 
     /// The most of all points.
@@ -150,7 +150,7 @@ fn step(most: f64) -> f64 {
     steps.into_iter().find(|step| most / step <= STEPS_MAX).unwrap_or(most)
 }
 
-fn text(out: &mut String, x: f64, y: f64, (anchor, what): (&str, &str)) -> std::fmt::Result {
+fn text(out: &mut String, x: f64, y: f64, anchor: &str, what: &str) -> std::fmt::Result {
     writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escaped(what))
 }
 

@@ -47,12 +47,12 @@ impl Cache {
         }
         if header.expiry.is_over(now_ms) {
             drop(shard);
-            self.reclaim((hash, key), now_ms);
+            self.reclaim(hash, key, now_ms);
             return Lookup::Miss;
         }
         if header.refresh.is_over(now_ms) && kind != LookupKind::AsOf {
             drop(shard);
-            if self.shard_of(hash).write().claim_refresh((hash, key), now_ms) {
+            if self.shard_of(hash).write().claim_refresh(hash, key, now_ms) {
                 return Lookup::Due;
             }
             // Somebody else makes it anew, or has.
@@ -70,7 +70,7 @@ impl Cache {
                     Some(large) => self.fingerprint(large.bytes()),
                 };
                 drop(shard);
-                self.reclaim((hash, key), now_ms);
+                self.reclaim(hash, key, now_ms);
                 return Lookup::Stale { body };
             }
         }

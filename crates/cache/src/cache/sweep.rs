@@ -20,7 +20,7 @@ impl Cache {
             let from = self.swept.load(Ordering::Relaxed);
             let (shard, slot) = ((from >> 32) as usize % SHARDS, from as u32);
             let count = SWEPT_PER_LOCK.min(budget - looked_at);
-            let (dead, was_last) = self.sweep_shard(&self.shards[shard], (slot, count), &is_dead);
+            let (dead, was_last) = self.sweep_shard(&self.shards[shard], slot, count, &is_dead);
             let next = if was_last { (shard as u64 + 1) << 32 } else { from + (count - dead) as u64 };
             self.swept.store(next, Ordering::Relaxed);
             shards_ended += usize::from(was_last);
@@ -90,7 +90,7 @@ impl Cache {
         for shard in &self.shards {
             let mut slot = 0;
             loop {
-                let (removed, was_last) = self.sweep_shard(shard, (slot, SWEPT_PER_LOCK), &is_meant);
+                let (removed, was_last) = self.sweep_shard(shard, slot, SWEPT_PER_LOCK, &is_meant);
                 purged += removed;
                 slot += (SWEPT_PER_LOCK - removed) as u32;
                 if was_last {
@@ -104,7 +104,7 @@ impl Cache {
     /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
     #[must_use]
     pub fn summaries(&self, count_max: usize, bytes_max: usize, now_ms: u64) -> Vec<Summary> {
-        self.summaries_of(|_| true, (count_max, bytes_max), now_ms)
+        self.summaries_of(|_| true, count_max, bytes_max, now_ms)
     }
 
     /// The same of those whose tags are wanted.
@@ -112,7 +112,8 @@ impl Cache {
     pub fn summaries_of(
         &self,
         is_wanted: impl Fn(u16) -> bool,
-        (count_max, bytes_max): (usize, usize),
+        count_max: usize,
+        bytes_max: usize,
         now_ms: u64,
     ) -> Vec<Summary> {
         let (mut found, mut bytes) = (Vec::new(), 0);
@@ -156,7 +157,8 @@ impl Cache {
     fn sweep_shard(
         &self,
         locked: &Locked,
-        (from, count): (u32, usize),
+        from: u32,
+        count: usize,
         is_dead: &impl Fn(&Stored<'_>) -> bool,
     ) -> (usize, bool) {
         let to = from.saturating_add(count as u32);

@@ -334,7 +334,7 @@ fn precision() {
     const OTHERS: std::ops::Range<u64> = 1_000_000_000..1_000_200_000;
     let slots = Slots::new(BUCKET_BITS);
     let hash = ahash::RandomState::with_seeds(1, 2, 3, 4);
-    let of = |row: u64| Slot::of(hash.hash_one(row), (BUCKET_BITS, TAG_BITS));
+    let of = |row: u64| Slot::of(hash.hash_one(row), BUCKET_BITS, TAG_BITS);
     let mut stamped = 0;
     for (rows, most) in SHARES {
         (stamped + 1..=rows).for_each(|row| slots.raise_stamp(of(row), at(row)).unwrap());

@@ -27,7 +27,8 @@ pub enum Acted {
 #[must_use]
 pub fn acted(
     key: &ForeignKey,
-    (parent, child): (&TableInfo, &TableInfo),
+    parent: &TableInfo,
+    child: &TableInfo,
     write: &RowWrite,
     values: Values<'_>,
 ) -> Acted {
@@ -201,7 +202,7 @@ impl Action<'_> {
                 Some(columns) => columns.iter().position(|name| *name == column.name)?,
                 None => ordinal,
             };
-            self.found_by(column, rows, (at, columns.is_some()))
+            self.found_by(column, rows, at, columns.is_some())
         });
         match assigned {
             Some(assigned) => self.updated(assigned, pin.as_slice()),
@@ -214,7 +215,8 @@ impl Action<'_> {
         &self,
         column: &ColumnInfo,
         rows: &[Vec<ChildValue<'_>>],
-        (at, is_listed): (usize, bool),
+        at: usize,
+        is_listed: bool,
     ) -> Option<Pin> {
         let mut values = Vec::new();
         for row in rows {

@@ -48,7 +48,7 @@ pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>], zone: Zone) -> Vec<Vec<
         let read = columns_read(&table.columns, &reads.columns);
         let reading = |pins: &Vec<Pin>| {
             let usable: Vec<Usable<'_>> =
-                pins.iter().filter_map(|pin| usable(pin, (table, tables), zone)).collect();
+                pins.iter().filter_map(|pin| usable(pin, table, tables, zone)).collect();
             chosen(&usable, read.clone())
         };
         let mut readings: Vec<Reading> = occurrence.alternatives.iter().map(reading).collect();
@@ -89,11 +89,7 @@ struct Usable<'a> {
     values: Option<usize>,
 }
 
-fn usable<'a>(
-    pin: &'a Pin,
-    (table, tables): (&TableInfo, &[Arc<TableInfo>]),
-    zone: Zone,
-) -> Option<Usable<'a>> {
+fn usable<'a>(pin: &'a Pin, table: &TableInfo, tables: &[Arc<TableInfo>], zone: Zone) -> Option<Usable<'a>> {
     let (ordinal, column) = named(&table.columns, &pin.column)?;
     let compares_alike = pin.via.iter().all(|(occurrence, name)| {
         let via = tables.get(*occurrence).and_then(|table| named(&table.columns, name));

@@ -138,7 +138,7 @@ impl Watches {
         let (schema, name) = self.folded(&table.name.0, &table.name.1);
         let stripe = self.stripe(&schema, &name);
         let mut tables = stripe.tables();
-        let place = self.place(&mut tables, (&schema, &name), table)?;
+        let place = self.place(&mut tables, &schema, &name, table)?;
         if let Some(known) = place.known(spec) {
             return Some(known);
         }
@@ -164,7 +164,8 @@ impl Watches {
     fn place<'a>(
         &self,
         tables: &'a mut WatchedTables,
-        (schema, name): (&str, &str),
+        schema: &str,
+        name: &str,
         table: &TableInfo,
     ) -> Option<&'a mut WatchedTable> {
         let fresh = || WatchedTable {

@@ -274,7 +274,7 @@ impl Judge {
             Event::Committed(transaction) => self.coming.push(transaction),
             Event::Defined(defined) => self.ideal.define(defined),
             Event::Hits(isolation, hits, reads) => {
-                self.ideal.hits_in_transaction(isolation == Isolation::ReadCommitted, (hits, reads));
+                self.ideal.hits_in_transaction(isolation == Isolation::ReadCommitted, hits, reads);
             }
             Event::Read(read) => self.reads.push(Reverse(Waiting(read))),
         }

@@ -267,7 +267,7 @@ impl Client<'_> {
             // The first statement is the definition.
             defining = None;
         }
-        let is_done = self.commit_by(last, (plan.statements.join("; "), plan), held)?;
+        let is_done = self.commit_by(last, plan.statements.join("; "), plan, held)?;
         drop(defining);
         Ok(is_done)
     }
@@ -276,7 +276,8 @@ impl Client<'_> {
     pub(super) fn commit_by(
         &mut self,
         statement: &str,
-        (said, plan): (String, &Plan),
+        said: String,
+        plan: &Plan,
         held: &Held<'_>,
     ) -> Result<bool, Failure> {
         let done = (plan.changes.clone(), plan.told.clone());

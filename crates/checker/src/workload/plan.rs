@@ -161,7 +161,7 @@ impl Kind {
                     ..Plan::default()
                 }
             }
-            Self::InsertMany(table, from) => insert_many(dice, db, (table, from), version),
+            Self::InsertMany(table, from) => insert_many(dice, db, table, from, version),
             Self::InsertSelect(id) => insert_select(db, id, version),
             Self::UpdateJoin(id) => update_join(db, id, version),
             Self::DeleteJoin(id) => match (db.row(Table::C, id), db.row(Table::R, id)) {
@@ -205,7 +205,7 @@ impl Kind {
                 let statements = vec![format!("ALTER TABLE r {what}")];
                 Plan { statements, defines: Table::R.bit(), ..Plan::default() }
             }
-            Self::Comment(table, id) => comment(dice, db, (table, id), version),
+            Self::Comment(table, id) => comment(dice, db, table, id, version),
         }
     }
 }
@@ -284,7 +284,7 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
         }
         _ => {
             let text = if dice.percent(30) {
-                slow_update((table, id), version)
+                slow_update(table, id, version)
             } else if version % 4 == 0 && table != Table::S {
                 // The rows of `l` are always there; what fires its trigger may not read it.
                 format!(
@@ -300,18 +300,18 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
 }
 
 /// A statement that updates one row, and takes its time over it.
-fn slow_update((table, id): (Table, usize), version: i64) -> String {
+fn slow_update(table: Table, id: usize, version: i64) -> String {
     format!("UPDATE {} SET v = {version} WHERE id = {id} AND SLEEP(0.04) = 0", table.name())
 }
 
-fn comment(dice: &mut Dice, db: &Db, (table, id): (Table, usize), version: i64) -> Plan {
+fn comment(dice: &mut Dice, db: &Db, table: Table, id: usize, version: i64) -> Plan {
     let redefined = format!("ALTER TABLE {} COMMENT 'as of {version}'", table.name());
     let Some(old) = db.row(table, id) else {
         return Plan { statements: vec![redefined], defines: table.bit(), ..Plan::default() };
     };
     let pause = format!("DO SLEEP(0.0{:02})", 1 + dice.below(30));
     Plan {
-        statements: vec![redefined, pause, slow_update((table, id), version)],
+        statements: vec![redefined, pause, slow_update(table, id, version)],
         changes: vec![Change::Put(table, id, Row { v: version, ..*old })],
         told: vec![Told::versioned(table, May::id(id))],
         defines: table.bit(),
@@ -338,7 +338,7 @@ fn update_where(db: &Db, table: Table, k: i8, version: i64) -> Plan {
     Plan { statements, changes, told, ..Plan::default() }
 }
 
-fn insert_many(dice: &mut Dice, db: &Db, (table, from): (Table, usize), version: i64) -> Plan {
+fn insert_many(dice: &mut Dice, db: &Db, table: Table, from: usize, version: i64) -> Plan {
     let free = (from..=ROWS).filter(|id| db.row(table, *id).is_none()).take(3);
     let rows: Vec<(usize, Row)> = free.map(|id| (id, random_row(dice, db, table, None, version))).collect();
     if rows.is_empty() {

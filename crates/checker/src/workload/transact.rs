@@ -329,7 +329,7 @@ impl Client<'_> {
         let prepared = if self.role.is_prepared { 60 } else { 20 };
         let is_prepared = !self.role.is_watched && self.dice.percent(prepared);
         done.selects += 1;
-        let part = match self.part((query, is_new), &Asking { is_prepared, is_new, lock: "" }, done)? {
+        let part = match self.part(query, is_new, &Asking { is_prepared, is_new, lock: "" }, done)? {
             Ok(part) => part,
             Err(code) => return self.goes_on_after(code),
         };
@@ -347,7 +347,7 @@ impl Client<'_> {
     fn lock_in(&mut self, done: &mut Done) -> Result<bool, Trouble> {
         let Some(query) = self.question_by_id() else { return Ok(true) };
         let lock = if self.dice.percent(50) { " FOR UPDATE" } else { " LOCK IN SHARE MODE" };
-        match self.part((query, true), &Asking { is_prepared: false, is_new: false, lock }, done)? {
+        match self.part(query, true, &Asking { is_prepared: false, is_new: false, lock }, done)? {
             Ok(part) => self.record_one(part, done, true),
             Err(code) => return self.goes_on_after(code),
         }
@@ -357,7 +357,8 @@ impl Client<'_> {
     /// One SELECT, or the code of an error that has shown nothing.
     fn part(
         &mut self,
-        (query, is_new): (usize, bool),
+        query: usize,
+        is_new: bool,
         asking: &Asking,
         done: &Done,
     ) -> Result<Result<Part, u16>, Trouble> {
@@ -453,7 +454,7 @@ impl Client<'_> {
             None => self.say(statement).map(|()| is_chained),
             Some(held) => {
                 let said = done.own.statements.join("; ");
-                Ok(self.commit_by(statement, (said, &done.own), held)? && is_chained)
+                Ok(self.commit_by(statement, said, &done.own, held)? && is_chained)
             }
         }
     }

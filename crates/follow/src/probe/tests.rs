@@ -22,7 +22,7 @@ fn at(raw: u64) -> Position {
 fn gtids_become_visible_in_order_only() {
     let mut visible = Visible::Gtids(GtidQueue::default());
     for gno in 1..=3 {
-        visible.received(Some(&gtid(gno)), (at(gno * 100), Position::ZERO), 0);
+        visible.received(Some(&gtid(gno)), at(gno * 100), Position::ZERO, 0);
     }
     assert_eq!(executed(&mut visible, "2-3"), None, "an earlier one is not visible");
     assert_eq!(executed(&mut visible, "1-2"), Some(at(200)));
@@ -36,7 +36,7 @@ fn a_full_queue_goes_on_as_a_set() {
     let mut visible = Visible::Gtids(GtidQueue::default());
     let last = QUEUE_MAX as u64 + 5;
     for gno in 1..=last {
-        visible.received(Some(&gtid(gno)), (at(gno), Position::ZERO), 0);
+        visible.received(Some(&gtid(gno)), at(gno), Position::ZERO, 0);
     }
     assert_eq!(executed(&mut visible, &format!("1-{}", last - 1)), Some(at(QUEUE_MAX as u64)));
     assert_eq!(executed(&mut visible, &format!("1-{last}")), Some(at(last)));
@@ -59,7 +59,7 @@ fn mariadb_tells_a_coordinate() {
 fn the_quarantine_lets_nothing_out_early_and_stays_small() {
     let mut visible = Visible::Quarantine(VecDeque::new());
     for ms in 0..5_000 {
-        visible.received(None, (at(ms + 1), Position::ZERO), ms);
+        visible.received(None, at(ms + 1), Position::ZERO, ms);
         let free = visible.tick(ms);
         assert!(free.is_none_or(|free| free.get() + QUARANTINE_MS <= ms + 1), "{ms} {free:?}");
     }

@@ -133,7 +133,7 @@ impl Secrets {
             users.meet(user, &environment.account, Some(epoch));
         }
         if let Some(known) = users.current(user, epoch) {
-            known.logins.begin(kind, Arc::clone(environment), (epoch, at_ms));
+            known.logins.begin(kind, Arc::clone(environment), epoch, at_ms);
         }
     }
 

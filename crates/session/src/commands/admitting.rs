@@ -24,7 +24,8 @@ pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
     session: &Session,
     Hinted { template, hint }: Hinted<'_>,
     missed: Missed,
-    (environment, text): (u32, impl FnOnce() -> K),
+    environment: u32,
+    text: impl FnOnce() -> K,
 ) -> bool {
     let shared = &session.shared;
     if shared.cache.pays(template.tag(), now_ms) {

@@ -57,9 +57,9 @@ pub(super) async fn handle(
     }
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
-    let (key, names) = match key_for(session, text, (Some(template), bound.compiled.hint)).await {
+    let (key, names) = match key_for(session, text, Some(template), bound.compiled.hint).await {
         Err(error) => return unavailable(session, &error),
-        Ok(Err(refusal)) => return forward_uncached(session, template, (payload, text), &refusal).await,
+        Ok(Err(refusal)) => return forward_uncached(session, template, payload, text, &refusal).await,
         Ok(Ok(found)) => found,
     };
     let missed = match session.ruled.looked_under(key) {
@@ -75,7 +75,7 @@ pub(super) async fn handle(
         Ok(refusal) => refusal,
     };
     if let Some(refusal) = refusal {
-        return forward_uncached(session, template, (payload, text), &refusal).await;
+        return forward_uncached(session, template, payload, text, &refusal).await;
     }
     // It is known to read tables, and to run nothing.
     let effects = Effects { reads: Reads::NOTHING, ..session.certain(text, template.effects.clone()) };
@@ -105,7 +105,8 @@ pub(super) async fn handle(
 async fn forward_uncached(
     session: &mut Session,
     template: &Template,
-    (payload, text): (&[u8], &[u8]),
+    payload: &[u8],
+    text: &[u8],
     refusal: &Refusal,
 ) -> Result<Flow, Lost> {
     let effects = session.certain(text, template.effects.clone());
@@ -146,7 +147,7 @@ pub(super) async fn planned(
     };
     let compiled = select.compiled();
     let template = compiled.as_ref().map(|compiled| &*compiled.template);
-    let (key, names) = match key_for(session, &select.text, (template, select.hint)).await? {
+    let (key, names) = match key_for(session, &select.text, template, select.hint).await? {
         Err(refusal) => return Ok(Agreed::Refused(refusal)),
         Ok(found) => found,
     };
@@ -170,10 +171,11 @@ pub(super) async fn planned(
 pub(super) async fn key_for(
     session: &mut Session,
     text: &[u8],
-    (template, hint): (Option<&Template>, Option<Hint>),
+    template: Option<&Template>,
+    hint: Option<Hint>,
 ) -> Result<Result<(u32, Vec<Name>), Refusal>, Error> {
     let hint = hint_of(session, text, hint);
-    let names = match named(session, text, (template, hint)) {
+    let names = match named(session, text, template, hint) {
         Err(refusal) => return Ok(Err(refusal)),
         Ok(names) => names,
     };
@@ -190,7 +192,8 @@ pub(super) async fn key_for(
 fn named(
     session: &Session,
     text: &[u8],
-    (template, hint): (Option<&Template>, Option<Hint>),
+    template: Option<&Template>,
+    hint: Option<Hint>,
 ) -> Result<Vec<Name>, Refusal> {
     wants_cache(session, template, hint)?;
     if !session.state.tx.surely_autocommits() {

@@ -108,13 +108,13 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
     let created = Arc::clone(&session.shared.created);
     Ok(match statement {
         CacheStatement::ShowProxied { supported, method, id, limit } => {
-            match listed::proxied(session, (*supported || method.is_some(), id.as_deref())) {
+            match listed::proxied(session, *supported || method.is_some(), id.as_deref()) {
                 Ok(all) => Ok(Done::Rows(listed::of_proxied(of_method(session, all, *method).await, *limit))),
                 Err(error) => Err(error),
             }
         }
         CacheStatement::ShowCaches { method, id } => {
-            Ok(Done::Rows(listed::caches(session, (*method, id.as_deref()))))
+            Ok(Done::Rows(listed::caches(session, *method, id.as_deref())))
         }
         CacheStatement::ExplainCaches => Ok(Done::Rows(listed::exported(session))),
         CacheStatement::Status => Ok(Done::Rows(listed::status(session))),
@@ -236,7 +236,7 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
             }
             session.shared.refreshes.notify_one();
             match load {
-                Some(load) => loaded(session, (id, asked), load).await?,
+                Some(load) => loaded(session, id, asked, load).await?,
                 None => Ok(Done::Ok),
             }
         }
@@ -301,7 +301,8 @@ async fn of_method(
 /// Has the tables of a new cache loaded, and waits for it unless CONCURRENTLY is said.
 async fn loaded(
     session: &mut Session,
-    (id, asked): (QueryId, &CreateCache),
+    id: QueryId,
+    asked: &CreateCache,
     load: ResultQuestion,
 ) -> Result<Result<Done, ErrPacket>, Lost> {
     let shared = Arc::clone(&session.shared);
@@ -349,7 +350,7 @@ async fn adopt(session: &Session, id: QueryId) {
     let tags: Vec<u16> = rows.iter().filter(|row| is_its(row)).map(|row| row.tag).collect();
     let environments = shared.environments.all();
     let of_tags = |tag: u16| tags.contains(&tag);
-    for summary in shared.cache.summaries_of(of_tags, (ADOPTED_MAX, ADOPTED_BYTES_MAX), now_ms()) {
+    for summary in shared.cache.summaries_of(of_tags, ADOPTED_MAX, ADOPTED_BYTES_MAX, now_ms()) {
         let key = summary.environment;
         let environment = environments.get(&environment_of(key)).filter(|it| it.id == environment_of(key));
         let Some(environment) = environment.filter(|_| !summary.is_bargain && !is_of_executions(key)) else {

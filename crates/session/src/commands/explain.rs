@@ -86,7 +86,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<R
     };
     let bound = bound(session, text).await;
     session.heed_policy(bound.template().query.id);
-    let now = judged(session, (text, parameters), &bound).await;
+    let now = judged(session, text, parameters, &bound).await;
     tell(session, &mut lines, now);
     depends(session, &mut lines, text, &bound);
     counted(session, &mut lines, digest);
@@ -94,7 +94,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<R
 }
 
 /// What would become of it.
-async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound: &BoundSelect<'_>) -> Now {
+async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &BoundSelect<'_>) -> Now {
     let template = bound.template();
     if let Some((_, _, message)) = freshet_sql::hint_error(text, session.modes()) {
         return Now::Refused(Refusal::about(Why::Error, message));
@@ -148,7 +148,7 @@ async fn judged(session: &mut Session, (text, parameters): (&[u8], usize), bound
 /// The same for one whose answer may be stale, by a query rule.
 async fn agreed(session: &mut Session, text: &[u8], bound: &BoundSelect<'_>) -> Result<Now, Refusal> {
     let lost = |error: Error| Refusal::about(Why::TemporaryTable, error.to_string());
-    let (environment, names) = bargain::key_for(session, text, (Some(bound.template()), bound.compiled.hint))
+    let (environment, names) = bargain::key_for(session, text, Some(bound.template()), bound.compiled.hint)
         .await
         .map_err(lost)??;
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));

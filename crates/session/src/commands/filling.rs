@@ -335,7 +335,7 @@ pub(super) async fn fill(
     let mut brought = Brought { relayed, took: started.elapsed(), storing };
     let kept = keep(session, sought, plan, &mut brought, found);
     if pin!(kept).await == Insert::Stored && found.is_none() {
-        session.has_filled((environment, sought.key), valid_from);
+        session.has_filled(environment, sought.key, valid_from);
     }
     Ok(brought.relayed)
 }
@@ -362,8 +362,8 @@ pub(super) async fn keep(
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Others go on when it is stored, or is not.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
-    let noted = note(session, key, (&plan, took), relayed.tag);
-    note_frame(session, key, (&plan, relayed, cost_us));
+    let noted = note(session, key, &plan, took, relayed.tag);
+    note_frame(session, key, &plan, relayed, cost_us);
     let stored = match relayed.captured.take() {
         Some(captured) if captured.rows == 0 && !storing.empty => {
             relayed.uncaptured = Some(Why::QueryRule);
@@ -371,7 +371,7 @@ pub(super) async fn keep(
         }
         Some(captured) => {
             let filled = filled(session, sought.missed, plan, (captured, (cost_us, relayed.tag), storing));
-            Box::pin(store(session, key, (filled, is_settled))).await
+            Box::pin(store(session, key, filled, is_settled)).await
         }
         None => Insert::TooLarge,
     };
@@ -398,7 +398,8 @@ pub(super) async fn keep(
 fn note(
     session: &Session,
     key: Key<'_>,
-    (plan, took): (&FillPlan, Duration),
+    plan: &FillPlan,
+    took: Duration,
     tag: u16,
 ) -> Option<Box<(Arc<CreatedCache>, StoredResult)>> {
     let Creates { cache, rights, .. } = plan.created.as_deref()?;
@@ -423,14 +424,14 @@ fn note(
 }
 
 /// Notes what is around the rows of an answer to a query with a cache of its own.
-fn note_frame(session: &Session, key: Key<'_>, (plan, relayed, cost_us): (&FillPlan, &Relayed, u32)) {
+fn note_frame(session: &Session, key: Key<'_>, plan: &FillPlan, relayed: &Relayed, cost_us: u32) {
     let (Some(creates), Some(captured)) = (plan.created.as_deref(), relayed.captured.as_ref()) else {
         return;
     };
     if session.environment().is_none_or(|it| it.id != environment_of(key.environment)) {
         return;
     }
-    let frame = Frame::of((&captured.body, captured.status_at), captured.status, (cost_us, relayed.tag));
+    let frame = Frame::of(&captured.body, captured.status_at, captured.status, cost_us, relayed.tag);
     let text = if is_of_executions(key.environment) { framed(key.text) } else { Some(key.text.to_vec()) };
     let (Some(frame), Some(text)) = (frame, text) else { return };
     let (frame, rights, tables) = (Arc::new(frame), creates.rights, creates.tables.clone());
@@ -492,7 +493,7 @@ fn filled(
     }
 }
 
-async fn store(session: &mut Session, key: Key<'_>, (fill, is_settled): (Fill, bool)) -> Insert {
+async fn store(session: &mut Session, key: Key<'_>, fill: Fill, is_settled: bool) -> Insert {
     let cache = Arc::clone(&session.shared.cache);
     // Others have their turn between two steps.
     for _ in 0..ROOM_STEPS_MAX {

@@ -108,7 +108,7 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
                     if !maintained.is_proven {
                         prove(session, way, &maintained);
                     }
-                    store(session, way, (plan, &maintained), answer).await
+                    store(session, way, plan, &maintained, answer).await
                 }
                 None => return Ok(FromCopies::ByServer),
             };
@@ -273,7 +273,8 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
 async fn store(
     session: &Session,
     way: Way<'_>,
-    (plan, maintained): (FillPlan, &Maintained),
+    plan: FillPlan,
+    maintained: &Maintained,
     answer: Answer,
 ) -> Insert {
     let (Answer::Rows(valid_from, shown), Some(environment)) = (answer, session.environment()) else {

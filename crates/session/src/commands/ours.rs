@@ -55,21 +55,21 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
         Ours::ShowVariables { scope, like } => show(session, Lists::Variables, scope, &like),
         Ours::ShowStatus { scope, like } => show(session, Lists::Status, scope, &like),
         Ours::ShowAll { lists, scope, filter } => {
-            return Box::pin(list::all(session, query, (lists, scope, &filter))).await;
+            return Box::pin(list::all(session, query, lists, scope, &filter)).await;
         }
         Ours::SelectVariables(selected) => select_variables(session, &selected),
         Ours::ShowColumns { full, like } => described::put(session, full, like.as_ref()),
         // It is carried out where the statement in it is.
         Ours::SetStatement { .. } => return refused(session),
         Ours::ResetPersist { name, if_exists } => {
-            return reset_persist(session, query, (name, if_exists)).await;
+            return reset_persist(session, query, name, if_exists).await;
         }
         Ours::FlushTables(names) => return Box::pin(flush_tables(session, query, &names)).await,
         Ours::FlushStatus => return Box::pin(flush_status(session, query)).await,
         Ours::FlushQueryCache => return flush(session, false).await,
         Ours::ResetQueryCache => return flush(session, true).await,
         Ours::AmongOthers { is_reset, rest } => {
-            return Box::pin(flush_among_others(session, query, (is_reset, rest.as_bytes()))).await;
+            return Box::pin(flush_among_others(session, query, is_reset, rest.as_bytes())).await;
         }
         Ours::Caches(statement) => return Box::pin(caches::handle(session, &statement)).await,
     }
@@ -296,7 +296,8 @@ async fn refuses_reload(session: &mut Session) -> Result<Option<Flow>, Lost> {
 async fn flush_among_others(
     session: &mut Session,
     query: Query<'_>,
-    (is_reset, rest): (bool, &[u8]),
+    is_reset: bool,
+    rest: &[u8],
 ) -> Result<Flow, Lost> {
     if let Some(refused) = refuses_reload(session).await? {
         return Ok(refused);

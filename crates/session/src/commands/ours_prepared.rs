@@ -94,10 +94,11 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: Executio
 /// COM_STMT_EXECUTE of one of them.
 pub(super) async fn execute(
     session: &mut Session,
-    (packet, command): (BytesMut, Command),
+    packet: BytesMut,
+    command: Command,
     prepared: Arc<Prepared>,
 ) -> Result<Flow, Lost> {
-    if let Some(done) = introspect::execute(session, (&packet, command), &prepared).await {
+    if let Some(done) = introspect::execute(session, &packet, command, &prepared).await {
         return done;
     }
     if command != Command::StmtExecute {
@@ -106,8 +107,8 @@ pub(super) async fn execute(
     let Some(text) = prepared.text_of_ours() else { return session.refuse(&wrong_arguments()) };
     let text = text.to_vec();
     match kind(session, &text) {
-        Some(ExecutionKind::Filled) => Box::pin(filled(session, (packet, &prepared), &text)).await,
-        Some(ExecutionKind::Shown) => Box::pin(shown(session, (packet, &prepared), &text)).await,
+        Some(ExecutionKind::Filled) => Box::pin(filled(session, packet, &prepared, &text)).await,
+        Some(ExecutionKind::Shown) => Box::pin(shown(session, packet, &prepared, &text)).await,
         Some(ExecutionKind::Done) => {
             let values = prepared.values(&packet, session.capabilities());
             let values: Option<Vec<Vec<u8>>> =
@@ -121,7 +122,8 @@ pub(super) async fn execute(
 /// Executes a SELECT with our values in it.
 async fn filled(
     session: &mut Session,
-    (packet, prepared): (BytesMut, &Arc<Prepared>),
+    packet: BytesMut,
+    prepared: &Arc<Prepared>,
     text: &[u8],
 ) -> Result<Flow, Lost> {
     let filled = match substitute(session, text, ExecutionKind::Filled).await? {
@@ -147,7 +149,8 @@ async fn filled(
 /// Executes a SHOW whose rows are the server's and ours.
 async fn shown(
     session: &mut Session,
-    (packet, prepared): (BytesMut, &Arc<Prepared>),
+    packet: BytesMut,
+    prepared: &Arc<Prepared>,
     text: &[u8],
 ) -> Result<Flow, Lost> {
     let values = prepared.values(&packet, session.capabilities());
@@ -221,7 +224,7 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
     let query = Query { packet: &packet, long: None, text_at: prefix.len(), missed: Missed::default() };
     match freshet_sql::read(&text, modes) {
         Request::Ours(Ours::SetMixed { ours, rest }) => {
-            ours::mixed(session, query, (&ours, rest.as_bytes())).await
+            ours::mixed(session, query, &ours, rest.as_bytes()).await
         }
         Request::Ours(statement) => ours::handle(session, query, statement).await,
         _ => {
@@ -248,7 +251,7 @@ pub(super) async fn by_text(
     match found {
         TextPrepared::Prepare { name, text: Some(text), .. } => {
             let kind = kind_by_text(session, text).await.filter(|_| is_plain(name))?;
-            Some(Box::pin(prepare_text(session, query, (name, text, kind))).await)
+            Some(Box::pin(prepare_text(session, query, name, text, kind)).await)
         }
         TextPrepared::Execute { name, using } => {
             let text = session.state.texts.of_ours(name)?.text;
@@ -287,7 +290,9 @@ fn given(using: &Using) -> Option<Vec<Vec<u8>>> {
 async fn prepare_text(
     session: &mut Session,
     query: Query<'_>,
-    (name, text, kind): (&str, &[u8], ExecutionKind),
+    name: &str,
+    text: &[u8],
+    kind: ExecutionKind,
 ) -> Result<Flow, Lost> {
     let made = match substitute(session, text, kind).await? {
         Ok(made) => made,

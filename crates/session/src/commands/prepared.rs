@@ -29,6 +29,7 @@ use crate::why::Why;
 use execution::take_bargain;
 pub(super) use execution::{By, Execution, framed, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
+pub(super) use planning::is_dated;
 use planning::{Planned, compiled, decided};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 
@@ -56,20 +57,21 @@ pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
 pub(super) async fn execute(
     session: &mut Session,
     packet: BytesMut,
-    (command, missed): (Command, Missed),
+    command: Command,
+    missed: Missed,
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
     let at = zone_at(session);
     session.note_asked(named.as_ref().map_or(b"", |prepared| prepared.text()));
     let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
-        return pin!(carry_out(session, packet, (command, missed), named)).await;
+        return pin!(carry_out(session, packet, command, missed, named)).await;
     };
     session.begins_line(Logged::execution);
-    if Box::pin(rules::execution(session, &prepared, (&packet, command), at)).await? {
+    if Box::pin(rules::execution(session, &prepared, &packet, command, at)).await? {
         session.ends_line(prepared.asked());
         return Ok(Flow::Continue);
     }
-    let flow = pin!(carry_out(session, packet, (command, missed), named)).await;
+    let flow = pin!(carry_out(session, packet, command, missed, named)).await;
     session.ends_line(prepared.asked());
     flow
 }
@@ -78,7 +80,8 @@ pub(super) async fn execute(
 async fn carry_out(
     session: &mut Session,
     mut packet: BytesMut,
-    (command, missed): (Command, Missed),
+    command: Command,
+    missed: Missed,
     named: Option<Arc<Prepared>>,
 ) -> Result<Flow, Lost> {
     let named = named.filter(|_| command == Command::StmtExecute);
@@ -89,7 +92,7 @@ async fn carry_out(
         return Ok(Flow::Continue);
     }
     if let Some(prepared) = &named
-        && let Some(done) = Box::pin(without_the_server(session, &packet, (prepared, missed))).await
+        && let Some(done) = Box::pin(without_the_server(session, &packet, prepared, missed)).await
     {
         return done;
     }
@@ -99,7 +102,7 @@ async fn carry_out(
     let prepared = known(session, &packet);
     if let Some(ours) = prepared.as_ref().filter(|it| it.text_of_ours().is_some()) {
         let ours = Arc::clone(ours);
-        return Box::pin(ours_prepared::execute(session, (packet, command), ours)).await;
+        return Box::pin(ours_prepared::execute(session, packet, command, ours)).await;
     }
     let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.has_long_data());
     let effects = effects_of(session, prepared.as_deref()).await;
@@ -125,7 +128,7 @@ async fn carry_out(
         let execution = Execution::by_command(session, prepared, &packet);
         return Box::pin(select(session, &packet, (execution, values, missed), effects)).await;
     }
-    match number(session, (&mut packet, command)).await? {
+    match number(session, &mut packet, command).await? {
         None => {}
         Some(refusal) => return not_made(session, &refusal),
     }
@@ -156,10 +159,11 @@ async fn carry_out(
 async fn without_the_server(
     session: &mut Session,
     packet: &BytesMut,
-    (prepared, missed): (&Arc<Prepared>, Missed),
+    prepared: &Arc<Prepared>,
+    missed: Missed,
 ) -> Option<Result<Flow, Lost>> {
     if let Some(carriage) = session.may_ride() {
-        match riding::ride_execution(session, packet, (prepared, carriage), missed).await {
+        match riding::ride_execution(session, packet, prepared, carriage, missed).await {
             Ok(false) => {}
             done => return Some(done.map(|_| Flow::Continue)),
         }
@@ -221,7 +225,7 @@ pub(super) async fn select(
         return unavailable(session, &error);
     }
     let planned = if is_plain {
-        decided(session, &mut missed, (execution, &values, may_be_stale)).await?
+        decided(session, &mut missed, execution, &values, may_be_stale).await?
     } else {
         let why = if asks_back { Why::AsksBack } else { Why::UnknownFunction };
         Ok(Planned::Forwarded(Touches::Anything, why.into()))
@@ -336,7 +340,8 @@ fn names_otherwise(prepared: &Prepared, packet: &[u8]) -> bool {
 /// What is returned is what the client is told in the place of an answer, if there is none.
 async fn number(
     session: &mut Session,
-    (packet, command): (&mut BytesMut, Command),
+    packet: &mut BytesMut,
+    command: Command,
 ) -> Result<Option<ErrPacket>, Lost> {
     let Some(prepared) = known(session, packet) else {
         // The server may take it for another that was prepared here.
@@ -366,7 +371,7 @@ async fn numbered_packet(
         return Ok(Ok(None));
     }
     let mut numbered = BytesMut::from(packet);
-    let refusal = Box::pin(number(session, (&mut numbered, Command::StmtExecute))).await?;
+    let refusal = Box::pin(number(session, &mut numbered, Command::StmtExecute)).await?;
     Ok(refusal.map_or(Ok(Some(numbered)), Err))
 }
 

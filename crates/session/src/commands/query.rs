@@ -187,10 +187,10 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             select::done(session, query, done).await
         }
         Request::Ours(Ours::SetMixed { ours: assignments, rest }) => {
-            Box::pin(ours::mixed(session, query, (&assignments, rest.as_bytes()))).await
+            Box::pin(ours::mixed(session, query, &assignments, rest.as_bytes())).await
         }
         Request::Ours(Ours::SetStatement { ours: assignments, rest }) => {
-            Box::pin(for_statement(session, query, (&assignments, &rest))).await
+            Box::pin(for_statement(session, query, &assignments, &rest)).await
         }
         Request::Ours(statement) => Box::pin(ours::handle(session, query, statement)).await,
         Request::Kill(kill) => Box::pin(kill::statement(session, query, kill)).await,
@@ -232,7 +232,7 @@ fn is_by_policy(session: &mut Session, query: &Query<'_>) -> bool {
 /// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.
 async fn rides(session: &mut Session, query: &Query<'_>, carriage: Carriage) -> Result<bool, Lost> {
     match found(session, query) {
-        Some(ByForm::Known(Bound::Select(known))) => riding::ride(session, query, (known, carriage)).await,
+        Some(ByForm::Known(Bound::Select(known))) => riding::ride(session, query, known, carriage).await,
         _ => Ok(false),
     }
 }
@@ -334,7 +334,8 @@ async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> Rea
 async fn for_statement(
     session: &mut Session,
     query: Query<'_>,
-    (assignments, rest): (&[Assignment], &[u8]),
+    assignments: &[Assignment],
+    rest: &[u8],
 ) -> Result<Flow, Lost> {
     let before = session.state.locals.clone();
     let assigned = ours::assign(session, assignments).await?;

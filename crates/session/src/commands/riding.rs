@@ -33,7 +33,8 @@ pub(super) use execution::ride as ride_execution;
 pub(super) async fn ride(
     session: &mut Session,
     query: &Query<'_>,
-    (known, carriage): (BoundSelect<'_>, Carriage),
+    known: BoundSelect<'_>,
+    carriage: Carriage,
 ) -> Result<bool, Lost> {
     let template = known.template();
     let text = query.text();
@@ -50,14 +51,14 @@ pub(super) async fn ride(
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
     let sent = Message { command: Command::Query, packet, text };
-    let Some(ridden) = carried(session, &ride, sent, (template, &mut plan)).await? else {
+    let Some(ridden) = carried(session, &ride, sent, template, &mut plan).await? else {
         return Ok(false);
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
     let sought = Sought { key: &key_text, missed: query.missed };
     weigh(session, &ride, &mut plan, Hinted { template, hint }, sought);
-    let found = stored(session, sought, (plan, template), ridden).await;
+    let found = stored(session, sought, plan, template, ridden).await;
     session.answered_by_lane(text, found);
     Ok(true)
 }
@@ -67,7 +68,8 @@ async fn carried(
     session: &mut Session,
     Ride { lane, view }: &Ride,
     message: Message<'_>,
-    (template, plan): (&Template, &mut Result<FillPlan, Why>),
+    template: &Template,
+    plan: &mut Result<FillPlan, Why>,
 ) -> Result<Option<Brought>, Lost> {
     let Some(outcome) = lane.carry(message.command, message.packet) else { return Ok(None) };
     // Before it is answered: what a rule says of its age is counted from here.
@@ -91,13 +93,13 @@ async fn carried(
         Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(None),
         Some(_) => {}
     }
-    let Some(mut relayed) = session.put_carried((lane, message.command, carried), warnings(plan))? else {
+    let Some(mut relayed) = session.put_carried(lane, message.command, carried, warnings(plan))? else {
         template.pace.note_unfit(now_ms());
         return Ok(None);
     };
     let took = started.elapsed();
     session.note_sent(&relayed);
-    relayed.tag = session.count_sent(message, took, &relayed);
+    relayed.tag = session.count_sent(message.command, message.text, took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
     Ok(Some(Brought { relayed, took, storing }))
@@ -128,7 +130,7 @@ fn weigh(
     if ride.view.is_none() {
         return;
     }
-    let is_worth_it = |plan: &FillPlan| is_worth_storing(session, hinted, missed, (plan.environment, || key));
+    let is_worth_it = |plan: &FillPlan| is_worth_storing(session, hinted, missed, plan.environment, || key);
     if plan.as_ref().is_ok_and(|plan| !is_worth_it(plan)) {
         *plan = Err(Why::SeldomRead);
     }
@@ -138,7 +140,8 @@ fn weigh(
 async fn stored(
     session: &mut Session,
     sought: Sought<'_>,
-    (plan, template): (Result<FillPlan, Why>, &Template),
+    plan: Result<FillPlan, Why>,
+    template: &Template,
     mut ridden: Brought,
 ) -> Option<u32> {
     let found = found_rows(session, sought.key, &ridden.relayed);
@@ -208,7 +211,7 @@ fn planned(
     };
     let session = &*session;
     let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, (at.0, key_text)) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, at.0, key_text) {
         return Some(Err(Why::SeldomRead));
     }
     told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, at, from))

@@ -9,7 +9,8 @@ use crate::session::{Came, Prepared, Session, ZoneAt};
 pub(super) async fn execution(
     session: &mut Session,
     prepared: &Prepared,
-    (packet, command): (&[u8], Command),
+    packet: &[u8],
+    command: Command,
     at: ZoneAt,
 ) -> Result<bool, Lost> {
     let came = Came::Prepared { rewritten: prepared.is_rewritten() };

@@ -115,7 +115,7 @@ pub(super) async fn handle(
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
         }
-        Err(why) => pin!(forward_uncached(session, template, (payload, text), why)).await,
+        Err(why) => pin!(forward_uncached(session, template, payload, text, why)).await,
     }
 }
 
@@ -156,13 +156,13 @@ async fn fate<'a>(
             _ => {}
         }
         if let Some(hint) = freshet_sql::cache_hint(text, session.modes()) {
-            Box::pin(create_if_hinted(session, (text, hint), template)).await?;
+            Box::pin(create_if_hinted(session, text, hint, template)).await?;
         }
         let hint = hint_of(session, text, bound.compiled.hint);
         let key = key_for(session, template, hint);
         // The first look was before the environment was known, or with a temporary table in the way.
         let key_now = key.ok().filter(|key| looked_under != Some(*key) && !missed.refreshes);
-        if key_now.is_some_and(|key| is_there_now(session, (text, key), missed)) {
+        if key_now.is_some_and(|key| is_there_now(session, text, key, missed)) {
             return Ok(Fate::Answered(Flow::Continue));
         }
         // What is stored and not given for want of room is streamed from the server, and not stored again.
@@ -181,7 +181,7 @@ async fn fate<'a>(
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-        if !is_worth_storing(session, Hinted { template, hint }, *missed, (key, key_text)) {
+        if !is_worth_storing(session, Hinted { template, hint }, *missed, key, key_text) {
             return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
         match plan_of_text(session, text, &bound, (key, *missed)) {
@@ -209,7 +209,7 @@ async fn fate<'a>(
 }
 
 /// Whether it is answered from memory at another look. What is missed then is noted.
-fn is_there_now(session: &mut Session, (text, key): (&[u8], u32), missed: &mut Missed) -> bool {
+fn is_there_now(session: &mut Session, text: &[u8], key: u32, missed: &mut Missed) -> bool {
     let found = from_memory(session, text, key);
     if let Err(later) = &found {
         *missed = missed.and(*later);
@@ -221,7 +221,8 @@ fn is_there_now(session: &mut Session, (text, key): (&[u8], u32), missed: &mut M
 async fn forward_uncached(
     session: &mut Session,
     template: &Template,
-    (payload, text): (&[u8], &[u8]),
+    payload: &[u8],
+    text: &[u8],
     why: Why,
 ) -> Result<Flow, Lost> {
     let effects = session.certain(text, template.effects.clone());

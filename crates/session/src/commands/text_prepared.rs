@@ -157,7 +157,7 @@ fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepar
     }
     let hint = reading::prepared(inner, session.manner()).select?;
     let markers = freshet_sql::markers(inner, session.modes())?;
-    let select = PreparedSelect::new((inner, session.flavor()), hint);
+    let select = PreparedSelect::new(inner, session.flavor(), hint);
     // The server knows it by its name, and by no number.
     let prepared = Prepared::new((0, markers), effects.clone(), (None, None), None);
     Some(prepared.with_select(Some(select)).prepared_in(session.environment_now()).by_name())

@@ -67,7 +67,7 @@ pub(super) async fn begin(
             return snapshot(session, message, *read_only).await.map(Some);
         }
         TransactionControl::Commit(completion) | TransactionControl::Rollback(completion) => {
-            return completed(session, message, (control, *completion)).await;
+            return completed(session, message, control, *completion).await;
         }
         TransactionControl::Begin { .. } if session.environment().is_none() => {}
         TransactionControl::RollbackTo(name) if session.state.view.is_early(name) => {
@@ -114,7 +114,8 @@ async fn snapshot(
 async fn completed(
     session: &mut Session,
     message: Message<'_>,
-    (control, completion): (&TransactionControl, Completion),
+    control: &TransactionControl,
+    completion: Completion,
 ) -> Result<Option<Flow>, Lost> {
     let (releases, next) = (session.releases(completion), session.chains_on(completion));
     if !releases && next.is_none() {

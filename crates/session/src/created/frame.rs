@@ -40,9 +40,11 @@ fn packet(bytes: &[u8]) -> Option<&[u8]> {
 impl Frame {
     /// That of an answer; `None` if it is not made as others are.
     pub(crate) fn of(
-        (body, status_at): (&[u8], [u32; 2]),
+        body: &[u8],
+        status_at: [u32; 2],
         status: StatusFlags,
-        (cost_us, tag): (u32, u16),
+        cost_us: u32,
+        tag: u16,
     ) -> Option<Self> {
         let first = packet(body)?;
         // A count of columns is one byte, up to 250.
@@ -78,7 +80,7 @@ impl Frame {
             body
         });
         let status = StatusFlags::from_bits_retain(entry.status).difference(ours);
-        Self::of((&body, entry.status_at), status, (entry.cost_us, entry.tag))
+        Self::of(&body, entry.status_at, status, entry.cost_us, entry.tag)
     }
 
     /// The rows of the answer that it was made of.
@@ -175,7 +177,7 @@ mod tests {
             let many: Vec<&[u8]> = std::iter::repeat_n(&b"\x01a\x01b"[..], 300).collect();
             for (before, after) in [(&[][..], &many[..]), (&many[..], &[][..]), (&many[..3], &many[..7])] {
                 let (body, status_at) = answer(before, has_end);
-                let frame = Frame::of((&body, status_at), StatusFlags::empty(), (7, 1)).unwrap();
+                let frame = Frame::of(&body, status_at, StatusFlags::empty(), 7, 1).unwrap();
                 assert_eq!(frame.columns, 2);
                 assert_eq!(frame.around(after.iter().copied()), answer(after, has_end));
             }
@@ -185,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_not_made_so_has_no_frame() {
         let (body, status_at) = answer(&[b"\x01a\x01b"], true);
-        let frame = |body: &[u8], status_at| Frame::of((body, status_at), StatusFlags::empty(), (0, 0));
+        let frame = |body: &[u8], status_at| Frame::of(body, status_at, StatusFlags::empty(), 0, 0);
         for end in 0..body.len() {
             assert_eq!(frame(&body[..end], status_at), None, "{end}");
         }

@@ -147,7 +147,7 @@ pub(crate) async fn reach(
                 add_defined(&mut reach, &tables, sources);
             } else {
                 let written = Written { tables: &tables, effects };
-                add_all_written(&mut reach, written, (write, temporary), sources).await;
+                add_all_written(&mut reach, written, write, temporary, sources).await;
             }
         }
     }
@@ -218,7 +218,8 @@ pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Locked {
 async fn add_all_written(
     reach: &mut Reach,
     written: Written<'_>,
-    (write, temporary): (Option<Write<'_>>, &TemporaryTables),
+    write: Option<Write<'_>>,
+    temporary: &TemporaryTables,
     sources: Sources<'_>,
 ) {
     let Written { tables, effects } = written;
@@ -227,7 +228,7 @@ async fn add_all_written(
         if let Some(what) = write.as_ref().and_then(|write| write.to(table)).filter(|_| is_base(&info)) {
             let touched = (info, what.clone());
             let sent_with = write.map(SentWith::from).unwrap_or_default();
-            return add_rows(reach, touched, (effects.fires, &sent_with), sources).await;
+            return add_rows(reach, touched, effects.fires, &sent_with, sources).await;
         }
     }
     let found = match &write {
@@ -246,7 +247,7 @@ async fn add_all_written(
     let sent_with = write.map(SentWith::from).unwrap_or_default();
     for touched in touched {
         if !reach.runs_unknown_code {
-            add_rows(reach, touched, (effects.fires, &sent_with), sources).await;
+            add_rows(reach, touched, effects.fires, &sent_with, sources).await;
         }
     }
 }
@@ -255,19 +256,20 @@ async fn add_all_written(
 async fn add_rows(
     reach: &mut Reach,
     touched: Touched,
-    (fires, sent_with): (bool, &SentWith),
+    fires: bool,
+    sent_with: &SentWith,
     sources: Sources<'_>,
 ) {
     let below = rows::below(&touched, reach.looking(sources)).await;
     let (info, what) = touched;
     let write = Described::new(Arc::clone(&info), what, sent_with.clone()).over(below);
-    add_table(reach, info, (fires, Some(write)), sources);
+    add_table(reach, info, fires, Some(write), sources);
 }
 
 /// Adds one table. `fires`: triggers run.
 async fn add_written(reach: &mut Reach, table: &TableName, fires: bool, sources: Sources<'_>) {
     if let Some(info) = known(reach, table, sources).await {
-        add_table(reach, info, (fires, None), sources);
+        add_table(reach, info, fires, None, sources);
     }
 }
 
@@ -294,7 +296,8 @@ fn is_base(info: &TableInfo) -> bool {
 fn add_table(
     reach: &mut Reach,
     info: Arc<TableInfo>,
-    (fires, write): (bool, Option<Described>),
+    fires: bool,
+    write: Option<Described>,
     sources: Sources<'_>,
 ) {
     reach.told.rest_on_table(&info);
@@ -384,9 +387,9 @@ async fn add_rows_of_call(
     match with.filter(|with| is_base(&info) && with.tells(&write.what)) {
         Some(with) => {
             let sent_with = SentWith::of(write.values(&with.values));
-            add_rows(reach, (info, write.what.clone()), (true, &sent_with), sources).await;
+            add_rows(reach, (info, write.what.clone()), true, &sent_with, sources).await;
         }
-        None => add_table(reach, info, (true, None), sources),
+        None => add_table(reach, info, true, None, sources),
     }
 }
 

@@ -16,7 +16,7 @@ fn relayed(gtids: &[&str]) -> Relayed {
 }
 
 fn is_exact(effects: &Effects, relayed: &Relayed) -> bool {
-    matches!(outcome(effects, relayed, false, (Flavor::MariaDb, || true)), WriteOutcome::Committed(_))
+    matches!(outcome(effects, relayed, false, Flavor::MariaDb, || true), WriteOutcome::Committed(_))
 }
 
 #[test]
@@ -35,19 +35,15 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
     let ddl = Effects { is_definition: true, ..may };
     assert!(is_exact(&ddl, &relayed(&["0-1-7"])));
     assert!(!is_exact(&Effects { several: true, ..ddl.clone() }, &relayed(&["0-1-7"])));
-    let of_several = outcome(
-        &ddl,
-        &relayed(&["eb67cfc8-e540-11f1-9ab2-02fc00000001:1-2"]),
-        false,
-        (Flavor::MySql, || true),
-    );
+    let of_several =
+        outcome(&ddl, &relayed(&["eb67cfc8-e540-11f1-9ab2-02fc00000001:1-2"]), false, Flavor::MySql, || true);
     assert_eq!(of_several, WriteOutcome::CommittedSomewhere, "a definition may take several");
     let failed = Relayed { error: Some(1062), ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &failed), "part of it may have stayed");
     let several = Relayed { results: 2, ..relayed(&["0-1-7"]) };
     assert!(!is_exact(&write(), &several));
     assert!(matches!(
-        outcome(&write(), &relayed(&["0-1-7"]), true, (Flavor::MariaDb, || true)),
+        outcome(&write(), &relayed(&["0-1-7"]), true, Flavor::MariaDb, || true),
         WriteOutcome::CommittedSomewhere
     ));
 }
@@ -55,7 +51,7 @@ fn a_gtid_is_taken_at_its_word_for_one_transaction_alone() {
 #[test]
 fn without_a_gtid_nothing_is_committed_by_what_changed_no_row() {
     let of = |effects: &Effects, relayed: &Relayed, reports: bool| {
-        outcome(effects, relayed, false, (Flavor::MariaDb, || reports))
+        outcome(effects, relayed, false, Flavor::MariaDb, || reports)
     };
     assert_eq!(of(&write(), &relayed(&[]), true), WriteOutcome::Nothing);
     assert_eq!(

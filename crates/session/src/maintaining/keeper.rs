@@ -205,7 +205,7 @@ impl<'s> Keeper<'s> {
             let is_of = self.copies.get_mut(name).is_some_and(|copy| copy.becomes(info));
             let is_begun = |copy: &Copy| is_of && copy.is_kept() && has_all(&copy.columns, columns);
             if !self.copies.get(name).is_some_and(is_begun)
-                && let Some(why) = self.why_unfit(name, (info, columns))
+                && let Some(why) = self.why_unfit(name, info, columns)
             {
                 return Some(Answer::Never(format!("{}: {why}", name.1)));
             }
@@ -219,7 +219,7 @@ impl<'s> Keeper<'s> {
                     State::Refused { why, not_before_ms } if now_ms() < *not_before_ms => {
                         return Some(Answer::Never(format!("{}: {why}", name.1)));
                     }
-                    State::Refused { .. } => self.begin(name, (info, columns)),
+                    State::Refused { .. } => self.begin(name, info, columns),
                 },
                 Some(_) if !is_of && !is_current(self.shared, name, info) => {
                     Answer::NotYet("its definition has changed")
@@ -228,7 +228,7 @@ impl<'s> Keeper<'s> {
                     self.shared.upstream.ask_probe();
                     Answer::NotYet("a definition is not applied yet")
                 }
-                _ => self.begin(name, (info, columns)),
+                _ => self.begin(name, info, columns),
             };
             answer = Some(told);
         }
@@ -236,20 +236,20 @@ impl<'s> Keeper<'s> {
     }
 
     /// Why a table is not copied with one of these columns. Others of its columns may be.
-    fn why_unfit(&self, name: &Name, (info, columns): (&Arc<TableInfo>, &[ColumnSpec])) -> Option<String> {
+    fn why_unfit(&self, name: &Name, info: &Arc<TableInfo>, columns: &[ColumnSpec]) -> Option<String> {
         columns.iter().find_map(|column| {
-            let known = || Some(self.unfit_of(name, (info, column))?.why.clone());
+            let known = || Some(self.unfit_of(name, info, column)?.why.clone());
             Copied::of(&info.columns, column).err().or_else(known)
         })
     }
 
-    fn unfit_of(&self, name: &Name, (info, column): (&Arc<TableInfo>, &ColumnSpec)) -> Option<&Unfit> {
+    fn unfit_of(&self, name: &Name, info: &Arc<TableInfo>, column: &ColumnSpec) -> Option<&Unfit> {
         let unfit = self.unfit.get(&(name.clone(), column.clone()))?;
         (Arc::ptr_eq(&unfit.info, info) && now_ms() < unfit.not_before_ms).then_some(unfit)
     }
 
     /// Begins to load a table, with the columns that it had before.
-    fn begin(&mut self, name: &Name, (info, columns): (&Arc<TableInfo>, &[ColumnSpec])) -> Answer {
+    fn begin(&mut self, name: &Name, info: &Arc<TableInfo>, columns: &[ColumnSpec]) -> Answer {
         let mut all = columns.to_vec();
         let is_there = |spec: &&ColumnSpec| {
             let column = info.columns.iter().find(|column| column.name == spec.name);
@@ -258,7 +258,7 @@ impl<'s> Keeper<'s> {
         };
         if let Some(before) = self.copies.get(name) {
             let others = before.columns.iter().filter(|column| !columns.contains(column));
-            let is_fit = |column: &&ColumnSpec| self.unfit_of(name, (info, column)).is_none();
+            let is_fit = |column: &&ColumnSpec| self.unfit_of(name, info, column).is_none();
             all.extend(others.filter(is_there).filter(is_fit).cloned());
         }
         self.engine.drop_table(name);

@@ -134,10 +134,10 @@ impl Loading {
         sees_what_was_missed(shared, news, begun).await;
         let mut last: Option<Vec<String>> = None;
         loop {
-            let sql = chunk(info, (&columns, &primary), last.as_deref());
+            let sql = chunk(info, &columns, &primary, last.as_deref());
             let rows = connection.query(&sql).await?.rows;
             let is_last = rows.len() < CHUNK_ROWS;
-            last = rows.last().map(|row| literals((row, &columns), &primary)).transpose()?;
+            last = rows.last().map(|row| literals(row, &columns, &primary)).transpose()?;
             let given = rows.iter().map(|row| of_texts(&columns, row)).collect::<Result<Vec<_>, _>>();
             self.tell(Loaded::Rows(given.map_err(|spec| Stopped::Unfit(spec.clone()))?)).await?;
             if is_last {
@@ -232,7 +232,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// The question for the rows behind this primary key.
-fn chunk(info: &TableInfo, (columns, primary): (&[Copied], &[usize]), last: Option<&[String]>) -> String {
+fn chunk(info: &TableInfo, columns: &[Copied], primary: &[usize], last: Option<&[String]>) -> String {
     let name = |at: &usize| quoted(&columns[*at].spec.name);
     let keys: Vec<String> = primary.iter().map(name).collect();
     // The number of an ENUM, of a SET and of a BIT; `+ 0` makes a DOUBLE of a SET, which has fewer bits.
@@ -262,10 +262,7 @@ fn chunk(info: &TableInfo, (columns, primary): (&[Copied], &[usize]), last: Opti
 }
 
 /// The primary key of a row as literals.
-fn literals(
-    (row, columns): (&[Option<Vec<u8>>], &[Copied]),
-    primary: &[usize],
-) -> Result<Vec<String>, Stopped> {
+fn literals(row: &[Option<Vec<u8>>], columns: &[Copied], primary: &[usize]) -> Result<Vec<String>, Stopped> {
     let literal = |at: &usize| {
         let (text, spec) = (row.get(*at)?.as_deref()?, &columns[*at].spec);
         if spec.has_bytes() {

@@ -33,7 +33,7 @@ impl Writer {
         let waiting = Arc::new(AtomicUsize::new(0));
         let (counted, left_out) = (Arc::clone(&waiting), Arc::clone(&lost));
         let thread = std::thread::Builder::new().name("freshet-log".to_owned());
-        thread.spawn(move || run(file, &receiver, (&counted, &left_out)))?;
+        thread.spawn(move || run(file, &receiver, &counted, &left_out))?;
         Ok(Self { lines, waiting, lost })
     }
 
@@ -49,12 +49,12 @@ impl Writer {
 }
 
 /// Writes what comes, and hands it to the system whenever nothing more waits.
-fn run(mut file: LogFile, lines: &Receiver<String>, (waiting, lost): (&AtomicUsize, &AtomicU64)) {
+fn run(mut file: LogFile, lines: &Receiver<String>, waiting: &AtomicUsize, lost: &AtomicU64) {
     let mut has_failed = false;
     while let Ok(line) = lines.recv() {
-        let mut done = write(&mut file, &line, (waiting, lost));
+        let mut done = write(&mut file, &line, waiting, lost);
         while let Ok(line) = lines.try_recv() {
-            done = done.and(write(&mut file, &line, (waiting, lost)));
+            done = done.and(write(&mut file, &line, waiting, lost));
         }
         if let Err(error) = done.and(file.flush()) {
             if !has_failed {
@@ -67,7 +67,7 @@ fn run(mut file: LogFile, lines: &Receiver<String>, (waiting, lost): (&AtomicUsi
     }
 }
 
-fn write(file: &mut LogFile, line: &str, (waiting, lost): (&AtomicUsize, &AtomicU64)) -> io::Result<()> {
+fn write(file: &mut LogFile, line: &str, waiting: &AtomicUsize, lost: &AtomicU64) -> io::Result<()> {
     waiting.fetch_sub(line.len(), Ordering::Relaxed);
     let written = file.write(line.as_bytes());
     if written.is_err() {

@@ -86,7 +86,7 @@ async fn compare(
         return Ok(None);
     };
     let Some(captured) = relayed.captured else { return Ok(None) };
-    let frame = Frame::of((&captured.body, captured.status_at), captured.status, (0, 0));
+    let frame = Frame::of(&captured.body, captured.status_at, captured.status, 0, 0);
     let Some(frame) = frame else { return Ok(None) };
     let Answer::Rows(at, shown) = shared.maintaining.ask(asked).await else { return Ok(None) };
     let asked_until = Instant::now() + APPLIED_WITHIN;

@@ -88,7 +88,8 @@ impl Filter<'_> {
     pub(crate) fn is_news(
         &self,
         seen: &Seen,
-        (payload, passed): (&[u8], &[u8]),
+        payload: &[u8],
+        passed: &[u8],
         capabilities: Capabilities,
     ) -> Result<bool, Malformed> {
         if !announces(seen) {

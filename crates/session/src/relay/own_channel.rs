@@ -132,8 +132,10 @@ impl OwnChannel {
     /// What puts the rows of the answer to `text` right, if it asks for status variables of its session: those of the client's channel,
     /// which may differ from the one to the server, which may have TLS; and its counters.
     pub(crate) fn asked_by(
-        (text, modes): (&[u8], Modes),
-        (channel, server_has_tls): (Channel, bool),
+        text: &[u8],
+        modes: Modes,
+        channel: Channel,
+        server_has_tls: bool,
         uncounted: Uncounted,
     ) -> Option<Self> {
         let is_alike = channel.tls.is_none() && channel.compression.is_none() && !server_has_tls;

@@ -38,7 +38,8 @@ impl<'a> Write<'a> {
     /// What a text writes, as far as it tells; names without a schema are found in `schema`. Who sends a long one has read it
     /// before.
     pub(crate) fn in_text(
-        (text, schema): (&'a [u8], Option<&'a str>),
+        text: &'a [u8],
+        schema: Option<&'a str>,
         effects: &Effects,
         manner: Manner,
     ) -> Option<Self> {
@@ -228,7 +229,7 @@ impl Touching<'_> {
         if reached.is_empty() {
             return Vec::new();
         }
-        match self.followed((table, what), &below, &reached) {
+        match self.followed(table, what, &below, &reached) {
             Some(followed) => followed,
             None => {
                 reached.into_iter().for_each(|name| self.definition(name));
@@ -240,14 +241,15 @@ impl Touching<'_> {
     /// What is done to the children among the `reached`; `None` if the rows of one cannot be told.
     fn followed(
         &self,
-        (table, what): (&TableInfo, &RowWrite),
+        table: &TableInfo,
+        what: &RowWrite,
         below: &Descendants,
         reached: &[&Name],
     ) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
         let mut followed = Vec::new();
         for key in below.keys.as_ref()?.iter().filter(|key| reached.contains(&&key.child)) {
             let child = self.write.below.iter().find(|info| info.name == key.child)?;
-            match acted(key, (table, child), what, self.write.sent_with.values()) {
+            match acted(key, table, child, what, self.write.sent_with.values()) {
                 Acted::Nothing => {}
                 Acted::Like(write) => followed.push((Arc::clone(child), write)),
                 Acted::Anything => return None,

@@ -44,7 +44,7 @@ impl Session {
                 self.has_moved(ran, !leaves_nothing_open);
             }
             self.changed(ran);
-            self.marks_or_ends((effects, text), facts, relayed);
+            self.marks_or_ends(effects, text, facts, relayed);
         }
         // A routine may have turned the binlog off, of which no text tells.
         self.state.unlogged |= relayed.unlogged;
@@ -109,12 +109,7 @@ impl Session {
     }
 
     /// What became of the savepoints and of the open tables at the server, after a statement that ran.
-    fn marks_or_ends(
-        &mut self,
-        (effects, text): (&Effects, &[u8]),
-        facts: &StatementFacts,
-        relayed: &Relayed,
-    ) {
+    fn marks_or_ends(&mut self, effects: &Effects, text: &[u8], facts: &StatementFacts, relayed: &Relayed) {
         let ends = matches!(
             effects.transaction,
             TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::RollsBack
@@ -157,7 +152,7 @@ impl Session {
     /// What a statement that ran may have changed of the session.
     fn changed(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, facts, relayed, .. } = ran;
-        self.note_user_variables(text, effects, (facts.run_code(), relayed.error.is_some()));
+        self.note_user_variables(text, effects, facts.run_code(), relayed.error.is_some());
         if self.ran_other_code(facts) {
             self.state.doubts(fences::used(effects));
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use freshet_protocol::Command;
 
+use super::Session;
 use super::destination::Destination;
-use super::{Message, Session};
 use crate::relay::Relayed;
 use crate::statistics::{Cost, Whose};
 use crate::template::Template;
@@ -29,12 +29,7 @@ impl Session {
     }
 
     /// Counts a statement, and returns the tag of its digest for what is stored of it; 0 if it is not counted.
-    pub(crate) fn count_sent(
-        &self,
-        Message { command, text, .. }: Message<'_>,
-        time: Duration,
-        relayed: &Relayed,
-    ) -> u16 {
+    pub(crate) fn count_sent(&self, command: Command, text: &[u8], time: Duration, relayed: &Relayed) -> u16 {
         // Rules name a statement as it came.
         let asked = self.ruled.asked();
         let text = asked.as_deref().unwrap_or(text);

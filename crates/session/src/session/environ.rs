@@ -325,7 +325,8 @@ impl Session {
         &mut self,
         text: &[u8],
         effects: &Effects,
-        (runs_code, failed): (bool, bool),
+        runs_code: bool,
+        failed: bool,
     ) {
         let is_told = !failed && !effects.several && self.is_readable(text);
         let set = is_told.then(|| freshet_sql::user_variables_set(text, self.modes())).flatten();

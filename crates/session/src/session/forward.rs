@@ -15,7 +15,6 @@ use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
-use super::replay::BringsBack;
 use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::unlocking::Unlocking;
@@ -66,8 +65,8 @@ impl Session {
         if !matches!(forward.command, Command::Query | Command::StmtExecute) {
             self.note_asked(forward.text);
         }
-        let counted = self.shared.statistics.is_some().then(Instant::now);
-        let digested = Message { text: forward.digested(), ..forward.message() };
+        let counted =
+            self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
         // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
         let mut relayed = if self.ruled.are_timed() {
             Box::pin(self.forward_timed(forward)).await?
@@ -75,8 +74,8 @@ impl Session {
             Box::pin(self.forward_now(forward)).await?
         };
         self.note_sent(&relayed);
-        if let Some(begun) = counted {
-            relayed.tag = self.count_sent(digested, begun.elapsed(), &relayed);
+        if let Some((begun, command, text)) = counted {
+            relayed.tag = self.count_sent(command, text, begun.elapsed(), &relayed);
         }
         Ok(relayed)
     }
@@ -123,7 +122,7 @@ impl Session {
             self.shared.expect_unlogged_writes();
         }
         let schema = self.state.schema.clone();
-        let write = write.or_else(|| Write::in_text((text, schema.as_deref()), effects, self.manner()));
+        let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.manner()));
         // Until the answer is on its way, and what it has changed is seen.
         let changing = self.changes_rights(effects, text);
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
@@ -131,10 +130,7 @@ impl Session {
         // What names a statement that the client has closed is refused, once the server knows of that.
         let names_closed = self.lease.prepared.names_closed(payload);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
-        let brings = match found_rows {
-            None => self.brings_back(asks_back, keeps_diagnostics),
-            Some(_) => BringsBack::default(),
-        };
+        let brings = self.brings_back(found_rows.is_none(), asks_back, keeps_diagnostics);
         let repeats = self.bring_back(text, &facts, brings).await?;
         if !asks_back && self.may_prepare_otherwise(message, effects, &facts) {
             Box::pin(self.make_all()).await?;
@@ -152,7 +148,7 @@ impl Session {
         let put_right = found_rows.map(PutRight::FoundRows).or_else(|| self.put_right(text));
         let (asked_at, is_read) = (Instant::now(), capture.is_some());
         let passing = Passing { capture, put_right, listed };
-        let exchanged = pin!(self.exchange((&before, payload), command, passing)).await?;
+        let exchanged = pin!(self.exchange(&before, payload, command, passing)).await?;
         let mut relayed = match exchanged {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
@@ -164,7 +160,7 @@ impl Session {
         }
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = Ran { effects, text, facts, relayed: &relayed, stays };
-        if self.may_be_asked_for_rows() && !self.kept_found_rows((command, keeps_found_rows), &ran) {
+        if self.may_be_asked_for_rows() && !self.kept_found_rows(command, keeps_found_rows, &ran) {
             self.forget_last_hit();
         }
         if command == Command::StmtPrepare {
@@ -262,7 +258,8 @@ impl Session {
     /// it and closes: what it said is passed on all the same.
     async fn exchange(
         &mut self,
-        (before, payload): (&[String], &[u8]),
+        before: &[String],
+        payload: &[u8],
         command: Command,
         passing: Passing,
     ) -> Result<Exchanged, Lost> {
@@ -489,7 +486,7 @@ impl Session {
         let modes = self.modes();
         let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
         let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };
-        let status = OwnChannel::asked_by((text, modes), (channel, self.lease.has_tls()), uncounted);
+        let status = OwnChannel::asked_by(text, modes, channel, self.lease.has_tls(), uncounted);
         let processes = || Processes::listed_by(text, modes, || self.shared.registry.active());
         status
             .map(|status| PutRight::Channel(Box::new(status)))

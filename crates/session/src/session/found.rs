@@ -59,7 +59,7 @@ impl Session {
         let found = self.shared.cache.get_if(key, now_ms(), Fences::Ignore, |entry| {
             let body = entry.body.to_vec();
             let bytes = body.len() + VALUE_BYTES_MAX;
-            wire.has_room(bytes).then(|| put(wire.out().0, &body, capabilities, (rows, flags)))?
+            wire.has_room(bytes).then(|| put(wire.out().0, &body, capabilities, rows, flags))?
         });
         if !matches!(found, Lookup::Hit(())) {
             return false;
@@ -99,7 +99,7 @@ impl Session {
                 shared.cache.note_found_rows(key, filled.valid_from, rows);
             }
             if let Some(environment) = environment {
-                keep_form(&shared.cache, (environment, text), valid_from, captured);
+                keep_form(&shared.cache, environment, text, valid_from, captured);
             }
         }
         Ok(relayed)
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// Notes that the last answer was stored under this key.
-    pub(crate) fn has_filled(&mut self, (environment, text): (u32, &[u8]), valid_from: Position) {
+    pub(crate) fn has_filled(&mut self, environment: u32, text: &[u8], valid_from: Position) {
         let sent = self.lease.sent;
         let is_kept = text.len() <= FILLED_BYTES_MAX;
         let filled = || Filled { environment, text: text.into(), valid_from, sent };
@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// Whether a command has left `FOUND_ROWS()` as it was before. `executed_keeps`: an execution certainly has.
-    pub(super) fn kept_found_rows(&self, (command, executed_keeps): (Command, bool), ran: &Ran<'_>) -> bool {
+    pub(super) fn kept_found_rows(&self, command: Command, executed_keeps: bool, ran: &Ran<'_>) -> bool {
         let Ran { effects, text, facts, relayed, .. } = ran;
         match command {
             Command::InitDb | Command::Ping | Command::StmtPrepare | Command::StmtReset => return true,
@@ -193,7 +193,7 @@ fn question(text: &[u8]) -> Vec<u8> {
 }
 
 /// Keeps the answer to a question as a form for others. It depends on no row.
-fn keep_form(cache: &Cache, (environment, text): (u32, &[u8]), valid_from: Position, captured: Captured) {
+fn keep_form(cache: &Cache, environment: u32, text: &[u8], valid_from: Position, captured: Captured) {
     let text = question(text);
     let fill = Fill {
         valid_from,
@@ -239,7 +239,8 @@ fn put(
     out: &mut BytesMut,
     body: &[u8],
     capabilities: Capabilities,
-    (rows, session): (u32, StatusFlags),
+    rows: u32,
+    session: StatusFlags,
 ) -> Option<()> {
     let start = out.len();
     let mut seq = FrameHeader::parse(body)?.seq;
@@ -274,7 +275,7 @@ mod tests {
         let capabilities = Capabilities::DEPRECATE_EOF.union(Capabilities::PROTOCOL_41);
         assert_eq!(value(FORM, capabilities), Some(7));
         let mut out = BytesMut::from(&b"before"[..]);
-        put(&mut out, FORM, capabilities, (1234, StatusFlags::IN_TRANS)).unwrap();
+        put(&mut out, FORM, capabilities, 1234, StatusFlags::IN_TRANS).unwrap();
         assert_eq!(value(&out[6..], capabilities), Some(1234));
         assert!(out.ends_with(b"\x07\0\0\x04\xfe\0\0\x01\0\x01\0"), "{out:?}");
     }

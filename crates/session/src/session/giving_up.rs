@@ -126,7 +126,7 @@ impl Session {
     /// Takes a connection that another session has given up, where this one was. Whether there was one.
     pub(super) async fn takes_over(&mut self) -> bool {
         let Some(given_up) = self.state.given_up.take() else { return false };
-        self.state.given_up = given_up.take_over(&mut self.lease, (&self.handle, &self.shared), true).await;
+        self.state.given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared, true).await;
         let has_one = self.state.given_up.is_none();
         if has_one {
             self.state.keeps_unused_ms /= 2;

@@ -374,7 +374,7 @@ fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Ta
     }
     wire.out().0.reserve(entry.body.len());
     let stored = StatusFlags::from_bits_retain(entry.status);
-    put_answer(wire, entry.body.clone(), entry.status_at, (stored, session));
+    put_answer(wire, entry.body.clone(), entry.status_at, stored, session);
     Some((stored, entry.found_rows, entry.tag))
 }
 
@@ -385,7 +385,8 @@ pub(super) fn put_answer<'a>(
     wire: &mut Wire,
     body: impl IntoIterator<Item = &'a [u8]>,
     status_at: [u32; 2],
-    (came_with, session): (StatusFlags, StatusFlags),
+    came_with: StatusFlags,
+    session: StatusFlags,
 ) {
     let out = wire.out().0;
     let start = out.len();

@@ -359,7 +359,9 @@ impl Session {
     /// It cannot be read.
     pub(crate) fn put_carried(
         &mut self,
-        (lane, command, carried): (&Lane, Command, Carried),
+        lane: &Lane,
+        command: Command,
+        carried: Carried,
         warnings: u16,
     ) -> Result<Option<Relayed>, Lost> {
         let told = self.state.told.clone().unwrap_or_default();
@@ -385,7 +387,7 @@ impl Session {
         let has_room = |captured: &&Captured| self.wire.has_room(captured.body.len());
         let Some(captured) = relayed.captured.as_ref().filter(has_room) else { return Ok(None) };
         let session = self.state.status_for_answers();
-        put_answer(&mut self.wire, [&captured.body[..]], captured.status_at, (captured.status, session));
+        put_answer(&mut self.wire, [&captured.body[..]], captured.status_at, captured.status, session);
         *self.wire.out().1 = 0;
         Ok(Some(relayed))
     }

@@ -159,7 +159,7 @@ impl Session {
     async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease) = (&self.handle, &mut self.lease);
         let command = pin!(self.wire.command());
-        pin!(wait_for(command, soon, (handle, lease))).await
+        pin!(wait_for(command, soon, handle, lease)).await
     }
 
     /// As [`Self::wait_for_command`], for a client whose transaction has read from memory what is to be proven.
@@ -174,12 +174,12 @@ impl Session {
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let mut command = pin!(self.wire.command());
-        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, (handle, lease))).await;
+        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, handle, lease)).await;
         if let Ok(waited) = waited {
             return waited;
         }
         if let Some(given_up) = self.state.given_up.take() {
-            self.state.given_up = given_up.take_over(lease, (handle, &self.shared), false).await;
+            self.state.given_up = given_up.take_over(lease, handle, &self.shared, false).await;
         }
         if !lease.is_ready() {
             return wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await;
@@ -245,7 +245,8 @@ impl Session {
 async fn wait_for(
     mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
     soon: Ending,
-    (handle, lease): (&Handle, &mut Lease),
+    handle: &Handle,
+    lease: &mut Lease,
 ) -> Option<Result<Packet, WireError>> {
     poll_fn(|cx| {
         if handle.ending() >= soon || lease.poll_unasked(cx).is_ready() {
@@ -268,8 +269,8 @@ async fn wait_and_prove(
 ) -> Option<Result<Packet, WireError>> {
     tokio::select! {
         biased;
-        waited = wait_for(command.as_mut(), soon, (handle, lease)) => return waited,
+        waited = wait_for(command.as_mut(), soon, handle, lease) => return waited,
         _ = is_proven_soon(view, shared), if view.is_unproven() => {}
     }
-    wait_for(command, soon, (handle, lease)).await
+    wait_for(command, soon, handle, lease).await
 }

@@ -61,7 +61,8 @@ impl GivenUp {
     pub(super) async fn take_over(
         self,
         lease: &mut Lease,
-        (handle, shared): (&Handle, &Shared),
+        handle: &Handle,
+        shared: &Shared,
         waits: bool,
     ) -> Option<Self> {
         let Some(epoch) = shared.gate.epoch() else { return Some(self) };

@@ -31,8 +31,12 @@ pub(super) struct BringsBack {
 }
 
 impl Session {
-    /// Why something has to be brought about before a statement that may ask about the one before it, or keeps what that has left.
-    pub(super) fn brings_back(&self, asks_back: bool, keeps_diagnostics: bool) -> BringsBack {
+    /// Why something has to be brought about before a statement that may ask about the one before it, or keeps what that has left. Nothing for one of which
+    /// the client is told something else anyway (`is_asked`).
+    pub(super) fn brings_back(&self, is_asked: bool, asks_back: bool, keeps_diagnostics: bool) -> BringsBack {
+        if !is_asked {
+            return BringsBack::default();
+        }
         BringsBack {
             asks_back,
             keeps_older: keeps_diagnostics && self.shows_older_diagnostics(),

@@ -6,8 +6,8 @@ use ahash::HashMap;
 use freshet_protocol::ErrPacket;
 use freshet_upstream::now_ms;
 
-use super::Whose;
 use super::clock::Clock;
+use super::whose::Whose;
 
 /// How many rows are kept. With one more, the one that was seen longest ago leaves.
 const ROWS_MAX: usize = 1000;

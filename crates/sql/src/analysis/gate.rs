@@ -16,7 +16,7 @@ pub(super) fn check_select(text: &[u8], tokens: &[Token]) -> Result<(), Reason> 
 }
 
 /// Refuses words that alone make a result depend on more than tables.
-pub(super) fn check_words(text: &[u8], reading: (Modes, Admits), tokens: &[Token]) -> Result<(), Reason> {
+pub(super) fn check_words(text: &[u8], modes: Modes, admits: Admits, tokens: &[Token]) -> Result<(), Reason> {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
         let after = tokens.get(at + 1);
@@ -24,7 +24,7 @@ pub(super) fn check_words(text: &[u8], reading: (Modes, Admits), tokens: &[Token
             TokenKind::At | TokenKind::AtAt => return Err(Reason::Variable),
             TokenKind::Op if token.of(text) == b":=" => return Err(Reason::Variable),
             TokenKind::Word if !before.is_some_and(|before| before.is(b'.')) => {
-                check_word(text, reading, *token, after)?;
+                check_word(text, modes, admits, *token, after)?;
             }
             _ => {}
         }
@@ -34,7 +34,8 @@ pub(super) fn check_words(text: &[u8], reading: (Modes, Admits), tokens: &[Token
 
 fn check_word(
     text: &[u8],
-    (modes, admits): (Modes, Admits),
+    modes: Modes,
+    admits: Admits,
     token: Token,
     after: Option<&Token>,
 ) -> Result<(), Reason> {

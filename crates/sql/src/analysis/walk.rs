@@ -35,7 +35,8 @@ pub(super) struct Census {
 /// The tables of a query, once each, and how often tables are named in it.
 pub(super) fn tables(
     query: &Query,
-    (modes, admits): (Modes, Admits),
+    modes: Modes,
+    admits: Admits,
     census: Census,
 ) -> Result<(Vec<TableName>, usize), Reason> {
     let mut walk = Walk { admits, ..Walk::new(modes) };

@@ -60,7 +60,8 @@ impl BodyWrite {
 pub(super) fn written(
     mut cursor: Cursor<'_>,
     end: usize,
-    (parameters, locals): (&[Parameter], &[String]),
+    parameters: &[Parameter],
+    locals: &[String],
 ) -> Option<BodyWrite> {
     let (mut text, mut markers) = (Vec::new(), Vec::new());
     let mut from = cursor.peek()?.start;

@@ -45,14 +45,16 @@ pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Vec<Fact>
     let choices = choices.into_inner();
     let links = links(parsed, names);
     (0..choices.combinations)
-        .map(|combination| facts_of((parsed, names), (&said, &links), &choices.of(combination)))
+        .map(|combination| facts_of(parsed, names, &said, &links, &choices.of(combination)))
         .collect()
 }
 
 /// The same, with one alternative taken of each.
 fn facts_of(
-    (parsed, names): (&Parsed<'_>, &Names<'_, '_>),
-    (said, links): (&[Group<Said>], &[Link]),
+    parsed: &Parsed<'_>,
+    names: &Names<'_, '_>,
+    said: &[Group<Said>],
+    links: &[Link],
     taken: &[usize],
 ) -> Vec<Fact> {
     let by_block = vec![None; parsed.blocks.len()];

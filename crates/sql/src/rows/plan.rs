@@ -284,7 +284,7 @@ impl Planner<'_, '_> {
         }
         let mut relation = self.group(block, &block.group, depth)?;
         let items = self.items(block, depth)?;
-        relation = self.aggregated(block, relation, (&items, depth))?;
+        relation = self.aggregated(block, relation, &items, depth)?;
         relation = Relation::Project(Box::new(relation), items);
         Ok(if block.clauses.is_distinct { Relation::Distinct(Box::new(relation)) } else { relation })
     }

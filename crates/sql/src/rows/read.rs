@@ -376,7 +376,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     let facts = known::facts(&told.parsed, &names);
     // Of alternatives, which one a row satisfies is not known.
     let facts = if let [facts] = &facts[..] { facts.as_slice() } else { &[] };
-    let branches = query.branches.iter().map(|branch| given(&told, &names, facts, (&source, *branch)));
+    let branches = query.branches.iter().map(|branch| given(&told, &names, facts, &source, *branch));
     let branches: Vec<Vec<Given>> = branches.collect::<Option<_>>()?;
     let columns = target.columns(&told, &names, named)?;
     let on_duplicate = match (replaces, assigned) {
@@ -403,7 +403,8 @@ fn given(
     told: &ResolvedWrite<'_>,
     names: &Names<'_, '_>,
     facts: &[Fact],
-    (source, branch): (&Source<'_>, usize),
+    source: &Source<'_>,
+    branch: usize,
 ) -> Option<Vec<Given>> {
     let block = told.parsed.blocks.get(branch)?;
     let facts: Vec<Fact> = facts.iter().filter_map(|fact| by_tables(names, fact)).collect();

@@ -107,7 +107,8 @@ pub(super) struct Waiting {
 pub(super) fn follow(
     first: &mut Waiting,
     buffer: &[u8],
-    (checked, unseen): (&mut usize, &mut usize),
+    checked: &mut usize,
+    unseen: &mut usize,
 ) -> Result<bool, Malformed> {
     loop {
         let here = &buffer[*checked..];

@@ -28,16 +28,16 @@ impl Groups<'_, '_> {
             ("not", [one]) => Ok(Condition::Not(Box::new(self.condition(one)?))),
             ("is null", [of]) => Ok(Condition::IsNull(self.item(of)?.0)),
             ("between", [of, low, high]) => Ok(Condition::And(vec![
-                self.compared(Comparison::GreaterOrEqual, (of, low))?,
-                self.compared(Comparison::LessOrEqual, (of, high))?,
+                self.compared(Comparison::GreaterOrEqual, of, low)?,
+                self.compared(Comparison::LessOrEqual, of, high)?,
             ])),
             (name, [left, right]) => {
                 let how = comparison(name)
                     .map_or_else(|| refused(format!("{} in HAVING", name.to_uppercase())), Ok)?;
                 if matches!(left, Scalar::Value(_)) {
-                    return self.compared(how.turned(), (right, left));
+                    return self.compared(how.turned(), right, left);
                 }
-                self.compared(how, (left, right))
+                self.compared(how, left, right)
             }
             (name, _) => refused(format!("{} in HAVING", name.to_uppercase())),
         }
@@ -48,7 +48,7 @@ impl Groups<'_, '_> {
     }
 
     /// An item that is compared with a literal.
-    fn compared(&mut self, how: Comparison, (of, with): (&Scalar, &Scalar)) -> Found<Condition> {
+    fn compared(&mut self, how: Comparison, of: &Scalar, with: &Scalar) -> Found<Condition> {
         let (operand, spec) = self.item(of)?;
         self.compiler.constant(with, spec.told_by(how)?)?.compared(how, operand)
     }

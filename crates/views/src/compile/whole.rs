@@ -32,11 +32,11 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
         Relation::Limit(of, count, offset) => (Some((count, offset.as_ref())), &**of),
         other => (None, other),
     };
-    let limit = limit.map(|(count, offset)| limit_of((asker, takes_markers), count, offset)).transpose()?;
+    let limit = limit.map(|(count, offset)| limit_of(asker, takes_markers, count, offset)).transpose()?;
     let (query, key) = match union_of(rest) {
-        Some(written) => union(plan, asker, (written?, takes_markers))?,
+        Some(written) => union(plan, asker, written?, takes_markers)?,
         None => {
-            let (select, key) = select(plan, asker, (&parts(rest)?, takes_markers))?;
+            let (select, key) = select(plan, asker, &parts(rest)?, takes_markers)?;
             (Query { selects: vec![select], union: None }, key)
         }
     };
@@ -44,11 +44,7 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
 }
 
 /// Numbers, or markers.
-fn limit_of(
-    (asker, takes_markers): (&Asker<'_>, bool),
-    count: &Datum,
-    offset: Option<&Datum>,
-) -> Found<Limit> {
+fn limit_of(asker: &Asker<'_>, takes_markers: bool, count: &Datum, offset: Option<&Datum>) -> Found<Limit> {
     let number = |datum: &Datum| match asker.value(datum) {
         Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
         Datum::Param(_) if takes_markers => Ok(0),
@@ -96,7 +92,8 @@ fn flatten<'p>(relation: &'p Relation, is_distinct: bool, selects: &mut Vec<&'p 
 fn union(
     plan: &QueryPlan,
     asker: &Asker<'_>,
-    (written, takes_markers): (Written<'_>, bool),
+    written: Written<'_>,
+    takes_markers: bool,
 ) -> Found<(Query, Vec<Number>)> {
     let Written { selects, is_distinct, order } = written;
     let (mut all, mut key): (Vec<Select>, Vec<Number>) = (Vec::new(), Vec::new());
@@ -108,7 +105,7 @@ fn union(
         }
         let told_apart = if is_distinct { 0..parts.items.len() } else { 0..0 };
         let merged_by: Vec<usize> = order.iter().map(|(at, _)| *at).chain(told_apart).collect();
-        let (mut select, own) = select(plan, asker, (&parts, takes_markers))?;
+        let (mut select, own) = select(plan, asker, &parts, takes_markers)?;
         select.merged_by = merged_by;
         let types = select.types()?;
         if select.merged_by.iter().any(|at| types.get(*at).is_none_or(|own| !own.is_sorted(asker))) {

@@ -200,14 +200,14 @@ impl<'d> Evaluator<'d> {
                     && let [Scalar::Aggregate(name, is_distinct, of), or] = args.as_slice() =>
             {
                 let scale = scale_of(&of[0]) + if name == "avg" { 4 } else { 0 };
-                match aggregate((name, *is_distinct), &of[0], group) {
+                match aggregate(name, *is_distinct, &of[0], group) {
                     Value::Null => {
                         Value::Exact(value(or, &Combination::new()).parts().expect("a number"), scale)
                     }
                     found => found,
                 }
             }
-            Scalar::Aggregate(name, is_distinct, args) => aggregate((name, *is_distinct), &args[0], group),
+            Scalar::Aggregate(name, is_distinct, args) => aggregate(name, *is_distinct, &args[0], group),
             other => group.first().map_or(Value::Null, |one| value(other, one)),
         };
         let groups = groups.into_iter().filter(|group| {
@@ -271,7 +271,7 @@ fn of_items(scalar: &Scalar, of_item: &dyn Fn(&Scalar) -> Value) -> Value {
     }
 }
 
-fn aggregate((name, is_distinct): (&str, bool), of: &Scalar, group: &[Combination<'_>]) -> Value {
+fn aggregate(name: &str, is_distinct: bool, of: &Scalar, group: &[Combination<'_>]) -> Value {
     let mut values: Vec<Value> = match of {
         Scalar::All | Scalar::Value(_) => group.iter().map(|_| Value::Int(1)).collect(),
         of => group.iter().map(|one| value(of, one)).filter(|value| *value != Value::Null).collect(),

@@ -30,7 +30,7 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
     let mut lines = Vec::new();
     if let Some(row) = &measured.at_rate {
         lines.extend([format!("Latencies at a given rate, {}:", row.at), String::new()]);
-        lines.extend(table("rate", (columns, group), [("given", row)].into_iter()));
+        lines.extend(table("rate", columns, group, [("given", row)].into_iter()));
         lines.push(String::new());
     }
     lines.extend([
@@ -38,14 +38,15 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
         String::new(),
     ]);
     let rows = measured.rows.iter().map(|row| (row.at.as_str(), row));
-    lines.extend(table(measured.table.across.name(), (columns, group), rows));
+    lines.extend(table(measured.table.across.name(), columns, group, rows));
     lines.extend([String::new(), "</details>".to_owned()]);
     lines
 }
 
 fn table<'a>(
     first: &str,
-    (columns, group): (&[Column], &str),
+    columns: &[Column],
+    group: &str,
     rows: impl Iterator<Item = (&'a str, &'a Row)>,
 ) -> Vec<String> {
     let mut head: Vec<String> = [first, "column", "statements/s", "spread"].map(str::to_owned).to_vec();

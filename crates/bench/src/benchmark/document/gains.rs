@@ -24,7 +24,7 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
     for row in &measured.rows {
         let mut cells = vec![row.at.clone()];
         cells.extend(row.notes.iter().map(|(_, note)| note.clone()));
-        let of_column = |(at, column)| cell(row, (at, column), direct, measured.table.across);
+        let of_column = |(at, column)| cell(row, at, column, direct, measured.table.across);
         cells.extend(shown().map(of_column));
         if !published.is_empty() {
             let found = published.iter().find(|(at, _)| *at == row.at);
@@ -35,7 +35,7 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
     lines
 }
 
-fn cell(row: &Row, (at, column): (usize, &Column), direct: Option<usize>, across: Across) -> String {
+fn cell(row: &Row, at: usize, column: &Column, direct: Option<usize>, across: Across) -> String {
     if row.cell(at).is_empty() {
         return String::new();
     }

@@ -25,7 +25,7 @@ pub fn lines(results: &Results<'_>) -> Vec<String> {
         for group in groups(results.columns) {
             let Some((direct, freshet)) = pair(results.columns, group) else { continue };
             let mut cells = vec![name(measured), server_of(results.columns, group)];
-            cells.extend(clients.iter().map(|clients| ratio(measured, clients, (freshet, direct))));
+            cells.extend(clients.iter().map(|clients| ratio(measured, clients, freshet, direct)));
             lines.push(line(&cells));
         }
     }
@@ -64,7 +64,7 @@ fn pair(columns: &[Column], group: &str) -> Option<(usize, usize)> {
     Some((of(Role::Direct)?, of(Role::Freshet)?))
 }
 
-fn ratio(measured: &Measured, at: &str, (freshet, direct): (usize, usize)) -> String {
+fn ratio(measured: &Measured, at: &str, freshet: usize, direct: usize) -> String {
     let row = measured.rows.iter().find(|row| row.at == at);
     row.map_or_else(String::new, |row: &Row| format!("**{:.2}**", row.ratio(freshet, direct).median))
 }

@@ -58,7 +58,7 @@ pub(super) async fn routine(
     server: &ServerInfo,
     (kind, (schema, name)): &(RoutineKind, Name),
 ) -> Result<Option<Body>, Error> {
-    if may_mean_another(connection, server, *kind, (schema, name)).await? {
+    if may_mean_another(connection, server, *kind, schema, name).await? {
         return Ok(None);
     }
     let word = match kind {
@@ -97,7 +97,8 @@ async fn may_mean_another(
     connection: &mut Connection,
     server: &ServerInfo,
     kind: RoutineKind,
-    (schema, name): (&str, &str),
+    schema: &str,
+    name: &str,
 ) -> Result<bool, Error> {
     let mut questions = Vec::new();
     if kind == RoutineKind::Function {

@@ -45,7 +45,7 @@ fn deleted(pins: Vec<Pin>) -> Acted {
 }
 
 fn of(key: &ForeignKey, write: &RowWrite) -> Acted {
-    acted(key, (&parent(), &child()), write, Values { parameters: &[Datum::Int(7)], ..Values::default() })
+    acted(key, &parent(), &child(), write, Values { parameters: &[Datum::Int(7)], ..Values::default() })
 }
 
 fn delete(pins: Vec<Pin>) -> RowWrite {

@@ -114,8 +114,8 @@ fn reads_in_transactions_are_compared_apart() {
     let committed = Read { isolation: Isolation::ReadCommitted, ..transaction };
     ideal.write(&write(3, 4, put(1, 2)));
     ideal.read(&committed, &log);
-    ideal.hits_in_transaction(false, (1, 3));
-    ideal.hits_in_transaction(false, (3, 3));
+    ideal.hits_in_transaction(false, 1, 3);
+    ideal.hits_in_transaction(false, 3, 3);
     let comparison = ideal.into_comparison();
     let [repeatable, committed] = comparison.in_transactions;
     let Tally { reads, ideal, real, reachable, beyond, .. } = repeatable.tally;

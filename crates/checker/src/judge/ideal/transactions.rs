@@ -109,7 +109,7 @@ impl Ideal {
     }
 
     /// Takes how many reads of a transaction were answered from memory, of so many.
-    pub fn hits_in_transaction(&mut self, is_committed: bool, (hits, reads): (u64, u64)) {
+    pub fn hits_in_transaction(&mut self, is_committed: bool, hits: u64, reads: u64) {
         let tally = &mut self.comparison.in_transactions[usize::from(is_committed)];
         tally.transactions[0] += 1;
         tally.transactions[1] += u64::from(hits == reads && reads > 0);

@@ -97,12 +97,7 @@ impl Logins {
         (is_recent && kind.is_alike(begins.epoch, now)).then(|| Arc::clone(&begins.environment))
     }
 
-    pub(super) fn begin(
-        &mut self,
-        kind: LoginKind,
-        environment: Arc<Environment>,
-        (epoch, at_ms): (Epoch, u64),
-    ) {
+    pub(super) fn begin(&mut self, kind: LoginKind, environment: Arc<Environment>, epoch: Epoch, at_ms: u64) {
         self.entry(kind).begins = Some(Begins { epoch, at_ms, environment });
     }
 

@@ -14,7 +14,8 @@ use crate::template::Template;
 /// The session is ended, or its client has left.
 pub(in crate::commands) async fn create_if_hinted(
     session: &mut Session,
-    (text, hint): (&[u8], CacheHint),
+    text: &[u8],
+    hint: CacheHint,
     template: &Template,
 ) -> Result<(), Lost> {
     let id = template.query.id;

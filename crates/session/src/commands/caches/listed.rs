@@ -80,7 +80,8 @@ fn proxied_of(row: QueryRow, session: &Session) -> Proxied {
 /// Those of SHOW PROXIED QUERIES: they have no cache.
 pub(super) fn proxied(
     session: &Session,
-    (supported, id): (bool, Option<&str>),
+    supported: bool,
+    id: Option<&str>,
 ) -> Result<Vec<Proxied>, ErrPacket> {
     let shown = all_proxied(session)?.into_iter().filter(|query| {
         session.shared.created.of(query.query.id).is_none()
@@ -101,7 +102,7 @@ pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Rowset {
 }
 
 /// SHOW CACHES.
-pub(super) fn caches(session: &Session, (method, id): (Option<Method>, Option<&str>)) -> Rowset {
+pub(super) fn caches(session: &Session, method: Option<Method>, id: Option<&str>) -> Rowset {
     let statistics = session.shared.statistics.as_ref();
     let mut hits: BTreeMap<QueryId, u64> = BTreeMap::new();
     for row in statistics.map(|it| it.queries(|_| true)).unwrap_or_default() {

@@ -126,7 +126,8 @@ async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<Intr
 /// COM_STMT_EXECUTE of one of them; `None` if it is none.
 pub(in crate::commands) async fn execute(
     session: &mut Session,
-    (packet, command): (&BytesMut, Command),
+    packet: &BytesMut,
+    command: Command,
     prepared: &Prepared,
 ) -> Option<Result<Flow, Lost>> {
     let text = prepared.text_of_ours()?.to_vec();

@@ -74,10 +74,12 @@ async fn filtered(session: &mut Session, of: (Lists, Scope), filter: &ShowFilter
 pub(in crate::commands) async fn all(
     session: &mut Session,
     query: Query<'_>,
-    (lists, scope, filter): (Lists, Scope, &ShowFilter),
+    lists: Lists,
+    scope: Scope,
+    filter: &ShowFilter,
 ) -> Result<Flow, Lost> {
     let ours = filtered(session, (lists, scope), filter).await;
-    among_the_servers(session, query, (lists, ours)).await
+    among_the_servers(session, query, lists, ours).await
 }
 
 /// All rows of the table of the session's status values, which is read as the client sent it: some of them are put right on their way.
@@ -89,13 +91,14 @@ pub(in crate::commands) async fn session_status(
     if session.flavor() == Flavor::MariaDb {
         ours.iter_mut().for_each(|(name, _)| name.make_ascii_uppercase());
     }
-    among_the_servers(session, query, (Lists::Status, ours)).await
+    among_the_servers(session, query, Lists::Status, ours).await
 }
 
 async fn among_the_servers(
     session: &mut Session,
     query: Query<'_>,
-    (lists, ours): (Lists, Vec<(String, String)>),
+    lists: Lists,
+    ours: Vec<(String, String)>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));

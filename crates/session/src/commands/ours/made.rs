@@ -98,7 +98,7 @@ pub(super) const COLUMNS: [Column; 25] = [
 ];
 
 /// The table's rows as a derived table. Without the privilege, there are none.
-pub(super) fn derived(session: &Session, (table, name): (Made, &[u8]), may_process: bool) -> Vec<u8> {
+pub(super) fn derived(session: &Session, table: Made, name: &[u8], may_process: bool) -> Vec<u8> {
     match table {
         Made::QueryCacheInfo => {
             let rows = if may_process { entries(session) } else { Vec::new() };

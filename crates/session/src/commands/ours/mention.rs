@@ -35,7 +35,7 @@ pub(in crate::commands) fn filled(
             Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),
             Mentioned::Made { table, alias } => {
                 let name = text.get(at.clone()).unwrap_or_default();
-                filled.extend(made::derived(session, (*table, name), may_process));
+                filled.extend(made::derived(session, *table, name, may_process));
                 if let Some(alias) = alias {
                     filled.extend([b" AS `", &*doubled(alias.as_bytes(), b'`'), b"`"].concat());
                 }
@@ -49,7 +49,7 @@ pub(in crate::commands) fn filled(
             }
             Mentioned::Table { lists, scope, alias } => {
                 let table = text.get(at.clone()).unwrap_or_default();
-                filled.extend(rows_and_ours(session, (*lists, *scope), table));
+                filled.extend(rows_and_ours(session, *lists, *scope, table));
                 if let Some(alias) = alias {
                     filled.extend([b" AS `", &*doubled(alias.as_bytes(), b'`'), b"`"].concat());
                 }
@@ -140,7 +140,7 @@ fn system_variables(session: &mut Session, table: &[u8]) -> Vec<u8> {
 }
 
 /// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`
-fn rows_and_ours(session: &mut Session, (lists, scope): (Lists, Scope), table: &[u8]) -> Vec<u8> {
+fn rows_and_ours(session: &mut Session, lists: Lists, scope: Scope, table: &[u8]) -> Vec<u8> {
     let rows = list::rows(session, (lists, scope), |_| true);
     let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name.as_bytes())).collect();
     let mut query = [

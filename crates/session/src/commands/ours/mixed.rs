@@ -12,7 +12,8 @@ use crate::session::{Flow, Forward, Session};
 pub(in crate::commands) async fn mixed(
     session: &mut Session,
     query: Query<'_>,
-    (assignments, rest): (&[Assignment], &[u8]),
+    assignments: &[Assignment],
+    rest: &[u8],
 ) -> Result<Flow, Lost> {
     let before = Snapshot::of(session);
     let kept = match assign(session, assignments).await? {

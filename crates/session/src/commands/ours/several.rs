@@ -55,7 +55,7 @@ pub(in crate::commands) async fn several(
                     let allowed = privileges::require(session, Privilege::Reload).await?;
                     allowed.map(|()| b"DO 0".to_vec())
                 }
-                Some(ours) => in_its_place(session, ours, (at, &mut done)).await?,
+                Some(ours) => in_its_place(session, ours, at, &mut done).await?,
                 None => with_values(session, written).await?,
             }
         };
@@ -89,7 +89,8 @@ pub(in crate::commands) async fn several(
 async fn in_its_place(
     session: &mut Session,
     ours: &Ours,
-    (at, done): (usize, &mut Vec<Done>),
+    at: usize,
+    done: &mut Vec<Done>,
 ) -> Result<Result<Vec<u8>, ErrPacket>, Lost> {
     let (assignments, rest) = match ours {
         Ours::SetVariables(assignments) => (assignments, "DO 0"),

@@ -20,7 +20,7 @@ pub(in crate::commands) async fn send_long_data(
     // What is wrong is said when the statement is executed.
     if !is_connected
         || !session.lease.is_open()
-        || number(session, (&mut packet, Command::StmtSendLongData)).await?.is_some()
+        || number(session, &mut packet, Command::StmtSendLongData).await?.is_some()
     {
         return Ok(Flow::Continue);
     }
@@ -65,7 +65,7 @@ pub(in crate::commands) async fn named(
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    match number(session, (&mut packet, command)).await? {
+    match number(session, &mut packet, command).await? {
         None => plain(session, &packet, command).await,
         Some(refusal) => not_made(session, &refusal),
     }

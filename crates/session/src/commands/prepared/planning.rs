@@ -20,7 +20,7 @@ use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
 use crate::rows::{Behind, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
-use crate::template::Cacheability;
+use crate::template::{Cacheability, Template};
 use crate::why::{Refusal, Why};
 
 /// What becomes of an execution.
@@ -52,14 +52,16 @@ impl Planned {
 pub(super) async fn decided(
     session: &mut Session,
     missed: &mut Missed,
-    (execution, values, may_be_stale): (Execution<'_>, &[Datum], bool),
+    execution: Execution<'_>,
+    values: &[Datum],
+    may_be_stale: bool,
 ) -> Result<Result<Planned, Error>, Lost> {
     let mut waited = Waited::default();
     loop {
         let planned = if may_be_stale {
             Box::pin(agreed(session, missed, execution)).await
         } else {
-            planned(session, missed, (execution, values)).await?
+            planned(session, missed, execution, values).await?
         };
         let mut planned = match planned {
             Ok(planned) => planned,
@@ -103,10 +105,16 @@ async fn agreed(
     })
 }
 
+/// Whether values make an answer depend on the current date, by which a TIME is completed that is compared with a moment.
+pub(in crate::commands) fn is_dated(template: &Template, values: &[Datum]) -> bool {
+    template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_)))
+}
+
 async fn planned(
     session: &mut Session,
     missed: &mut Missed,
-    (execution, values): (Execution<'_>, &[Datum]),
+    execution: Execution<'_>,
+    values: &[Datum],
 ) -> Result<Result<Planned, Error>, Lost> {
     let Some(select) = &execution.prepared.select else {
         return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
@@ -126,11 +134,9 @@ async fn planned(
             continue;
         }
         if let Some(hint) = freshet_sql::cache_hint(&select.text, session.modes()) {
-            Box::pin(create_if_hinted(session, (&select.text, hint), template)).await?;
+            Box::pin(create_if_hinted(session, &select.text, hint, template)).await?;
         }
-        // A TIME that is compared with a moment is completed by the current date.
-        let is_moment = |value: &Datum| matches!(value, Datum::Moment(_));
-        let is_dated = template.tables.have_times && values.iter().any(is_moment);
+        let is_dated = is_dated(template, values);
         let is_cached = matches!(template.verdict, Cacheability::Cache) && !is_dated;
         if template.effects.reads_last_statement || !is_cached {
             let why = if is_dated { Why::Dated } else { Why::AsksBack };
@@ -164,7 +170,7 @@ async fn planned(
         }
         let of_executions = key_of_executions(environment);
         let hinted = Hinted { template, hint: select.hint };
-        if !is_worth_storing(session, hinted, *missed, (of_executions, || key(execution))) {
+        if !is_worth_storing(session, hinted, *missed, of_executions, || key(execution)) {
             break Err(Why::SeldomRead);
         }
         let depends = |behind: Behind<'_>| {

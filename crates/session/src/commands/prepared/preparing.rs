@@ -142,7 +142,7 @@ fn may_select(text: &[u8]) -> bool {
 
 /// A SELECT whose answers may come from memory.
 fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<PreparedSelect> {
-    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new((text, session.flavor()), hint))
+    (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new(text, session.flavor(), hint))
 }
 
 /// The text of a write or of a CALL, if it is short enough to be kept.

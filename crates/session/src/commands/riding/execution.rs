@@ -12,7 +12,7 @@ use super::{carried, keyed, may_be_carried, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
-use crate::commands::prepared::{Execution, note_answered, zone_at};
+use crate::commands::prepared::{Execution, is_dated, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -24,7 +24,8 @@ use crate::why::Why;
 pub(in crate::commands) async fn ride(
     session: &mut Session,
     packet: &[u8],
-    (prepared, carriage): (&Arc<Prepared>, Carriage),
+    prepared: &Arc<Prepared>,
+    carriage: Carriage,
     missed: Missed,
 ) -> Result<bool, Lost> {
     let Some((select, compiled)) = known(session, prepared) else { return Ok(false) };
@@ -41,7 +42,7 @@ pub(in crate::commands) async fn ride(
     let Carriable { kinds, packet: mut sent } = carriable;
     let ride = match ride.lane.statement(&select.text, kinds) {
         StatementState::Unknown => {
-            prepare(session, &ride.lane, (select, kinds)).await?;
+            prepare(session, &ride.lane, select, kinds).await?;
             // Meanwhile the lane may have another read view, or be another one.
             let again = session.finds_ride(rights, carriage);
             again.filter(|again| Rc::ptr_eq(&again.lane, &ride.lane))
@@ -55,12 +56,12 @@ pub(in crate::commands) async fn ride(
     let plan = planned(session, sought, (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };
     let message = Message { command: Command::StmtExecute, packet: &sent, text: prepared.asked() };
-    let Some(ridden) = carried(session, &ride, message, (&compiled.template, &mut plan)).await? else {
+    let Some(ridden) = carried(session, &ride, message, &compiled.template, &mut plan).await? else {
         return Ok(false);
     };
     let hinted = Hinted { template: &compiled.template, hint: None };
     weigh(session, &ride, &mut plan, hinted, sought);
-    let found = stored(session, sought, (plan, &compiled.template), ridden).await;
+    let found = stored(session, sought, plan, &compiled.template, ridden).await;
     session.answered_by_lane(packet, found);
     note_answered(session, execution);
     Ok(true)
@@ -89,8 +90,7 @@ fn planned(
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
     let template = &compiled.template;
-    // A TIME that is compared with a moment is completed by the current date.
-    if template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_))) {
+    if is_dated(template, values) {
         return None;
     }
     let hinted = Hinted { template, hint: None };
@@ -100,7 +100,7 @@ fn planned(
     };
     let at = (key_of_executions(environment), missed);
     let session = &*session;
-    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, (at.0, || key)) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, at.0, || key) {
         return Some(Err(Why::SeldomRead));
     }
     told(session.shared.freshness(), ride, |valid_from| {
@@ -116,7 +116,8 @@ fn planned(
 async fn prepare(
     session: &mut Session,
     lane: &Lane,
-    (select, kinds): (&PreparedSelect, u64),
+    select: &PreparedSelect,
+    kinds: u64,
 ) -> Result<(), Lost> {
     let payload = session.packet_of_preparing(&select.text);
     if let Some(asked) = lane.prepare((Arc::clone(&select.text), kinds), &payload) {

@@ -94,7 +94,7 @@ fn a_session_that_was_moved_there_and_back_has_no_news() {
         let payload = packet.encode(upstream, 0);
         let seen =
             Seen { part: Part::Ok, last: true, status: Some(packet.status), status_at: None, warnings: None };
-        filter.is_news(&seen, (&payload, &payload), upstream).unwrap()
+        filter.is_news(&seen, &payload, &payload, upstream).unwrap()
     };
     let at = |schema: &str| StateChange::Schema(schema.into());
     let changed = || StateChange::SessionState(b"1".to_vec());

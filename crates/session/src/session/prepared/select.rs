@@ -24,7 +24,7 @@ pub(crate) struct PreparedSelect {
 
 impl PreparedSelect {
     /// One that the server prepares.
-    pub(crate) fn new((text, flavor): (&[u8], Flavor), hint: Option<Hint>) -> Self {
+    pub(crate) fn new(text: &[u8], flavor: Flavor, hint: Option<Hint>) -> Self {
         Self {
             text: text.into(),
             hint: freshet_sql::skips_cache(text, Modes::new(flavor)).then_some(Hint::NoCache).or(hint),

@@ -19,10 +19,10 @@ impl Planner<'_, '_> {
         for filter in filters {
             match filter {
                 Filter::Where(range) => {
-                    all.push(self.scalar(block, range.clone(), (Sees::Rows, depth))?);
+                    all.push(self.scalar(block, range.clone(), Sees::Rows, depth)?);
                 }
                 Filter::On(range, operands) => {
-                    all.push(self.scalar(block, range.clone(), (Sees::Join(operands), depth))?);
+                    all.push(self.scalar(block, range.clone(), Sees::Join(operands), depth)?);
                 }
                 Filter::Merged(_) => all.extend(self.merged(block, filter)?),
             }
@@ -52,16 +52,17 @@ impl Planner<'_, '_> {
         &self,
         block: &Block,
         rows: Relation,
-        (items, depth): (&[ResultColumn], usize),
+        items: &[ResultColumn],
+        depth: usize,
     ) -> Planned<Relation> {
         let source = self.source_of(block.source)?;
         let having = block.clauses.having.clone();
-        let having = having.map(|range| self.scalar(block, range, (Sees::Items, depth))).transpose()?;
+        let having = having.map(|range| self.scalar(block, range, Sees::Items, depth)).transpose()?;
         let by = match &block.clauses.group_by {
             Some(range) => source
                 .pieces(range.clone())
                 .into_iter()
-                .map(|piece| self.scalar(block, piece, (Sees::Items, depth)))
+                .map(|piece| self.scalar(block, piece, Sees::Items, depth))
                 .collect::<Planned<_>>()?,
             None if is_of_groups(items) || having.as_ref().is_some_and(Scalar::is_of_groups) => Vec::new(),
             None if having.is_some() => return Err(Unplanned::by("HAVING without groups")),
@@ -82,7 +83,7 @@ impl Planner<'_, '_> {
                 columns.extend(all);
                 continue;
             }
-            let value = self.scalar(block, without_alias(source, item), (Sees::Rows, depth))?;
+            let value = self.scalar(block, without_alias(source, item), Sees::Rows, depth)?;
             columns.push(ResultColumn { name: item.name.clone(), value });
             if columns.len() > COLUMNS_MAX {
                 return Err(Unplanned::by("so many columns"));
@@ -121,7 +122,7 @@ impl Planner<'_, '_> {
                     descends,
                 ));
             }
-            Ok((self.scalar(block, piece, (Sees::Items, depth))?, descends))
+            Ok((self.scalar(block, piece, Sees::Items, depth)?, descends))
         };
         let by: Vec<(Scalar, bool)> =
             source.pieces(range.clone()).into_iter().map(one).collect::<Planned<_>>()?;
@@ -159,7 +160,8 @@ impl Planner<'_, '_> {
         &self,
         block: &Block,
         range: Range<usize>,
-        (place, depth): (Sees<'_>, usize),
+        place: Sees<'_>,
+        depth: usize,
     ) -> Planned<Scalar> {
         let source = self.source_of(block.source)?;
         let mut reader = Expression { planner: self, block, source, place, at: range.start, end: range.end };
