@@ -7,7 +7,7 @@ use super::refusals::unavailable;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Controls;
 use crate::relay::Lost;
-use crate::session::{Flow, Mark, Message, Session};
+use crate::session::{Flow, Forward, Mark, Message, Session};
 
 /// What a text does, if it is such a statement. A long one, which no statement of this kind needs to be, is not read on the event loop.
 pub(super) fn read(session: &Session, text: &[u8]) -> Option<TransactionControl> {
@@ -84,7 +84,7 @@ pub(super) async fn begin(
     }
     let Some(version) = session.begins_undecided() else { return Ok(None) };
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
-    let relayed = session.forward(message.with_effects(&effects)).await?;
+    let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
     if relayed.error.is_none() {
         session.has_begun_undecided(version);
     }
@@ -103,7 +103,7 @@ async fn snapshot(
     }
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     let opening = session.opens_snapshot();
-    let relayed = session.forward(message.with_effects(&effects)).await?;
+    let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
     if relayed.error.is_none() {
         session.has_opened_snapshot(opening);
     }
