@@ -60,8 +60,8 @@ impl Port {
             ping_us: Arc::clone(&ping_us),
             log_name: Mutex::default(),
         };
-        let paths = (&*settings.directory, &*settings.file);
-        let admin = Admin::start(paths.0, paths.1, settings.accounts.clone(), Box::new(behind))?;
+        let admin =
+            Admin::start(&settings.directory, &settings.file, settings.accounts.clone(), Box::new(behind))?;
         let mut listeners = Vec::new();
         for listen in &settings.listen {
             listeners.extend(Listener::bind(listen).await?);

@@ -12,7 +12,7 @@ use crate::variables::TYPE_ON;
 /// Storing a result of a statement that takes longer is next to nothing beside it. In microseconds.
 const WORTH_WEIGHING_US: u32 = 500;
 
-/// A statement's template, and what the statement asks for with SQL_CACHE or SQL_NO_CACHE.
+/// A statement's template, and whether the statement asks for its answer to be stored, or not to be (SQL_CACHE, SQL_NO_CACHE).
 #[derive(Clone, Copy)]
 pub(super) struct Hinted<'a> {
     pub(super) template: &'a Template,

@@ -97,7 +97,7 @@ pub(super) async fn handle(
     }
     let forward =
         Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
-    let relayed = pin!(fill(session, forward, Sought { key: &key_text, missed }, plan)).await?;
+    let relayed = pin!(fill(session, forward, Sought { key_text: &key_text, missed }, plan)).await?;
     session.note_template(relayed.tag, template);
     Ok(Flow::Continue)
 }

@@ -296,22 +296,25 @@ pub(super) fn rights(session: &Session, template: &Template) -> Dep {
     }
 }
 
-/// The second part of the key that an answer was looked for under, and what was found there.
+/// An answer that was looked for in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Sought<'a> {
-    pub(super) key: &'a [u8],
+    /// The second part of its key.
+    pub(super) key_text: &'a [u8],
+    /// What became of looking for it.
     pub(super) missed: Missed,
 }
 
 /// What the server has answered.
 pub(super) struct Brought {
     pub(super) relayed: Relayed,
+    /// From the moment at which it was sent, or began to wait for being sent.
     pub(super) took: Duration,
-    /// What is stored of answers that were asked for then.
+    /// Which answers were to be stored at that moment, by query rules.
     pub(super) storing: Storing,
 }
 
-/// Asks the server and keeps a copy of its answer, where it was sought.
+/// Asks the server, and keeps a copy of its answer under the key that was looked for.
 pub(super) async fn fill(
     session: &mut Session,
     forward: Forward<'_>,
@@ -331,11 +334,11 @@ pub(super) async fn fill(
     if plan.tells_of_view && relayed.captured.as_ref().is_some_and(|captured| captured.rows > 0) {
         session.note_rows_read();
     }
-    let found = found_rows(session, sought.key, &relayed);
+    let found = found_rows(session, sought.key_text, &relayed);
     let mut brought = Brought { relayed, took: started.elapsed(), storing };
     let kept = keep(session, sought, plan, &mut brought, found);
     if pin!(kept).await == Insert::Stored && found.is_none() {
-        session.has_filled(environment, sought.key, valid_from);
+        session.has_filled(environment, sought.key_text, valid_from);
     }
     Ok(brought.relayed)
 }
@@ -356,7 +359,7 @@ pub(super) async fn keep(
     Brought { relayed, took, storing }: &mut Brought,
     found: Option<u32>,
 ) -> Insert {
-    let (key, valid_from) = (Key { environment: plan.environment, text: sought.key }, plan.valid_from);
+    let (key, valid_from) = (Key { environment: plan.environment, text: sought.key_text }, plan.valid_from);
     let (took, storing) = (*took, *storing);
     let is_settled = plan.is_settled;
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);

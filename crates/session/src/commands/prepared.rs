@@ -262,7 +262,7 @@ pub(super) async fn select(
     let forward =
         Forward { touches, first: &owed, prepared: prepared.asked(), reads_tables_alone, ..forward };
     let relayed = match plan {
-        Ok(plan) if has_key => fill(session, forward, Sought { key: &key, missed }, plan).await?,
+        Ok(plan) if has_key => fill(session, forward, Sought { key_text: &key, missed }, plan).await?,
         plan => {
             let relayed = session.forward(forward).await?;
             count_not_cached(session, relayed.error);

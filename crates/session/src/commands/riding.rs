@@ -56,7 +56,7 @@ pub(super) async fn ride(
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
-    let sought = Sought { key: &key_text, missed: query.missed };
+    let sought = Sought { key_text: &key_text, missed: query.missed };
     weigh(session, &ride, &mut plan, Hinted { template, hint }, sought);
     let found = stored(session, sought, plan, template, ridden).await;
     session.answered_by_lane(text, found);
@@ -125,12 +125,13 @@ fn weigh(
     ride: &Ride,
     plan: &mut Result<FillPlan, Why>,
     hinted: Hinted<'_>,
-    Sought { key, missed }: Sought<'_>,
+    Sought { key_text, missed }: Sought<'_>,
 ) {
     if ride.view.is_none() {
         return;
     }
-    let is_worth_it = |plan: &FillPlan| is_worth_storing(session, hinted, missed, plan.environment, || key);
+    let is_worth_it =
+        |plan: &FillPlan| is_worth_storing(session, hinted, missed, plan.environment, || key_text);
     if plan.as_ref().is_ok_and(|plan| !is_worth_it(plan)) {
         *plan = Err(Why::SeldomRead);
     }
@@ -144,7 +145,7 @@ async fn stored(
     template: &Template,
     mut ridden: Brought,
 ) -> Option<u32> {
-    let found = found_rows(session, sought.key, &ridden.relayed);
+    let found = found_rows(session, sought.key_text, &ridden.relayed);
     match plan {
         // It is there already.
         Ok(_) if !sought.missed.may_be_stored() => {}

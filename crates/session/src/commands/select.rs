@@ -110,7 +110,8 @@ pub(super) async fn handle(
             (forward.text, forward.touches) = (text, touches);
             forward.reads_tables_alone = template.reads_tables_alone();
             let relayed =
-                pin!(fill(session, forward, Sought { key: &key_text, missed: query.missed }, plan)).await?;
+                pin!(fill(session, forward, Sought { key_text: &key_text, missed: query.missed }, plan))
+                    .await?;
             note_pace(template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)

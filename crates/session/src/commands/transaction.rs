@@ -84,6 +84,7 @@ pub(super) async fn begin(
     }
     let Some(version) = session.begins_undecided() else { return Ok(None) };
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
+    // Without its text: it is not counted as a statement of the client's, as one that is begun here is not.
     let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
     if relayed.error.is_none() {
         session.has_begun_undecided(version);
@@ -103,6 +104,7 @@ async fn snapshot(
     }
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     let opening = session.opens_snapshot();
+    // Without its text, as above.
     let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
     if relayed.error.is_none() {
         session.has_opened_snapshot(opening);

@@ -26,7 +26,7 @@ pub(super) struct TouchedRows {
     pub(super) through_views: bool,
 }
 
-/// The tables that a statement writes, as its effects name them, and these effects.
+/// A statement's effects, and the tables that it writes by them, but for temporary ones.
 #[derive(Clone, Copy)]
 pub(super) struct Written<'a> {
     pub(super) tables: &'a [TableName],

@@ -10,12 +10,12 @@ use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed};
 use crate::rows::Write;
 
-/// A command and the statement in it.
+/// A command, and the text by which its statement is judged and counted. The packet may have another: without a hint, or none at all.
 #[derive(Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub(crate) command: Command,
     pub(crate) packet: &'a [u8],
-    /// The statement's text; empty where there is none.
+    /// Empty where there is none.
     pub(crate) text: &'a [u8],
 }
 

@@ -22,7 +22,7 @@ impl Session {
         self.destination.set(Destination::Server(why_not_stored));
     }
 
-    /// Whose a statement counts as.
+    /// What the statement under way is counted under.
     pub(crate) fn whose(&self) -> Whose<'_> {
         let schema = self.state.schema.as_deref().unwrap_or_default();
         Whose { schema, user: &self.admitted.user, outcome: self.ruled.outcome() }

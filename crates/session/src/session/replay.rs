@@ -19,7 +19,7 @@ const STAND_IN_ROWS_MAX: u32 = 64;
 /// What is in the names of the status values that tell what a statement has cost, which no other statement in its place has.
 const OF_COST: &[u8] = b"last_query";
 
-/// Why something has to be brought about at the server before a statement.
+/// What has to be brought about at the server before a statement, which asks about the one before it, or is shown older warnings.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BringsBack {
     /// It asks about the statement before it.
@@ -31,8 +31,8 @@ pub(super) struct BringsBack {
 }
 
 impl Session {
-    /// Why something has to be brought about before a statement that may ask about the one before it, or keeps what that has left. Nothing for one of which
-    /// the client is told something else anyway (`is_asked`).
+    /// What has to be brought about before a statement that asks about the one before it (`asks_back`), or keeps what that has left
+    /// (`keeps_diagnostics`). Nothing if the client is told something else anyway, and does not ask (`is_asked`).
     pub(super) fn brings_back(&self, is_asked: bool, asks_back: bool, keeps_diagnostics: bool) -> BringsBack {
         if !is_asked {
             return BringsBack::default();

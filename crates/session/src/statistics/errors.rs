@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn errors_are_counted_by_who_got_them_and_bounded() {
-        fn whose<'a>(schema: &'a str, user: &'a [u8]) -> Whose<'a> {
-            Whose { schema, user, outcome: None }
+        fn whose<'a>(schema: &'a str, user: &'a str) -> Whose<'a> {
+            Whose { schema, user: user.as_bytes(), outcome: None }
         }
         let errors = Errors::default();
         let gone = |text: &str| ErrPacket::new(1146, "42S02", text);
-        errors.count(whose("shop", b"u"), &gone("Table 'shop.a' doesn't exist"));
-        errors.count(whose("shop", b"u"), &gone("Table 'shop.b' doesn't exist"));
-        errors.count(whose("shop", b"v"), &gone("Table 'shop.b' doesn't exist"));
+        errors.count(whose("shop", "u"), &gone("Table 'shop.a' doesn't exist"));
+        errors.count(whose("shop", "u"), &gone("Table 'shop.b' doesn't exist"));
+        errors.count(whose("shop", "v"), &gone("Table 'shop.b' doesn't exist"));
         let mut rows = errors.rows(false);
         rows.sort_by(|a, b| a.user.cmp(&b.user));
         assert_eq!(
@@ -125,7 +125,7 @@ mod tests {
         );
         assert_eq!(rows[0].last, "Table 'shop.b' doesn't exist");
         for number in 0..ROWS_MAX {
-            errors.count(whose(&number.to_string(), b"u"), &gone("x"));
+            errors.count(whose(&number.to_string(), "u"), &gone("x"));
         }
         assert_eq!(errors.rows(true).len(), ROWS_MAX);
         assert!(errors.rows(false).is_empty());

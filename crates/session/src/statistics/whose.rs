@@ -1,10 +1,10 @@
-//! Whose statement is counted.
+//! What a statement is counted under.
 
 use std::sync::Arc;
 
 use freshet_rules::Outcome;
 
-/// Whose statements they are, and under which query rules.
+/// The schema, the user and the query rules that a statement is counted under.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whose<'a> {
     /// The default schema; empty where there is none.

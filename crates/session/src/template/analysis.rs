@@ -132,13 +132,13 @@ pub(super) async fn analyse(
             };
             let is_of_its_time = of_its_time.is_some();
             if !is_of_its_time {
-                effects = look_up_reads(effects, schema, (behind, &mut told)).await;
+                effects = look_up_reads(effects, schema, behind, &mut told).await;
             }
             (Cacheability::Never(reason.into()), of_its_time.unwrap_or_default(), is_of_its_time)
         }
     };
     if tables.by_names {
-        effects = look_up_reads(effects, schema, (behind, &mut told)).await;
+        effects = look_up_reads(effects, schema, behind, &mut told).await;
     } else if tables.known.iter().any(|table| table.info.runs_unknown_code) {
         effects = effects.running_unknown_code();
     } else if (is_of_its_time || !tables.known.is_empty())
@@ -253,7 +253,8 @@ async fn judge_by_names(
 async fn look_up_reads(
     effects: Effects,
     schema: Option<&str>,
-    ((freshness, upstream), told): ((&Freshness, &Upstream), &mut Told),
+    (freshness, upstream): (&Freshness, &Upstream),
+    told: &mut Told,
 ) -> Effects {
     let named = qualify(effects.clone(), schema).reads;
     let reading = reading(&named, Looking { sources: Sources { freshness, upstream }, told }).await;

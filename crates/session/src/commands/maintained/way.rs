@@ -18,7 +18,7 @@ use crate::template::{BoundSelect, Template};
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Way<'a> {
     pub(in crate::commands) asked: Asked<'a>,
-    /// The first part of the key that it has, or would have as a text.
+    /// The first part of the keys of texts in its environment.
     pub(in crate::commands) of_texts: u32,
 }
 

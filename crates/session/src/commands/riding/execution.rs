@@ -52,7 +52,7 @@ pub(in crate::commands) async fn ride(
     let Some(ride) = ride else { return Ok(false) };
     let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
-    let sought = Sought { key: &key, missed };
+    let sought = Sought { key_text: &key, missed };
     let plan = planned(session, sought, (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };
     let message = Message { command: Command::StmtExecute, packet: &sent, text: prepared.asked() };
@@ -85,7 +85,7 @@ fn known<'a>(
 /// How its answer is stored, or why it is not; `None` if it is not to be carried.
 fn planned(
     session: &mut Session,
-    Sought { key, missed }: Sought<'_>,
+    Sought { key_text, missed }: Sought<'_>,
     (select, compiled, values): (&PreparedSelect, &CompiledExecution, &[Datum]),
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
@@ -100,7 +100,7 @@ fn planned(
     };
     let at = (key_of_executions(environment), missed);
     let session = &*session;
-    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, at.0, || key) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, at.0, || key_text) {
         return Some(Err(Why::SeldomRead));
     }
     told(session.shared.freshness(), ride, |valid_from| {
