@@ -6,6 +6,8 @@ mod pool;
 mod prepared;
 mod transactions;
 
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -99,6 +101,44 @@ fn the_reads_of_many_are_carried() {
         run(direct, &["UPDATE t SET v = 11 WHERE id = 1"]);
         eventually("the write is seen", || {
             (one(&mut reader, "SELECT v, 0, 399 FROM t WHERE id = 1") == "11,0,399").then_some(())
+        });
+    });
+}
+
+/// Where so many read that one connection has always some waiting, a second one carries reads too, and no third.
+#[test]
+fn what_is_much_for_one_connection_is_carried_on_two() {
+    let schema = "lanes_two";
+    with_stages(schema, &["--threads", "1"], |_server, _direct, freshet| {
+        let mut look = freshet.target().connect();
+        let mut lanes =
+            || -> Vec<u64> { look.query("SELECT carried FROM freshet.lanes").expect("it is computed") };
+        let is_over = AtomicBool::new(false);
+        let read = |of: usize| {
+            let mut conn = connect(freshet.target(), schema);
+            for round in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                assert_eq!(
+                    one(&mut conn, &format!("SELECT v, {of}, {round} FROM t WHERE id = 1")),
+                    format!("10,{of},{round}")
+                );
+            }
+        };
+        thread::scope(|scope| {
+            for of in 0..40 {
+                scope.spawn(move || read(of));
+            }
+            let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                eventually("two lanes carry reads", || {
+                    let carried = lanes();
+                    assert!(carried.len() <= 2, "{carried:?}");
+                    (carried.len() == 2 && carried.iter().all(|reads| *reads > 100)).then_some(())
+                });
+            }));
+            is_over.store(true, Ordering::Relaxed);
+            seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         });
     });
 }

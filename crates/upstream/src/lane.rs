@@ -118,8 +118,7 @@ impl Lane {
     }
 
     /// How many statements are not answered.
-    #[cfg(test)]
-    fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.queue.borrow().waiting.len()
     }
 

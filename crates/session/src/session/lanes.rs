@@ -51,12 +51,18 @@ thread_local! {
 /// The lanes of one thread.
 #[derive(Default)]
 struct Lanes {
-    /// One of each kind.
-    open: RefCell<HashMap<Fit, Open>>,
+    /// One for each kind of session, or [`LANES_MAX`].
+    open: RefCell<HashMap<Fit, Vec<Open>>>,
     /// Commands with the server on connections of their own.
     under_way: Cell<usize>,
     suspension: Suspension,
 }
+
+/// So many lanes carry the reads of the same sessions at most. Two, so that the server has something to do while the answers of one are
+/// handed out. More share out what keeps one busy: with four, most of what lanes gain is gone.
+const LANES_MAX: usize = 2;
+/// As many statements must wait on a lane before there is another one.
+const DEEP: usize = 12;
 
 /// What the sessions have in common whose reads a lane carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,7 +108,7 @@ impl Lanes {
     /// The read view of a lane for these, which is opened if there is none, or none that is young.
     fn view(&self, fit: &Fit, shared: &Arc<Shared>) -> Option<Rc<SharedView>> {
         let mut open = self.open.borrow_mut();
-        let Open { lane, view, .. } = open.get_mut(fit)?;
+        let Open { lane, view, .. } = open.get_mut(fit)?.last_mut()?;
         if let Some(view) = view.as_ref().filter(|view| view.is_young()) {
             return Some(Rc::clone(view));
         }
@@ -113,18 +119,30 @@ impl Lanes {
         opened
     }
 
-    /// The lane for these, with its rights.
+    /// The lane for these on which the fewest wait, with its rights.
     fn of(&self, fit: &Fit) -> Option<(Rc<Lane>, Position)> {
         let open = self.open.borrow();
-        let open = open.get(fit).filter(|open| open.lane.is_open());
-        open.map(|Open { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
+        let open = open.get(fit)?.iter().filter(|open| open.lane.is_open());
+        let least = open.min_by_key(|open| open.lane.depth());
+        least.map(|Open { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
+    }
+
+    /// Whether another lane for these would do better than this one, on which the fewest wait.
+    fn are_too_few(&self, fit: &Fit, lane: &Lane) -> bool {
+        let how_many = |open: &Vec<Open>| open.iter().filter(|open| open.lane.is_open()).count();
+        fit.carriage == Carriage::Alone
+            && lane.depth() >= DEEP
+            && self.open.borrow().get(fit).map_or(0, how_many) < LANES_MAX
     }
 
     /// Notes a lane, and forgets those that are closed.
     fn opened(&self, fit: Fit, lane: Open) {
         let mut open = self.open.borrow_mut();
-        open.retain(|_, open| open.lane.is_open());
-        open.insert(fit, lane);
+        for lanes in open.values_mut() {
+            lanes.retain(|open| open.lane.is_open());
+        }
+        open.retain(|_, lanes| !lanes.is_empty());
+        open.entry(fit).or_default().push(lane);
     }
 }
 
@@ -273,22 +291,33 @@ impl Session {
         if !self.has_rights_of_now() {
             return None;
         }
+        let shared = Arc::clone(&self.shared);
         let is_of_now = |from: Position| {
-            let is_fenced =
-                [rights, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness().is_fenced(*dep));
-            !is_fenced && self.shared.upstream.are_rights_of(rights, from)
+            let is_fenced = [rights, Dep::EVERYTHING].iter().any(|dep| shared.freshness().is_fenced(*dep));
+            !is_fenced && shared.upstream.are_rights_of(rights, from)
         };
+        let its_own_from = self.lease.rights_from;
         if let Some((lane, rights_from)) = LANES.with(|lanes| lanes.of(&fit)) {
             if !self.shared.upstream.are_rights_of(rights, rights_from) {
                 // Nobody may need its connection, and so it would stay.
                 lane.close();
             }
-            return is_of_now(rights_from).then_some(lane);
+            if !is_of_now(rights_from) {
+                return None;
+            }
+            let adds_one = LANES.with(|lanes| lanes.are_too_few(&fit, &lane)) && is_of_now(its_own_from);
+            let another = if adds_one { self.opens(fit) } else { None };
+            return another.or(Some(lane));
         }
-        let rights_from = self.lease.rights_from;
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
         let is_wanted = self.shared.options.multiplexing == Multiplexing::Always || is_worth_it();
-        let lane = if is_wanted && is_of_now(rights_from) { self.lend() } else { None }?;
+        if is_wanted && is_of_now(its_own_from) { self.opens(fit) } else { None }
+    }
+
+    /// Lends the session's own connection as a lane for these, if it may.
+    fn opens(&mut self, fit: Fit) -> Option<Rc<Lane>> {
+        let rights_from = self.lease.rights_from;
+        let lane = self.lend()?;
         let open = Open { lane: Rc::clone(&lane), rights_from, view: None };
         LANES.with(|lanes| lanes.opened(fit, open));
         Some(lane)
