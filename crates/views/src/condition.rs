@@ -1,5 +1,7 @@
 //! Conditions, with the three values that SQL gives them.
 
+use std::ops::RangeInclusive;
+
 use crate::kind::{Cell, Number};
 
 /// A column of a mention: both by their places.
@@ -137,6 +139,28 @@ impl Condition {
             Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.add_places(into)),
             Self::Not(one) => one.add_places(into),
         }
+    }
+
+    /// The column that it compares with a number, and the values for which it holds, if they are a range.
+    pub(crate) fn range(&self) -> Option<(Place, RangeInclusive<Number>)> {
+        let (how, place, number) = match self {
+            Self::Compare(how, Operand::Column(place), Operand::Constant(Some(number))) => {
+                (*how, place, *number)
+            }
+            Self::Compare(how, Operand::Constant(Some(number)), Operand::Column(place)) => {
+                (how.turned(), place, *number)
+            }
+            _ => return None,
+        };
+        let range = match how {
+            Comparison::Equal | Comparison::Same => number..=number,
+            Comparison::Less => Number::MIN..=number.checked_sub(1)?,
+            Comparison::LessOrEqual => Number::MIN..=number,
+            Comparison::Greater => number.checked_add(1)?..=Number::MAX,
+            Comparison::GreaterOrEqual => number..=Number::MAX,
+            Comparison::Unequal => return None,
+        };
+        Some((*place, range))
     }
 
     /// The two columns of different mentions that it says are equal.

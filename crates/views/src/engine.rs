@@ -1,5 +1,6 @@
 //! Tables, queries over them, and changes of their rows.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -52,8 +53,36 @@ struct Installation {
 pub struct Engine {
     tables: HashMap<TableName, Table>,
     queries: HashMap<QueryNumber, Installed>,
-    by_table: HashMap<TableName, Vec<QueryNumber>>,
+    by_table: HashMap<TableName, Vec<Reader>>,
     given: u64,
+}
+
+/// A query that reads a table.
+#[derive(Debug)]
+struct Reader {
+    number: QueryNumber,
+    /// The rows that it reads of it; `None`: any.
+    within: Option<Within>,
+}
+
+/// Rows by their values of one column.
+#[derive(Debug)]
+struct Within {
+    /// Its place in the table.
+    column: usize,
+    range: RangeInclusive<Number>,
+}
+
+impl Reader {
+    fn reads(&self, table: &Table, row: Bound<'_>) -> bool {
+        let Some(Within { column, range }) = &self.within else { return true };
+        let value = match row {
+            Bound::Slot(slot) => table.get(slot, *column),
+            Bound::Row(row) => row[*column],
+            Bound::None => return true,
+        };
+        value.is_some_and(|value| range.contains(&value))
+    }
 }
 
 impl Installed {
@@ -88,13 +117,33 @@ impl Installation {
 
     /// The columns by which its rows are found: their tables, and their places there.
     fn looked_by(&self) -> Vec<(TableName, usize)> {
-        let sought = sought(&self.query).map(|(place, _)| place);
-        let places = self.plans.iter().flat_map(JoinPlan::looked_by).chain(sought);
-        let named = |place: Place| {
-            let number = self.query.mentions[place.mention];
-            (self.query.tables[number].0.clone(), self.columns[number][place.column])
+        let sought = match sought(&self.query) {
+            Some(Sought::Parameter(place) | Sought::Listed(place, _)) => Some(place),
+            Some(Sought::Range(..)) | None => None,
         };
-        places.map(named).collect()
+        let places = self.plans.iter().flat_map(JoinPlan::looked_by).chain(sought);
+        places.map(|place| self.named(place)).collect()
+    }
+
+    /// The column by whose range its first rows are found, if they are so.
+    fn ranged_by(&self) -> Option<(TableName, usize)> {
+        let Sought::Range(place, _) = sought(&self.query)? else { return None };
+        Some(self.named(place))
+    }
+
+    /// Which rows it reads of this table, if they are those of a range.
+    fn within(&self, name: &TableName) -> Option<Within> {
+        let (place, range) = self.query.ranged()?;
+        let number = self.query.mentions[place.mention];
+        let is_once = self.query.mentions.iter().filter(|one| **one == number).count() == 1;
+        let column = self.columns[number][place.column];
+        (is_once && self.query.tables[number].0 == *name).then_some(Within { column, range })
+    }
+
+    /// The table of a column, and the column's place there.
+    fn named(&self, place: Place) -> (TableName, usize) {
+        let number = self.query.mentions[place.mention];
+        (self.query.tables[number].0.clone(), self.columns[number][place.column])
     }
 
     /// The result for these values of its parameters, made from the base rows if it is not held.
@@ -149,8 +198,8 @@ impl Engine {
 
     /// Drops a table, and all queries that read it.
     pub fn drop_table(&mut self, name: &TableName) {
-        for number in self.by_table.remove(name).unwrap_or_default() {
-            self.drop_query(number);
+        for reader in self.by_table.remove(name).unwrap_or_default() {
+            self.drop_query(reader.number);
         }
         self.tables.remove(name);
     }
@@ -230,8 +279,10 @@ impl Engine {
 
     fn tell(&mut self, name: &TableName, change: (Bound<'_>, bool)) {
         let Self { tables, queries, by_table, .. } = self;
-        for number in by_table.get(name).into_iter().flatten() {
-            if let Some(installed) = queries.get_mut(number) {
+        let Some(table) = tables.get(name) else { return };
+        let readers = by_table.get(name).into_iter().flatten();
+        for reader in readers.filter(|reader| reader.reads(table, change.0)) {
+            if let Some(installed) = queries.get_mut(&reader.number) {
                 installed.selects.iter_mut().for_each(|select| select.change(tables, name, change));
             }
         }
@@ -244,10 +295,14 @@ impl Engine {
         for (name, column) in selects.iter().flat_map(Installation::looked_by) {
             self.tables.get_mut(&name)?.index(column);
         }
+        for (name, column) in selects.iter().filter_map(Installation::ranged_by) {
+            self.tables.get_mut(&name)?.index_in_order(column);
+        }
         self.given += 1;
         let number = QueryNumber(self.given);
         for (name, _) in query.tables() {
-            self.by_table.entry(name.clone()).or_default().push(number);
+            let within = if let [only] = &selects[..] { only.within(name) } else { None };
+            self.by_table.entry(name.clone()).or_default().push(Reader { number, within });
         }
         self.queries.insert(number, Installed { selects, union: query.union });
         Some(number)
@@ -256,7 +311,7 @@ impl Engine {
     /// Drops a query and its results.
     pub fn drop_query(&mut self, number: QueryNumber) {
         self.queries.remove(&number);
-        self.by_table.values_mut().for_each(|numbers| numbers.retain(|one| *one != number));
+        self.by_table.values_mut().for_each(|readers| readers.retain(|one| one.number != number));
     }
 
     /// Whether a query is installed.
@@ -297,27 +352,50 @@ fn fill(
     let tables = installed.tables(all)?;
     let query = &installed.query;
     let sought = sought(query);
-    let plan = installed.plans.get(sought.as_ref().map_or(0, |(place, _)| place.mention))?;
+    let plan = installed.plans.get(sought.as_ref().map_or(0, |sought| sought.place().mention))?;
     let (table, columns) = tables[query.mentions[plan.start]];
     let join = Join { plan, changed: None, wanted: Some(key) };
     let mut one = |slot| {
         join.each(query, &tables, Bound::Slot(slot), &mut |found, _| results.add(found, true));
     };
-    match sought {
-        Some((place, values)) if table.is_indexed(columns[place.column]) => {
-            let values = if query.parameters.is_empty() { values } else { key[..1].to_vec() };
-            let slots = values.iter().flat_map(|value| table.with(columns[place.column], *value));
-            slots.copied().for_each(&mut one);
+    let column = sought.as_ref().map(|sought| columns[sought.place().column]);
+    match (sought, column) {
+        (Some(Sought::Range(_, range)), Some(column)) if table.is_in_order(column) => {
+            table.between(column, range).for_each(&mut one);
+        }
+        (Some(Sought::Parameter(_)), Some(column)) if table.is_indexed(column) => {
+            table.with(column, *key.first()?).iter().copied().for_each(&mut one);
+        }
+        (Some(Sought::Listed(_, values)), Some(column)) if table.is_indexed(column) => {
+            values.iter().flat_map(|value| table.with(column, *value)).copied().for_each(&mut one);
         }
         _ => table.slots().for_each(&mut one),
     }
     Some(())
 }
 
-/// The column by which the first rows of a result are found: that of a parameter, or one that has one of these values.
-fn sought(query: &Select) -> Option<(Place, Vec<Number>)> {
-    let parameter = query.parameters.first().map(|place| (*place, Vec::new()));
-    parameter.or_else(|| query.listed())
+/// The column by which the first rows of a result are found.
+enum Sought {
+    /// That of the first parameter.
+    Parameter(Place),
+    /// It has one of these values.
+    Listed(Place, Vec<Number>),
+    Range(Place, RangeInclusive<Number>),
+}
+
+impl Sought {
+    const fn place(&self) -> Place {
+        match self {
+            Self::Parameter(place) | Self::Listed(place, _) | Self::Range(place, _) => *place,
+        }
+    }
+}
+
+fn sought(query: &Select) -> Option<Sought> {
+    let parameter = query.parameters.first().map(|place| Sought::Parameter(*place));
+    let listed = || query.listed().map(|(place, values)| Sought::Listed(place, values));
+    let ranged = || query.ranged().map(|(place, range)| Sought::Range(place, range));
+    parameter.or_else(listed).or_else(ranged)
 }
 
 /// NULL or a number, for who hands in rows.
@@ -326,3 +404,6 @@ impl From<Cell> for Given {
         Self::Number(cell)
     }
 }
+
+#[cfg(test)]
+mod tests;

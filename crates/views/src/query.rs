@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::Hash;
+use std::ops::RangeInclusive;
 
 use freshet_sql::DataType;
 
@@ -190,6 +191,35 @@ impl Select {
         values.sort_unstable();
         values.dedup();
         Some((place, values))
+    }
+
+    /// A column whose values are in a range in every row that counts, of a mention that has a row: one with both ends if there is one.
+    pub(crate) fn ranged(&self) -> Option<(Place, RangeInclusive<Number>)> {
+        let mut ranges: Vec<(Place, RangeInclusive<Number>)> = Vec::new();
+        let mut left: Vec<&Condition> = self.conditions.iter().collect();
+        while let Some(condition) = left.pop() {
+            match condition {
+                Condition::And(all) => left.extend(all),
+                Condition::Compare(..) => {
+                    let Some((place, own)) =
+                        condition.range().filter(|(place, _)| self.optional(place.mention).is_none())
+                    else {
+                        continue;
+                    };
+                    match ranges.iter_mut().find(|(other, _)| *other == place) {
+                        None => ranges.push((place, own)),
+                        Some((_, range)) => {
+                            *range = *range.start().max(own.start())..=*range.end().min(own.end())
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let has_ends = |(_, range): &&(Place, RangeInclusive<Number>)| {
+            *range.start() > Number::MIN && *range.end() < Number::MAX
+        };
+        ranges.iter().find(has_ends).or(ranges.first()).cloned()
     }
 
     /// Whether a column of what is shown, or of what is grouped by, is a text that is sorted by or told apart.

@@ -1,5 +1,8 @@
 //! The rows of one table in memory, as far as queries need them.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
 use ahash::{HashMap, RandomState};
 use hashbrown::HashTable;
 
@@ -33,10 +36,12 @@ enum Slots {
     Many(Vec<TableSlot>),
 }
 
-/// The rows of a column by their values. NULLs are not in it: nothing is equal to them.
-#[derive(Debug, Default)]
-struct Index {
-    by_value: HashMap<Number, Slots>,
+/// The rows of a column by their values. NULLs are not in it: nothing is equal to them, and they are in no range.
+#[derive(Debug)]
+enum Index {
+    Hashed(HashMap<Number, Slots>),
+    /// Also for ranges.
+    Ordered(BTreeMap<Number, Slots>),
 }
 
 /// A table.
@@ -107,10 +112,20 @@ fn put<T>(all: &mut Vec<T>, at: usize, value: T) {
 }
 
 impl Index {
+    fn entry(&mut self, value: Number) -> Option<&mut Slots> {
+        match self {
+            Self::Hashed(by_value) => by_value.get_mut(&value),
+            Self::Ordered(by_value) => by_value.get_mut(&value),
+        }
+    }
+
     fn add(&mut self, cell: Cell, slot: TableSlot) {
         let Some(value) = cell else { return };
-        match self.by_value.get_mut(&value) {
-            None => drop(self.by_value.insert(value, Slots::One(slot))),
+        match self.entry(value) {
+            None => match self {
+                Self::Hashed(by_value) => drop(by_value.insert(value, Slots::One(slot))),
+                Self::Ordered(by_value) => drop(by_value.insert(value, Slots::One(slot))),
+            },
             Some(Slots::Many(slots)) => slots.push(slot),
             Some(place @ Slots::One(_)) => {
                 let Slots::One(other) = *place else { return };
@@ -121,22 +136,34 @@ impl Index {
 
     fn remove(&mut self, cell: Cell, slot: TableSlot) {
         let Some(value) = cell else { return };
-        match self.by_value.get_mut(&value) {
+        match self.entry(value) {
             Some(Slots::Many(slots)) if slots.len() > 1 => {
                 if let Some(at) = slots.iter().position(|one| *one == slot) {
                     slots.swap_remove(at);
                 }
             }
-            Some(_) => drop(self.by_value.remove(&value)),
+            Some(_) => match self {
+                Self::Hashed(by_value) => drop(by_value.remove(&value)),
+                Self::Ordered(by_value) => drop(by_value.remove(&value)),
+            },
             None => {}
         }
     }
 
     fn get(&self, value: Number) -> &[TableSlot] {
-        match self.by_value.get(&value) {
-            Some(Slots::One(slot)) => std::slice::from_ref(slot),
-            Some(Slots::Many(slots)) => slots,
-            None => &[],
+        let slots = match self {
+            Self::Hashed(by_value) => by_value.get(&value),
+            Self::Ordered(by_value) => by_value.get(&value),
+        };
+        slots.map_or(&[], Slots::all)
+    }
+}
+
+impl Slots {
+    fn all(&self) -> &[TableSlot] {
+        match self {
+            Self::One(slot) => std::slice::from_ref(slot),
+            Self::Many(slots) => slots,
         }
     }
 }
@@ -184,12 +211,42 @@ impl Table {
 
     /// Sees to it that rows are found by this column.
     pub(crate) fn index(&mut self, column: usize) {
-        if self.indexes.contains_key(&column) {
-            return;
+        if !self.indexes.contains_key(&column) {
+            self.fill_index(column, Index::Hashed(HashMap::default()));
         }
-        let mut index = Index::default();
+    }
+
+    /// Sees to it that rows are found by a range of this column too.
+    pub(crate) fn index_in_order(&mut self, column: usize) {
+        if !self.is_in_order(column) {
+            self.fill_index(column, Index::Ordered(BTreeMap::new()));
+        }
+    }
+
+    fn fill_index(&mut self, column: usize, mut index: Index) {
         self.slots().for_each(|slot| index.add(self.get(slot, column), slot));
         self.indexes.insert(column, index);
+    }
+
+    pub(crate) fn is_in_order(&self, column: usize) -> bool {
+        matches!(self.indexes.get(&column), Some(Index::Ordered(_)))
+    }
+
+    /// The rows whose values of a column are in this range, in the order of these, if the column is [indexed so](Self::index_in_order).
+    pub(crate) fn between(
+        &self,
+        column: usize,
+        range: RangeInclusive<Number>,
+    ) -> impl Iterator<Item = TableSlot> {
+        let by_value = match self.indexes.get(&column) {
+            Some(Index::Ordered(by_value)) if !range.is_empty() => Some(by_value),
+            _ => None,
+        };
+        by_value
+            .into_iter()
+            .flat_map(move |by_value| by_value.range(range.clone()))
+            .flat_map(|(_, slots)| slots.all())
+            .copied()
     }
 
     pub(crate) fn is_indexed(&self, column: usize) -> bool {
