@@ -11,6 +11,7 @@ mod clients;
 mod coalescing;
 mod collations;
 mod costs;
+mod curve;
 mod created;
 mod diagnostics;
 mod freshness;

@@ -48,6 +48,7 @@
 //! price is that a change of a shard takes eight locks, a fraction of a microsecond beside a question to the server.
 
 use crate::budget::{Budget, Charge};
+use crate::curve::{Curve, CurvePoint};
 use crate::found::{Lookup, LookupKind};
 use crate::insert::Insert;
 use crate::large::Large;
@@ -121,6 +122,7 @@ pub struct Cache {
     swept: AtomicU64,
     counters: Counters,
     yields: Yields,
+    curve: Curve,
 }
 
 impl Cache {
@@ -158,6 +160,7 @@ impl Cache {
             swept: AtomicU64::new(0),
             counters: Counters::default(),
             yields: Yields::default(),
+            curve: Curve::default(),
         }
     }
 
@@ -251,6 +254,7 @@ impl Cache {
             charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
         };
         let hash = self.hash_of(key);
+        self.curve.note_bytes(hash, in_blocks + in_large);
         let fences_raised = self.freshness.fences_raised();
         let new = New { hash, key, fill, large, charge: in_blocks, fences_raised, ends_asked };
         let placed = self.place(new, charge);
@@ -475,6 +479,12 @@ impl Cache {
             free_memory: size.saturating_sub(used),
             ..self.counters.read()
         }
+    }
+
+    /// What share of lookups caches of other sizes would answer, by their sizes, and on how many sampled lookups that rests.
+    #[must_use]
+    pub fn curve(&self) -> (u64, Vec<CurvePoint>) {
+        self.curve.points()
     }
 
     /// What tells bodies apart, in this process.

@@ -38,12 +38,14 @@ mod insert;
 mod slab;
 mod yields;
 mod shard;
+mod curve;
 mod striped;
 mod found;
 mod statistics;
 pub mod cache;
 
 pub use cache::{Cache, MomentReader};
+pub use curve::CurvePoint;
 pub use dep::{Dep, TableDeps};
 pub use entry::{Body, Entry, Fill, Key, Summary};
 pub use fence::Fence;

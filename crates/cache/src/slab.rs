@@ -57,6 +57,11 @@ impl SlabEntry {
         self.queue
     }
 
+    /// See [`Indexed::charge`].
+    pub(crate) const fn charge(&self) -> u32 {
+        self.entry.charge
+    }
+
     #[inline]
     fn decode(bytes: &[u8; Self::BYTES]) -> Self {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

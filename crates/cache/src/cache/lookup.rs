@@ -1,6 +1,7 @@
 //! Looking up, whatever decides about what is found.
 
 use super::Cache;
+use crate::curve::{self, Sampled};
 use crate::found::{Lookup, LookupKind};
 use crate::snapshot::Ruling;
 use crate::stored::Stored;
@@ -39,6 +40,8 @@ impl Cache {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
         let Some((at, slot, stored)) = shard.find(hash, key) else {
+            drop(shard);
+            self.curve.note(hash, self.size(), || Sampled::Miss);
             return Lookup::Miss;
         };
         let header = stored.header();
@@ -48,6 +51,7 @@ impl Cache {
         if header.expiry.is_over(now_ms) {
             drop(shard);
             self.reclaim(hash, key, now_ms);
+            self.curve.note(hash, self.size(), || Sampled::Stale);
             return Lookup::Miss;
         }
         if header.refresh.is_over(now_ms) && kind != LookupKind::AsOf {
@@ -71,10 +75,12 @@ impl Cache {
                 };
                 drop(shard);
                 self.reclaim(hash, key, now_ms);
+                self.curve.note(hash, self.size(), || Sampled::Stale);
                 return Lookup::Stale { body };
             }
         }
         shard.credit_hit(at, &slot);
+        self.curve.note(hash, self.size(), || Sampled::Hit(curve::bytes_of(&slot)));
         let Some(large) = shard.large(stored.header()) else {
             return f(&stored.header().view(stored.body())).map_or(Lookup::Declined, Lookup::Hit);
         };

@@ -2,6 +2,8 @@
 //!
 //! The facts come as numbers. Nothing is asked here, and nothing is set.
 
+use freshet_cache::CurvePoint;
+
 /// What was counted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
@@ -20,6 +22,11 @@ pub(crate) struct Facts {
     pub(crate) tables: Vec<(String, u64, u64)>,
     /// Queries that take long.
     pub(crate) slow: Vec<Slow>,
+    /// How many sampled lookups say which share of them caches of these sizes would answer, the size that is set among them.
+    pub(crate) sampled: u64,
+    pub(crate) curve: Vec<CurvePoint>,
+    /// How long the server took for one statement on average, in microseconds; 0 if it has had none.
+    pub(crate) average_us: u64,
 }
 
 /// What the server has counted, and what it is set to; 0 where it does not tell.
@@ -74,6 +81,10 @@ const HITS_LOW: u64 = 10;
 const EVICTED_MANY: u64 = 10;
 /// A cache of up to this part of the buffer pool can have its memory from there.
 const POOL_SHARE_MAX: u64 = 5;
+/// So much less than the most that any size would find, in percent of what is looked up, is as good.
+const AS_GOOD: f64 = 2.0;
+/// So much more is worth another size.
+const WORTH_IT: f64 = 3.0;
 /// `query_cache_size` is a multiple of this.
 const SIZE_STEP: u64 = 1024;
 /// A query is slow whose statements take so many microseconds on average.
@@ -167,6 +178,9 @@ fn size(facts: &Facts) -> Advice {
         let of_pool = Advice::new(topic, CHANGE, found, advice);
         return if default < SIZE_STEP { of_pool } else { of_pool.by(set(default)) };
     }
+    if let Some((best, now)) = best_size(facts) {
+        return of_curve(facts, best, now);
+    }
     if facts.inserts < COUNTED_MIN {
         return Advice::new(topic, UNKNOWN, found, "Ask again when more was stored.");
     }
@@ -181,18 +195,63 @@ fn size(facts: &Facts) -> Advice {
     Advice::new(topic, GOOD, found, "What is stored has room.")
 }
 
-/// Where the cache's memory comes from.
+/// The least size that finds about as much as any, and the one that is set, if enough was sampled.
+fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
+    let now =
+        facts.curve.iter().find(|point| point.size == facts.size).filter(|_| facts.sampled >= COUNTED_MIN)?;
+    let most = facts.curve.iter().map(|point| point.hits).fold(0.0, f64::max);
+    let best = facts.curve.iter().find(|point| (most - point.hits) * 100.0 <= AS_GOOD)?;
+    Some((*best, *now))
+}
+
+fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
+    let topic = "size";
+    let percent = |point: CurvePoint| format!("{:.0} %", point.hits * 100.0);
+    let one = |point: &CurvePoint| {
+        let mark = if point.size == now.size { " (now)" } else { "" };
+        format!("{}{mark} {}", in_units(point.size), percent(*point))
+    };
+    let points: Vec<String> = facts.curve.iter().map(one).collect();
+    let found = format!("what would be found of {} sampled lookups: {}", facts.sampled, points.join(", "));
+    let set = format!("SET GLOBAL query_cache_size = {}", best.size.div_ceil(SIZE_STEP) * SIZE_STEP);
+    let gained = (best.hits - now.hits) * 100.0;
+    if best.size > now.size && gained >= WORTH_IT {
+        let advice = format!(
+            "With {} about {} would be found: of 1,000 reads that are looked up, {:.0} fewer would ask the server, which took {} µs for a statement.",
+            in_units(best.size),
+            percent(best),
+            gained * 10.0,
+            facts.average_us
+        );
+        return Advice::new(topic, CHANGE, found, advice).by(set);
+    }
+    if best.size < now.size {
+        let advice = format!(
+            "{} would find about as much. Memory is taken as it is needed: a smaller size only bounds it.",
+            in_units(best.size)
+        );
+        return Advice::new(topic, GOOD, found, advice).by(set);
+    }
+    Advice::new(topic, GOOD, found, "More memory would find next to nothing more.")
+}
+
+fn in_units(bytes: u64) -> String {
+    if bytes >= 10 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
+}
+
+/// Where the cache's memory comes from, of the size that it should have.
 fn memory(facts: &Facts) -> Option<Advice> {
     let pool = facts.server.pool_size;
     if facts.size == 0 || pool == 0 {
         return None;
     }
+    let size = best_size(facts).map_or(facts.size, |(best, now)| best.size.max(now.size));
     let found = format!("innodb_buffer_pool_size is {pool}, query_cache_size {}", facts.size);
     let advice = "Where Freshet runs on the server's machine and there is no memory to spare, its size is to be taken from the buffer pool: nine tenths of \
                   what that was, and one tenth for query_cache_size.";
     let advice = Advice::new("memory", GOOD, found, advice);
     // A tenth does not make room for much more than a tenth.
-    let is_room = facts.size <= pool / POOL_SHARE_MAX;
+    let is_room = size <= pool / POOL_SHARE_MAX;
     Some(if is_room {
         advice.by(format!("SET GLOBAL innodb_buffer_pool_size = {}", pool / 10 * 9))
     } else {
@@ -308,6 +367,36 @@ mod tests {
         assert_eq!(memory.as_deref(), Some("SET GLOBAL innodb_buffer_pool_size = 966367638"));
         let nothing = Facts::default();
         assert!(advice(&nothing).iter().all(|advice| advice.verdict != GOOD), "nothing was counted");
+    }
+
+    #[test]
+    fn the_sampled_curve_says_which_size_is_enough() {
+        let curve = |hits: [f64; 3]| {
+            let points = [64 << 20, 256 << 20, 1 << 30].into_iter().zip(hits);
+            points.map(|(size, hits)| CurvePoint { size, hits }).collect::<Vec<_>>()
+        };
+        let facts = |hits| Facts { sampled: 5000, curve: curve(hits), average_us: 250, ..busy() };
+        let larger = of(&facts([0.3, 0.5, 0.75]), "size");
+        assert_eq!(
+            (larger.verdict, larger.statement.as_deref()),
+            (CHANGE, Some("SET GLOBAL query_cache_size = 1073741824"))
+        );
+        assert_eq!(
+            larger.found,
+            "what would be found of 5000 sampled lookups: 64 MiB 30 %, 256 MiB (now) 50 %, 1024 MiB 75 %"
+        );
+        assert!(larger.advice.contains(
+            "of 1,000 reads that are looked up, 250 fewer would ask the server, which took 250 µs"
+        ));
+        let smaller = of(&facts([0.74, 0.75, 0.75]), "size");
+        assert_eq!(
+            (smaller.verdict, smaller.statement.as_deref()),
+            (GOOD, Some("SET GLOBAL query_cache_size = 67108864"))
+        );
+        let enough = of(&facts([0.3, 0.75, 0.765]), "size");
+        assert_eq!((enough.verdict, enough.statement), (GOOD, None));
+        let few = Facts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
+        assert_eq!(of(&few, "size").found, of(&busy(), "size").found, "too little was sampled");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ahash::HashMap;
+use freshet_cache::CurvePoint;
 use freshet_upstream::now_ms;
 
 use super::IntrospectionType::{Integer, Real, Text};
@@ -65,7 +66,7 @@ impl Definition {
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static TABLES: [Definition; 12] = [
+pub(crate) static TABLES: [Definition; 13] = [
     Definition { name: "queries", rows: queries, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
@@ -196,6 +197,12 @@ pub(crate) static TABLES: [Definition; 12] = [
         ("answered_with", Text, "error or ok, where it is answered by the rules."),
         ("executions", Integer, "How often it was executed, from memory or by the server."),
         ("hits", Integer, "How often it was answered from memory."),
+    ] },
+    Definition { name: "curve", rows: curve, columns: &[
+        ("size", Integer, "A size that the cache could have, in bytes."),
+        ("hit_percent", Real, "About what share of the lookups would be answered from memory then."),
+        ("is_now", Integer, "1 for the size that it has."),
+        ("sampled", Integer, "On how many sampled lookups that rests, of late."),
     ] },
     Definition { name: "advice", rows: advised, columns: &[
         ("topic", Text, "buffer pool, reads and writes, size, memory, table, or slow query."),
@@ -498,11 +505,27 @@ fn advised(view: &View) -> Vec<Vec<IntrospectionValue>> {
     advice(&facts(view)).into_iter().map(row).collect()
 }
 
+/// Of everybody's lookups, and so for who may see them.
+fn curve(view: &View) -> Vec<Vec<IntrospectionValue>> {
+    if view.only.is_some() {
+        return Vec::new();
+    }
+    let (now, (sampled, points)) = (view.shared.cache.size() as u64, view.shared.cache.curve());
+    let row = |CurvePoint { size, hits }: CurvePoint| {
+        let percent = IntrospectionValue::Real((hits * 1000.0).round() / 10.0);
+        vec![size.into(), percent, u64::from(size == now).into(), sampled.into()]
+    };
+    points.into_iter().map(row).collect()
+}
+
 fn facts(view: &View) -> Facts {
     let (shared, counted) = (&view.shared, view.shared.cache.statistics());
     let mut tables: HashMap<String, (u64, u64)> = HashMap::default();
     let mut slow = Vec::new();
+    let mut at_server = (0, 0_u64);
+    let (sampled, curve) = shared.cache.curve();
     for row in view.queries() {
+        at_server = (at_server.0 + row.server_us, at_server.1 + row.sent);
         for (schema, name) in &row.tables {
             let of = tables.entry(format!("{schema}.{name}")).or_default();
             of.0 += row.sent + row.hits;
@@ -520,6 +543,9 @@ fn facts(view: &View) -> Facts {
     Facts {
         server: view.server,
         cache_type: shared.globals.query_cache_type.load(std::sync::atomic::Ordering::Relaxed),
+        sampled,
+        curve,
+        average_us: at_server.0.checked_div(at_server.1).unwrap_or(0),
         size: counted.size,
         used: counted.used,
         hits: counted.hits,

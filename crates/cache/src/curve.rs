@@ -1,0 +1,224 @@
+//! How many lookups caches of other sizes would answer: small models of them, fed with a sample of what is looked up.
+//!
+//! A hash chooses the keys that are sampled (Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC
+//! 2017): a model that sees one key in 16, and has room for one byte in 16, answers about the share of lookups that the whole cache would. So
+//! the curve follows the policy by which is evicted here, which is modelled ([`Model`]), and what changes and so is asked for anew.
+//!
+//! A lookup of a key that is not sampled costs one multiplication and one load of a line that is read alone.
+
+mod model;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+use crossbeam_utils::CachePadded;
+use model::Model;
+
+use crate::arena::BLOCK_CHARGE;
+use crate::shard::bytes_for;
+use crate::slab::SlabEntry;
+
+/// The sizes that are modelled, as powers of two of the size that the cache has.
+const SIZES_LOG2: std::ops::RangeInclusive<i32> = -4..=4;
+/// At first one key in two to the power of this is sampled, and half as many whenever the largest model has more than so many.
+const RATE_LOG2_MIN: u32 = 4;
+const ENTRIES_MAX: usize = 8192;
+/// After so many sampled lookups each one before counts half: what is asked for changes.
+const HALVED_AFTER: u64 = 1 << 12;
+/// What an entry takes in its shard's index, which has room for up to twice as many, in bytes.
+const INDEX_BYTES: usize = bytes_for(4) / 4 * 3 / 2;
+/// What is taken for the size of a result as long as none is known, in bytes.
+const BYTES_UNKNOWN: u32 = 512;
+
+/// One size, and the share of lookups that a cache of it answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// In bytes.
+    pub size: u64,
+    /// From 0 to 1.
+    pub hits: f64,
+}
+
+/// What became of a lookup, as far as it matters to a cache of another size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sampled {
+    /// It was answered, by so many bytes.
+    Hit(u32),
+    /// It is not there.
+    Miss,
+    /// What is there has changed.
+    Stale,
+}
+
+#[derive(Default)]
+pub(crate) struct Curve {
+    /// See [`RATE_LOG2_MIN`]; how much more it is.
+    rarer_log2: AtomicU32,
+    /// Apart from what all lookups read.
+    models: CachePadded<Mutex<Models>>,
+}
+
+#[derive(Default)]
+struct Models {
+    /// The size of the cache that they are made for.
+    size: usize,
+    models: Vec<(i32, Model)>,
+    lookups: u64,
+    /// Those that the cache itself has answered.
+    answered: u64,
+    /// The mean size of the sampled results.
+    mean: u32,
+}
+
+/// From bits that choose neither shard nor place.
+const fn mixed(hash: u64) -> u32 {
+    (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
+}
+
+impl Curve {
+    #[inline]
+    fn samples(&self, hash: u64) -> bool {
+        is_sampled(hash, RATE_LOG2_MIN + self.rarer_log2.load(Ordering::Relaxed))
+    }
+
+    /// A key was looked up in a cache of this size.
+    #[inline]
+    pub(crate) fn note(&self, hash: u64, size: usize, what: impl FnOnce() -> Sampled) {
+        if self.samples(hash) {
+            self.note_sampled(hash, what(), size);
+        }
+    }
+
+    /// A result was stored that takes so many bytes, its slot in the index apart.
+    pub(crate) fn note_bytes(&self, hash: u64, bytes: usize) {
+        if self.samples(hash) {
+            let bytes = u32::try_from(bytes + INDEX_BYTES).unwrap_or(u32::MAX);
+            self.with(|models| models.note_bytes(hash, bytes));
+        }
+    }
+
+    #[cold]
+    fn note_sampled(&self, hash: u64, what: Sampled, size: usize) {
+        self.with(|models| {
+            let rate_log2 = RATE_LOG2_MIN + self.rarer_log2.load(Ordering::Relaxed);
+            models.fit(size, rate_log2);
+            if models.note(hash, what) > ENTRIES_MAX {
+                self.rarer_log2.fetch_add(1, Ordering::Relaxed);
+                models.thin_out(rate_log2 + 1);
+            }
+        });
+    }
+
+    /// Nobody waits for this: where another thread notes something at the same moment, one lookup of many is not seen.
+    fn with(&self, f: impl FnOnce(&mut Models)) {
+        match self.models.try_lock() {
+            Ok(mut models) => f(&mut models),
+            Err(TryLockError::Poisoned(poisoned)) => f(&mut poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+
+    /// How many lookups it rests on, and its points by their sizes.
+    pub(crate) fn points(&self) -> (u64, Vec<CurvePoint>) {
+        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        (models.lookups, models.points())
+    }
+}
+
+/// What an entry takes of the cache.
+pub(crate) fn bytes_of(slot: &SlabEntry) -> u32 {
+    let in_blocks = (slot.charge() as usize).saturating_mul(BLOCK_CHARGE);
+    u32::try_from(in_blocks + INDEX_BYTES).unwrap_or(u32::MAX)
+}
+
+const fn is_sampled(hash: u64, rate_log2: u32) -> bool {
+    mixed(hash).leading_zeros() >= rate_log2
+}
+
+impl Models {
+    /// Begins anew where the cache has another size than before.
+    fn fit(&mut self, size: usize, rate_log2: u32) {
+        if self.size == size {
+            return;
+        }
+        let model = |log2| (log2, Model::new(scaled(size, log2 - rate_log2.cast_signed())));
+        *self = Self { size, models: SIZES_LOG2.map(model).collect(), ..Self::default() };
+    }
+
+    /// How many results the largest model has then.
+    fn note(&mut self, hash: u64, what: Sampled) -> usize {
+        if self.lookups >= HALVED_AFTER {
+            self.lookups /= 2;
+            self.answered /= 2;
+            self.models.iter_mut().for_each(|(_, model)| model.hits /= 2);
+        }
+        self.lookups += 1;
+        if let Sampled::Hit(bytes) = what {
+            self.answered += 1;
+            self.note_mean(bytes);
+        }
+        let bytes = match what {
+            Sampled::Hit(bytes) => bytes,
+            Sampled::Miss | Sampled::Stale if self.mean > 0 => self.mean,
+            Sampled::Miss | Sampled::Stale => BYTES_UNKNOWN,
+        };
+        for (_, model) in &mut self.models {
+            if what == Sampled::Stale {
+                model.end(hash);
+            }
+            model.look_up(hash, bytes);
+        }
+        self.models.last().map_or(0, |(_, model)| model.len())
+    }
+
+    fn note_bytes(&mut self, hash: u64, bytes: u32) {
+        self.note_mean(bytes);
+        self.models.iter_mut().for_each(|(_, model)| model.resize(hash, bytes));
+    }
+
+    fn note_mean(&mut self, bytes: u32) {
+        let mean = u64::from(if self.mean == 0 { bytes } else { self.mean });
+        self.mean = u32::try_from((mean * 63 + u64::from(bytes)).div_ceil(64)).unwrap_or(u32::MAX);
+    }
+
+    /// Half of the keys are sampled no more.
+    fn thin_out(&mut self, rate_log2: u32) {
+        let size = self.size;
+        for (log2, model) in &mut self.models {
+            model.thin_out(scaled(size, *log2 - rate_log2.cast_signed()), |hash| is_sampled(hash, rate_log2));
+        }
+    }
+
+    /// What the cache itself has answered says by how much the models are wrong at its own size.
+    fn points(&self) -> Vec<CurvePoint> {
+        if self.lookups == 0 {
+            return Vec::new();
+        }
+        let share = |hits: u64| hits as f64 / self.lookups as f64;
+        let at_own =
+            self.models.iter().find(|(log2, _)| *log2 == 0).map_or(0.0, |(_, model)| share(model.hits));
+        let off = share(self.answered) - at_own;
+        let point = |(log2, model): &(i32, Model)| CurvePoint {
+            size: scaled(self.size, *log2),
+            hits: (share(model.hits) + off).clamp(0.0, 1.0),
+        };
+        let mut points: Vec<CurvePoint> = self.models.iter().map(point).collect();
+        // No larger cache answers less: what says so is the sample's noise.
+        for at in 1..points.len() {
+            points[at].hits = points[at].hits.max(points[at - 1].hits);
+        }
+        points
+    }
+}
+
+fn scaled(size: usize, log2: i32) -> u64 {
+    let size = size as u64;
+    if log2 < 0 {
+        size >> log2.unsigned_abs().min(63)
+    } else {
+        size.saturating_mul(1 << log2.unsigned_abs().min(32))
+    }
+}
+
+#[cfg(test)]
+mod tests;

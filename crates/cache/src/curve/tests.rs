@@ -1,0 +1,132 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::{Cache, Fences, Fill, Freshness, Key, Lookup, Position};
+
+/// A cache that is live.
+fn cache(size: usize) -> Cache {
+    let freshness = Arc::new(Freshness::new());
+    freshness.publish_visible(Position::new(1));
+    freshness.publish_applied(Position::new(1));
+    freshness.lives_until(u64::MAX);
+    Cache::with_hash_seed(freshness, size, 1 << 20, 7)
+}
+
+/// The next of a sequence of numbers that look random.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+/// As sysbench's `special`: most ask for few keys.
+fn special(state: &mut u64, keys: u64, hot: u64) -> u64 {
+    if random(state) % 100 < 75 { random(state) % hot } else { random(state) % keys }
+}
+
+fn fill(bytes: usize) -> Fill {
+    Fill {
+        valid_from: Position::new(1),
+        deps: Vec::new(),
+        body: vec![b'x'; bytes],
+        status_at: [0; 2],
+        status: 0,
+        rows: 1,
+        cost_us: 100,
+        tag: 0,
+        expires_ms: 0,
+        refresh_ms: 0,
+    }
+}
+
+/// Asks so often, and stores what is not there; the share of hits among the last half.
+fn ask(cache: &Cache, times: u64, mut next: impl FnMut() -> (u64, usize)) -> f64 {
+    let (mut hits, mut counted) = (0, 0);
+    for time in 0..times {
+        let (number, bytes) = next();
+        let text = number.to_le_bytes();
+        let key = Key { environment: 1, text: &text };
+        let is_hit = matches!(cache.get(key, 1, Fences::Ignore, |_| ()), Lookup::Hit(()));
+        if !is_hit {
+            cache.insert(key, fill(bytes));
+        }
+        if time >= times / 2 {
+            counted += 1;
+            hits += u64::from(is_hit);
+        }
+    }
+    hits as f64 / f64::from(counted)
+}
+
+const KEYS: u64 = 40_000;
+const TIMES: u64 = 400_000;
+
+/// What all results take.
+fn whole(bytes_of: impl Fn(u64) -> usize) -> usize {
+    let all = cache(1 << 30);
+    let mut number = 0;
+    ask(&all, KEYS, || {
+        number += 1;
+        (number - 1, bytes_of(number - 1))
+    });
+    all.used()
+}
+
+/// The curve of a cache that has a fifth of what all take is right within five points at each size that it names.
+fn assert_right(bytes_of: impl Fn(u64) -> usize + Copy, hot: u64) {
+    let whole = whole(bytes_of);
+    let observed = cache(whole / 5);
+    let mut state = 1;
+    let mut next = || {
+        let key = special(&mut state, KEYS, hot);
+        (key, bytes_of(key))
+    };
+    ask(&observed, TIMES, &mut next);
+    let (lookups, points) = observed.curve();
+    assert!(lookups >= HALVED_AFTER / 2, "{lookups}");
+    assert_eq!(points.len(), SIZES_LOG2.count());
+    for CurvePoint { size, hits } in points {
+        let other = cache(usize::try_from(size).unwrap());
+        let found = ask(&other, TIMES, &mut next);
+        assert!((hits - found).abs() < 0.05, "{size} of {whole} bytes: said {hits:.3}, found {found:.3}");
+    }
+}
+
+#[test]
+fn it_is_right_within_five_points_where_a_fifth_of_the_keys_is_hot() {
+    assert_right(|_| 120, KEYS / 5);
+}
+
+#[test]
+fn it_is_right_where_few_keys_are_hot_and_results_differ_in_size() {
+    assert_right(|key| 40 + (key * 37 % 11) as usize * 60, KEYS / 50);
+}
+
+#[test]
+fn what_changes_is_no_hit_in_any_size() {
+    let curve = Curve::default();
+    let hash = (0..).find(|hash| is_sampled(*hash, RATE_LOG2_MIN)).unwrap();
+    for _ in 0..50 {
+        curve.note(hash, 1 << 20, || Sampled::Stale);
+        curve.note(hash, 1 << 20, || Sampled::Hit(300));
+    }
+    let (lookups, points) = curve.points();
+    assert_eq!(lookups, 100);
+    assert!(points.iter().all(|point| (point.hits - 0.5).abs() < 1e-9), "{points:?}");
+}
+
+#[test]
+fn another_size_begins_anew_and_many_keys_are_sampled_less() {
+    let curve = Curve::default();
+    for hash in (0..4_000_000_u64).map(|number| number.wrapping_mul(0x2545_F491_4F6C_DD1D)) {
+        curve.note(hash, 1 << 30, || Sampled::Miss);
+    }
+    let entries = |curve: &Curve| {
+        curve.models.lock().unwrap().models.iter().map(|(_, model)| model.len()).max().unwrap()
+    };
+    assert!(curve.rarer_log2.load(Ordering::Relaxed) > 3);
+    assert!((ENTRIES_MAX / 4..=ENTRIES_MAX).contains(&entries(&curve)), "{}", entries(&curve));
+    let rate_log2 = RATE_LOG2_MIN + curve.rarer_log2.load(Ordering::Relaxed);
+    let hash = (0..).find(|hash| is_sampled(*hash, rate_log2)).unwrap();
+    curve.note(hash, 1 << 20, || Sampled::Miss);
+    assert_eq!((curve.points().0, entries(&curve)), (1, 1));
+}
