@@ -22,7 +22,11 @@ use crate::slab::SlabEntry;
 const SIZES_LOG2: std::ops::RangeInclusive<i32> = -4..=4;
 /// At first one key in two to the power of this is sampled, and half as many whenever the largest model has more than so many.
 const RATE_LOG2_MIN: u32 = 4;
-const ENTRIES_MAX: usize = 8192;
+const ENTRIES_MAX: usize = 2048;
+/// So many sampled lookups fill the models before any counts.
+const WARM_AFTER: u64 = 1 << 10;
+/// A model that has room for fewer results than this says nothing.
+const ROOM_MIN: u64 = 16;
 /// After so many sampled lookups each one before counts half: what is asked for changes.
 const HALVED_AFTER: u64 = 1 << 12;
 /// What an entry takes in its shard's index, which has room for up to twice as many, in bytes.
@@ -63,6 +67,8 @@ struct Models {
     /// The size of the cache that they are made for.
     size: usize,
     models: Vec<(i32, Model)>,
+    /// How many lookups have filled the models before any counted.
+    warming: u64,
     lookups: u64,
     /// Those that the cache itself has answered.
     answered: u64,
@@ -83,9 +89,9 @@ impl Curve {
 
     /// A key was looked up in a cache of this size.
     #[inline]
-    pub(crate) fn note(&self, hash: u64, size: usize, what: impl FnOnce() -> Sampled) {
+    pub(crate) fn note(&self, hash: u64, size: impl FnOnce() -> usize, what: Sampled) {
         if self.samples(hash) {
-            self.note_sampled(hash, what(), size);
+            self.note_sampled(hash, what, size());
         }
     }
 
@@ -99,7 +105,13 @@ impl Curve {
 
     #[cold]
     fn note_sampled(&self, hash: u64, what: Sampled, size: usize) {
+        if size == 0 {
+            return;
+        }
         self.with(|models| {
+            if models.size != size {
+                self.rarer_log2.store(0, Ordering::Relaxed);
+            }
             let rate_log2 = RATE_LOG2_MIN + self.rarer_log2.load(Ordering::Relaxed);
             models.fit(size, rate_log2);
             if models.note(hash, what) > ENTRIES_MAX {
@@ -147,6 +159,11 @@ impl Models {
 
     /// How many results the largest model has then.
     fn note(&mut self, hash: u64, what: Sampled) -> usize {
+        if self.warming < WARM_AFTER {
+            self.warming += 1;
+            (self.lookups, self.answered) = (0, 0);
+            self.models.iter_mut().for_each(|(_, model)| model.hits = 0);
+        }
         if self.lookups >= HALVED_AFTER {
             self.lookups /= 2;
             self.answered /= 2;
@@ -191,7 +208,9 @@ impl Models {
 
     /// What the cache itself has answered says by how much the models are wrong at its own size.
     fn points(&self) -> Vec<CurvePoint> {
-        if self.lookups == 0 {
+        let room = |model: &Model| model.bytes_max() / u64::from(self.mean.max(1));
+        let has_room = |(_, model): &&(i32, Model)| room(model) >= ROOM_MIN;
+        if self.warming < WARM_AFTER || self.models.iter().filter(has_room).all(|(log2, _)| *log2 > 0) {
             return Vec::new();
         }
         let share = |hits: u64| hits as f64 / self.lookups as f64;
@@ -202,7 +221,7 @@ impl Models {
             size: scaled(self.size, *log2),
             hits: (share(model.hits) + off).clamp(0.0, 1.0),
         };
-        let mut points: Vec<CurvePoint> = self.models.iter().map(point).collect();
+        let mut points: Vec<CurvePoint> = self.models.iter().filter(has_room).map(point).collect();
         // No larger cache answers less: what says so is the sample's noise.
         for at in 1..points.len() {
             points[at].hits = points[at].hits.max(points[at - 1].hits);

@@ -193,7 +193,7 @@ impl Select {
         Some((place, values))
     }
 
-    /// A column whose values are in a range in every row that counts, of a mention that has a row: one with both ends if there is one.
+    /// A column whose values are in a range in every row that counts, of a mention that has a row: the narrowest range, if there are several.
     pub(crate) fn ranged(&self) -> Option<(Place, RangeInclusive<Number>)> {
         let mut ranges: Vec<(Place, RangeInclusive<Number>)> = Vec::new();
         let mut left: Vec<&Condition> = self.conditions.iter().collect();
@@ -216,10 +216,8 @@ impl Select {
                 _ => {}
             }
         }
-        let has_ends = |(_, range): &&(Place, RangeInclusive<Number>)| {
-            *range.start() > Number::MIN && *range.end() < Number::MAX
-        };
-        ranges.iter().find(has_ends).or(ranges.first()).cloned()
+        let width = |range: &RangeInclusive<Number>| range.end().saturating_sub(*range.start());
+        ranges.into_iter().min_by_key(|(_, range)| width(range))
     }
 
     /// Whether a column of what is shown, or of what is grouped by, is a text that is sorted by or told apart.

@@ -61,6 +61,8 @@ pub(crate) struct Table {
 
 /// What an index takes for each row, about, in bytes.
 const INDEX_BYTES: usize = 10;
+/// The same of one that is in order.
+const ORDERED_BYTES: usize = 56;
 const PRIMARY_BYTES: usize = 6;
 
 impl Column {
@@ -205,7 +207,11 @@ impl Table {
             .iter()
             .map(|column| column.bytes_each() + usize::from(!column.nulls.is_empty()))
             .sum();
-        let indexes = self.indexes.len() * INDEX_BYTES;
+        let of_index = |index: &Index| match index {
+            Index::Hashed(_) => INDEX_BYTES,
+            Index::Ordered(_) => ORDERED_BYTES,
+        };
+        let indexes: usize = self.indexes.values().map(of_index).sum();
         self.is_used.len() * (each + 1 + PRIMARY_BYTES + indexes) + self.texts.bytes()
     }
 

@@ -41,7 +41,7 @@ impl Cache {
         let shard = self.shard_of(hash).read();
         let Some((at, slot, stored)) = shard.find(hash, key) else {
             drop(shard);
-            self.curve.note(hash, self.size(), || Sampled::Miss);
+            self.curve.note(hash, || self.size(), Sampled::Miss);
             return Lookup::Miss;
         };
         let header = stored.header();
@@ -51,7 +51,7 @@ impl Cache {
         if header.expiry.is_over(now_ms) {
             drop(shard);
             self.reclaim(hash, key, now_ms);
-            self.curve.note(hash, self.size(), || Sampled::Stale);
+            self.curve.note(hash, || self.size(), Sampled::Stale);
             return Lookup::Miss;
         }
         if header.refresh.is_over(now_ms) && kind != LookupKind::AsOf {
@@ -75,17 +75,24 @@ impl Cache {
                 };
                 drop(shard);
                 self.reclaim(hash, key, now_ms);
-                self.curve.note(hash, self.size(), || Sampled::Stale);
+                self.curve.note(hash, || self.size(), Sampled::Stale);
                 return Lookup::Stale { body };
             }
         }
         shard.credit_hit(at, &slot);
-        self.curve.note(hash, self.size(), || Sampled::Hit(curve::bytes_of(&slot)));
-        let Some(large) = shard.large(stored.header()) else {
-            return f(&stored.header().view(stored.body())).map_or(Lookup::Declined, Lookup::Hit);
+        let sampled = Sampled::Hit(curve::bytes_of(&slot));
+        let found = if let Some(large) = shard.large(stored.header()) {
+            let header = *stored.header();
+            drop(shard);
+            f(&header.view(Body::apart(large.bytes())))
+        } else {
+            let found = f(&stored.header().view(stored.body()));
+            drop(shard);
+            found
         };
-        let header = *stored.header();
-        drop(shard);
-        f(&header.view(Body::apart(large.bytes()))).map_or(Lookup::Declined, Lookup::Hit)
+        if found.is_some() {
+            self.curve.note(hash, || self.size(), sampled);
+        }
+        found.map_or(Lookup::Declined, Lookup::Hit)
     }
 }

@@ -11,7 +11,7 @@ const SMALL_SHARE: u64 = 10;
 const CREDIT_MAX: u8 = 6;
 const CREDIT_TO_STAY: u8 = 2;
 /// A queue is cleared of what is over when that is more than what stands in it, and this.
-const OVER_MAX: usize = 1024;
+const OVER_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Modelled {
@@ -40,6 +40,10 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(bytes_max: u64) -> Self {
         Self { bytes_max, ..Self::default() }
+    }
+
+    pub(super) const fn bytes_max(&self) -> u64 {
+        self.bytes_max
     }
 
     pub(super) fn len(&self) -> usize {

@@ -83,7 +83,7 @@ fn assert_right(bytes_of: impl Fn(u64) -> usize + Copy, hot: u64) {
     ask(&observed, TIMES, &mut next);
     let (lookups, points) = observed.curve();
     assert!(lookups >= HALVED_AFTER / 2, "{lookups}");
-    assert_eq!(points.len(), SIZES_LOG2.count());
+    assert!(points.len() >= 7, "{points:?}");
     for CurvePoint { size, hits } in points {
         let other = cache(usize::try_from(size).unwrap());
         let found = ask(&other, TIMES, &mut next);
@@ -105,20 +105,20 @@ fn it_is_right_where_few_keys_are_hot_and_results_differ_in_size() {
 fn what_changes_is_no_hit_in_any_size() {
     let curve = Curve::default();
     let hash = (0..).find(|hash| is_sampled(*hash, RATE_LOG2_MIN)).unwrap();
-    for _ in 0..50 {
-        curve.note(hash, 1 << 20, || Sampled::Stale);
-        curve.note(hash, 1 << 20, || Sampled::Hit(300));
+    for _ in 0..1000 {
+        curve.note(hash, || 1 << 20, Sampled::Stale);
+        curve.note(hash, || 1 << 20, Sampled::Hit(300));
     }
     let (lookups, points) = curve.points();
-    assert_eq!(lookups, 100);
-    assert!(points.iter().all(|point| (point.hits - 0.5).abs() < 1e-9), "{points:?}");
+    assert!((900..=1000).contains(&lookups), "those that filled the models do not count: {lookups}");
+    assert!(!points.is_empty() && points.iter().all(|point| (point.hits - 0.5).abs() < 1e-2), "{points:?}");
 }
 
 #[test]
 fn another_size_begins_anew_and_many_keys_are_sampled_less() {
     let curve = Curve::default();
     for hash in (0..4_000_000_u64).map(|number| number.wrapping_mul(0x2545_F491_4F6C_DD1D)) {
-        curve.note(hash, 1 << 30, || Sampled::Miss);
+        curve.note(hash, || 1 << 30, Sampled::Miss);
     }
     let entries = |curve: &Curve| {
         curve.models.lock().unwrap().models.iter().map(|(_, model)| model.len()).max().unwrap()
@@ -127,6 +127,9 @@ fn another_size_begins_anew_and_many_keys_are_sampled_less() {
     assert!((ENTRIES_MAX / 4..=ENTRIES_MAX).contains(&entries(&curve)), "{}", entries(&curve));
     let rate_log2 = RATE_LOG2_MIN + curve.rarer_log2.load(Ordering::Relaxed);
     let hash = (0..).find(|hash| is_sampled(*hash, rate_log2)).unwrap();
-    curve.note(hash, 1 << 20, || Sampled::Miss);
-    assert_eq!((curve.points().0, entries(&curve)), (1, 1));
+    curve.note(hash, || 1 << 20, Sampled::Miss);
+    assert_eq!((entries(&curve), curve.rarer_log2.load(Ordering::Relaxed)), (1, 0));
+    assert!(curve.points().1.is_empty(), "one lookup says nothing");
+    curve.note(hash, || 0, Sampled::Miss);
+    assert_eq!(entries(&curve), 1, "what is off has no curve");
 }

@@ -4,6 +4,8 @@
 
 use freshet_cache::CurvePoint;
 
+use crate::variables::{SIZE_MAX, SIZE_MIN};
+
 /// What was counted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
@@ -199,9 +201,16 @@ fn size(facts: &Facts) -> Advice {
 fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
     let now =
         facts.curve.iter().find(|point| point.size == facts.size).filter(|_| facts.sampled >= COUNTED_MIN)?;
-    let most = facts.curve.iter().map(|point| point.hits).fold(0.0, f64::max);
-    let best = facts.curve.iter().find(|point| (most - point.hits) * 100.0 <= AS_GOOD)?;
-    Some((*best, *now))
+    // Nothing is said of a size that cannot be set; and what is in use now is not known to be useless.
+    let may_be = |point: &&CurvePoint| {
+        (SIZE_MIN..=SIZE_MAX).contains(&point.size) && (point.size >= facts.used || point.size >= now.size)
+    };
+    let sizes: Vec<&CurvePoint> = facts.curve.iter().filter(may_be).collect();
+    let most = sizes.iter().map(|point| point.hits).fold(0.0, f64::max);
+    let best = sizes.into_iter().find(|point| (most - point.hits) * 100.0 <= AS_GOOD)?;
+    // What more would find is not worth it.
+    let is_as_good = best.size > now.size && (best.hits - now.hits) * 100.0 < WORTH_IT;
+    Some((if is_as_good { *now } else { *best }, *now))
 }
 
 fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
@@ -215,9 +224,9 @@ fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
     let found = format!("what would be found of {} sampled lookups: {}", facts.sampled, points.join(", "));
     let set = format!("SET GLOBAL query_cache_size = {}", best.size.div_ceil(SIZE_STEP) * SIZE_STEP);
     let gained = (best.hits - now.hits) * 100.0;
-    if best.size > now.size && gained >= WORTH_IT {
+    if best.size > now.size {
         let advice = format!(
-            "With {} about {} would be found: of 1,000 reads that are looked up, {:.0} fewer would ask the server, which took {} µs for a statement.",
+            "With {} about {} would be found: of 1,000 reads that are looked up, {:.0} fewer would ask the server, which took {} µs for a statement. If there is the memory: changes of results that have left are not known here, so that where much is written it is less.",
             in_units(best.size),
             percent(best),
             gained * 10.0,
@@ -388,11 +397,13 @@ mod tests {
         assert!(larger.advice.contains(
             "of 1,000 reads that are looked up, 250 fewer would ask the server, which took 250 µs"
         ));
-        let smaller = of(&facts([0.74, 0.75, 0.75]), "size");
+        let smaller = of(&Facts { used: 30 << 20, ..facts([0.74, 0.75, 0.75]) }, "size");
         assert_eq!(
             (smaller.verdict, smaller.statement.as_deref()),
             (GOOD, Some("SET GLOBAL query_cache_size = 67108864"))
         );
+        let used = of(&facts([0.74, 0.75, 0.75]), "size");
+        assert_eq!((used.verdict, used.statement), (GOOD, None), "200 MiB are in use");
         let enough = of(&facts([0.3, 0.75, 0.765]), "size");
         assert_eq!((enough.verdict, enough.statement), (GOOD, None));
         let few = Facts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };

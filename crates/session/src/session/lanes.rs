@@ -99,6 +99,15 @@ pub(crate) struct Ride {
     pub(crate) view: Option<Rc<SharedView>>,
 }
 
+/// For how long a session lends its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lends {
+    /// Until it needs it itself.
+    ForATime,
+    /// It goes on without: a lane that comes and goes under a load that needs two would cost more than it saves.
+    ForGood,
+}
+
 impl Lanes {
     /// Whether there may be a lane, or is reason to make one.
     fn are_worth_it(&self) -> bool {
@@ -106,9 +115,10 @@ impl Lanes {
     }
 
     /// The read view of a lane for these, which is opened if there is none, or none that is young.
-    fn view(&self, fit: &Fit, shared: &Arc<Shared>) -> Option<Rc<SharedView>> {
+    fn view(&self, fit: &Fit, lane: &Rc<Lane>, shared: &Arc<Shared>) -> Option<Rc<SharedView>> {
         let mut open = self.open.borrow_mut();
-        let Open { lane, view, .. } = open.get_mut(fit)?.last_mut()?;
+        let its_own = open.get_mut(fit)?.iter_mut().find(|open| Rc::ptr_eq(&open.lane, lane));
+        let Open { view, .. } = its_own?;
         if let Some(view) = view.as_ref().filter(|view| view.is_young()) {
             return Some(Rc::clone(view));
         }
@@ -125,6 +135,13 @@ impl Lanes {
         let open = open.get(fit)?.iter().filter(|open| open.lane.is_open());
         let least = open.min_by_key(|open| open.lane.depth());
         least.map(|Open { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
+    }
+
+    /// From when the rights are of a lane for these, if that is open.
+    fn rights_of(&self, fit: &Fit, lane: &Rc<Lane>) -> Option<Position> {
+        let open = self.open.borrow();
+        let its_own = open.get(fit)?.iter().find(|open| Rc::ptr_eq(&open.lane, lane))?;
+        its_own.lane.is_open().then_some(its_own.rights_from)
     }
 
     /// Whether another lane for these would do better than this one, on which the fewest wait.
@@ -280,51 +297,63 @@ impl Session {
     pub(crate) fn finds_ride(&mut self, rights: Dep, carriage: Carriage) -> Option<Ride> {
         let fit = self.fit(self.environment()?, carriage);
         let lane = self.lane(rights, fit)?;
-        let view = match carriage {
+        self.rides_on(lane, &fit)
+    }
+
+    /// The same lane once more, after something was waited for, if it is still to be had.
+    pub(crate) fn finds_ride_again(&self, rights: Dep, carriage: Carriage, ride: Ride) -> Option<Ride> {
+        let fit = self.fit(self.environment()?, carriage);
+        let rights_from = LANES.with(|lanes| lanes.rights_of(&fit, &ride.lane))?;
+        let is_there = self.has_rights_of_now() && self.is_of_now(rights, rights_from);
+        if is_there { self.rides_on(ride.lane, &fit) } else { None }
+    }
+
+    fn rides_on(&self, lane: Rc<Lane>, fit: &Fit) -> Option<Ride> {
+        let view = match fit.carriage {
             Carriage::Alone => None,
-            Carriage::InView => Some(LANES.with(|lanes| lanes.view(&fit, &self.shared))?),
+            Carriage::InView => Some(LANES.with(|lanes| lanes.view(fit, &lane, &self.shared))?),
         };
         Some(Ride { lane, view })
+    }
+
+    fn is_of_now(&self, rights: Dep, from: Position) -> bool {
+        let is_fenced = [rights, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness().is_fenced(*dep));
+        !is_fenced && self.shared.upstream.are_rights_of(rights, from)
     }
 
     fn lane(&mut self, rights: Dep, fit: Fit) -> Option<Rc<Lane>> {
         if !self.has_rights_of_now() {
             return None;
         }
-        let shared = Arc::clone(&self.shared);
-        let is_of_now = |from: Position| {
-            let is_fenced = [rights, Dep::EVERYTHING].iter().any(|dep| shared.freshness().is_fenced(*dep));
-            !is_fenced && shared.upstream.are_rights_of(rights, from)
-        };
-        let its_own_from = self.lease.rights_from;
+        let may_open = self.is_of_now(rights, self.lease.rights_from);
         if let Some((lane, rights_from)) = LANES.with(|lanes| lanes.of(&fit)) {
             if !self.shared.upstream.are_rights_of(rights, rights_from) {
                 // Nobody may need its connection, and so it would stay.
                 lane.close();
             }
-            if !is_of_now(rights_from) {
+            if !self.is_of_now(rights, rights_from) {
                 return None;
             }
-            let adds_one = LANES.with(|lanes| lanes.are_too_few(&fit, &lane)) && is_of_now(its_own_from);
-            let another = if adds_one { self.opens(fit) } else { None };
+            let are_too_few = LANES.with(|lanes| lanes.are_too_few(&fit, &lane));
+            let another = if are_too_few && may_open { self.opens(fit, Lends::ForGood) } else { None };
             return another.or(Some(lane));
         }
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
         let is_wanted = self.shared.options.multiplexing == Multiplexing::Always || is_worth_it();
-        if is_wanted && is_of_now(its_own_from) { self.opens(fit) } else { None }
+        if is_wanted && may_open { self.opens(fit, Lends::ForATime) } else { None }
     }
 
     /// Lends the session's own connection as a lane for these, if it may.
-    fn opens(&mut self, fit: Fit) -> Option<Rc<Lane>> {
+    fn opens(&mut self, fit: Fit, lends: Lends) -> Option<Rc<Lane>> {
         let rights_from = self.lease.rights_from;
-        let lane = self.lend()?;
+        let lane = self.lend(lends)?;
         let open = Open { lane: Rc::clone(&lane), rights_from, view: None };
         LANES.with(|lanes| lanes.opened(fit, open));
         Some(lane)
     }
 
     /// Makes a lane of the session's own connection, if it may be one.
-    fn lend(&mut self) -> Option<Rc<Lane>> {
+    fn lend(&mut self, lends: Lends) -> Option<Rc<Lane>> {
         let may_lend = self.lease.is_ready()
             && !self.lease.traces.cursor
             && !self.lease.prepared.have_long_data()
@@ -339,6 +368,9 @@ impl Session {
             let lane = left.into_lane(&self.shared)?;
             self.handle.lends(lane.counts());
             return Some(lane);
+        }
+        if lends == Lends::ForGood {
+            return None;
         }
         let connection = self.lease.take_to_lend()?;
         let (lane, returning) = Lane::start(connection);

@@ -1,6 +1,5 @@
 //! An execution of a prepared SELECT, carried on a lane, where the statement is prepared once for all who execute it alike.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use freshet_protocol::Command;
@@ -43,9 +42,8 @@ pub(in crate::commands) async fn ride(
     let ride = match ride.lane.statement(&select.text, kinds) {
         StatementState::Unknown => {
             prepare(session, &ride.lane, select, kinds).await?;
-            // Meanwhile the lane may have another read view, or be another one.
-            let again = session.finds_ride(rights, carriage);
-            again.filter(|again| Rc::ptr_eq(&again.lane, &ride.lane))
+            // Meanwhile the lane may have another read view, or be over.
+            session.finds_ride_again(rights, carriage, ride)
         }
         _ => Some(ride),
     };
