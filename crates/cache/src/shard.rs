@@ -24,11 +24,11 @@ use std::sync::Arc;
 /// The capacity of the first index, in slots.
 const CAPACITY_MIN: usize = 4;
 /// The small queue's share of the bytes is one in this many.
-const SMALL_SHARE: usize = 10;
+pub(crate) const SMALL_SHARE: usize = 10;
 /// Hits beyond this much credit change nothing.
-const CREDIT_MAX: u8 = 6;
+pub(crate) const CREDIT_MAX: u8 = 6;
 /// With this much credit an entry moves from small to main: two hits, or one that saves much.
-const CREDIT_TO_STAY: u8 = 2;
+pub(crate) const CREDIT_TO_STAY: u8 = 2;
 /// What one search for a victim may pass over before it takes the next one, whatever its credit.
 const PASSED_OVER_MAX: usize = 64;
 /// A hit is worth one more credit for each time that the upstream time saved per byte is this power of two above the

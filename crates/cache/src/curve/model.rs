@@ -6,10 +6,8 @@ use std::collections::VecDeque;
 
 use ahash::{HashMap, HashSet};
 
-/// As in [`crate::shard`].
-const SMALL_SHARE: u64 = 10;
-const CREDIT_MAX: u8 = 6;
-const CREDIT_TO_STAY: u8 = 2;
+use crate::shard::{CREDIT_MAX, CREDIT_TO_STAY, SMALL_SHARE};
+
 /// A queue is cleared of what is over when that is more than what stands in it, and this.
 const OVER_MAX: usize = 64;
 
@@ -118,7 +116,7 @@ impl Model {
 
     fn make_room(&mut self) {
         while self.small_bytes + self.main_bytes > self.bytes_max {
-            let is_small_large = self.small_bytes > (self.small_bytes + self.main_bytes) / SMALL_SHARE;
+            let is_small_large = self.small_bytes > (self.small_bytes + self.main_bytes) / SMALL_SHARE as u64;
             let from_small = is_small_large && !self.small.is_empty() || self.main.is_empty();
             let next = if from_small { self.small.pop_front() } else { self.main.pop_front() };
             let Some((hash, turn)) = next else { return };

@@ -226,7 +226,7 @@ fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
     let gained = (best.hits - now.hits) * 100.0;
     if best.size > now.size {
         let advice = format!(
-            "With {} about {} would be found: of 1,000 reads that are looked up, {:.0} fewer would ask the server, which took {} µs for a statement. If there is the memory: changes of results that have left are not known here, so that where much is written it is less.",
+            "With {} about {} would be found: of 1,000 reads that are looked up, {:.0} fewer would ask the server, which took {} µs for a statement. It takes the memory; and where much is written it is less, since changes of results that are not stored are not seen.",
             in_units(best.size),
             percent(best),
             gained * 10.0,

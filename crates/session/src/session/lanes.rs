@@ -325,7 +325,6 @@ impl Session {
         if !self.has_rights_of_now() {
             return None;
         }
-        let may_open = self.is_of_now(rights, self.lease.rights_from);
         if let Some((lane, rights_from)) = LANES.with(|lanes| lanes.of(&fit)) {
             if !self.shared.upstream.are_rights_of(rights, rights_from) {
                 // Nobody may need its connection, and so it would stay.
@@ -335,17 +334,20 @@ impl Session {
                 return None;
             }
             let are_too_few = LANES.with(|lanes| lanes.are_too_few(&fit, &lane));
-            let another = if are_too_few && may_open { self.opens(fit, Lends::ForGood) } else { None };
+            let another = if are_too_few { self.opens(fit, rights, Lends::ForGood) } else { None };
             return another.or(Some(lane));
         }
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
         let is_wanted = self.shared.options.multiplexing == Multiplexing::Always || is_worth_it();
-        if is_wanted && may_open { self.opens(fit, Lends::ForATime) } else { None }
+        if is_wanted { self.opens(fit, rights, Lends::ForATime) } else { None }
     }
 
     /// Lends the session's own connection as a lane for these, if it may.
-    fn opens(&mut self, fit: Fit, lends: Lends) -> Option<Rc<Lane>> {
+    fn opens(&mut self, fit: Fit, rights: Dep, lends: Lends) -> Option<Rc<Lane>> {
         let rights_from = self.lease.rights_from;
+        if !self.is_of_now(rights, rights_from) {
+            return None;
+        }
         let lane = self.lend(lends)?;
         let open = Open { lane: Rc::clone(&lane), rights_from, view: None };
         LANES.with(|lanes| lanes.opened(fit, open));
