@@ -218,7 +218,7 @@ fn a_killed_connection_is_told_of_in_the_clients_words() {
         let mut direct = server.target.connect();
         for _ in 0..5 {
             let mut client = freshet.target().connect();
-            let id: Option<u64> = client.query_first("SELECT CONNECTION_ID()").expect("it has one");
+            let id: Option<u64> = client.query_first("SELECT @@pseudo_thread_id").expect("it has one");
             run(&mut direct, &[&format!("KILL {}", id.expect("it has one"))]);
             let error = client.query_drop("SELECT 1 FROM mysql.user").expect_err("it was killed").to_string();
             for inside in ["rustls", "docs.rs", "tokio", "TLS", "panicked", "Custom {"] {

@@ -214,7 +214,7 @@ fn a_prepared_kill_finds_our_clients() {
             }
             // By the id that the server gave it.
             let mut victim = client(freshet.target(), VICTIM, "kill_prepared");
-            let answer = victim.query("SELECT CONNECTION_ID()").expect("an answer");
+            let answer = victim.query("SELECT @@pseudo_thread_id").expect("an answer");
             let row = answer.iter().rev().nth(1).expect("a row");
             let id = String::from_utf8_lossy(&row[1..]).parse().expect("a number");
             live(&mut victim, &[STORED, STORED]);

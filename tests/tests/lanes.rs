@@ -2,6 +2,7 @@
 
 mod given_up;
 mod newcomers;
+mod numbers;
 mod pool;
 mod prepared;
 mod transactions;
@@ -380,7 +381,7 @@ fn a_connection_that_is_killed_takes_no_read_with_it() {
     with_lanes(schema, |server, direct, freshet| {
         for _ in 0..5 {
             let mut lender = lender(freshet, schema);
-            let id = one(&mut lender, "SELECT CONNECTION_ID()");
+            let id = one(&mut lender, "SELECT @@pseudo_thread_id");
             one(&mut lender, "SELECT v FROM t WHERE id = 1");
             let target = freshet.target().clone();
             let others: Vec<_> = (0..4)

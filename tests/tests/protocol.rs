@@ -518,7 +518,7 @@ fn a_client_is_killed_by_the_id_that_it_was_greeted_with() {
 
         // The id by which the server knows it is as good.
         let mut asked = raw(freshet.target(), "proto_kill", 0);
-        let answer = asked.query("SELECT CONNECTION_ID()").expect("an answer");
+        let answer = asked.query("SELECT @@pseudo_thread_id").expect("an answer");
         let id = String::from_utf8_lossy(&answer[3][1..]).into_owned();
         killer.query(&format!("KILL CONNECTION {id}")).expect("an answer");
         is_cut_off(&mut asked);

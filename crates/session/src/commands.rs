@@ -16,6 +16,7 @@ mod ours;
 mod ours_prepared;
 mod plain;
 mod prepared;
+mod processes;
 mod query;
 mod refusals;
 mod replication;
@@ -104,6 +105,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Command::ChangeUser => Box::pin(identity::change_user(session, body)).await,
         Command::ResetConnection => Box::pin(identity::reset(session, &packet)).await,
         Command::ProcessKill => Box::pin(kill::process_kill(session, &packet)).await,
+        Command::ProcessInfo => Box::pin(processes::info(session, &packet)).await,
         Command::BinlogDump | Command::BinlogDumpGtid | Command::Clone => {
             Box::pin(replication::handle(session, &packet)).await
         }

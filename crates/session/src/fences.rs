@@ -47,6 +47,10 @@ pub(crate) struct Pending {
     writes: Vec<Described>,
     /// The definitions by which all of it was told.
     told: Option<Told>,
+    /// What [`Pending::tables`] has said last: it is asked for each hit.
+    tables: Vec<Dep>,
+    /// The version of the catalog of which that is still right.
+    tables_at: Option<u64>,
 }
 
 /// The writes of a transaction that are remembered by their rows; of further ones the tables are.
@@ -61,6 +65,7 @@ impl Pending {
         if reach.is_empty() {
             return;
         }
+        self.tables_at = None;
         match &mut self.told {
             Some(told) => told.join(&reach.told),
             none => *none = Some(reach.told.clone()),
@@ -86,8 +91,23 @@ impl Pending {
 
     /// What others would find fenced if it were committed now, as far as tables go: what an answer depends on that shows any row
     /// of these names one of them.
-    pub(crate) fn tables(&self, freshness: &Freshness, upstream: &Upstream) -> Vec<Dep> {
-        let mut deps = self.deps.clone();
+    pub(crate) fn tables(&mut self, freshness: &Freshness, upstream: &Upstream) -> &[Dep] {
+        // Before anything is looked at. What changes without a new version are foreign keys that were in doubt, whose tables are among these.
+        let version = upstream.catalog_version();
+        if self.tables_at != Some(version) {
+            let mut tables = std::mem::take(&mut self.tables);
+            tables.clear();
+            self.put_tables(&mut tables, freshness, upstream);
+            // Soon more is known.
+            let is_known = !tables.contains(&Dep::EVERYTHING);
+            (self.tables, self.tables_at) = (tables, is_known.then_some(version));
+        }
+        &self.tables
+    }
+
+    /// Puts the same into `deps`, in order and once each.
+    pub(crate) fn put_tables(&self, deps: &mut Vec<Dep>, freshness: &Freshness, upstream: &Upstream) {
+        deps.extend_from_slice(&self.deps);
         let written = self.written.iter().chain(self.writes.iter().map(Described::table));
         for (schema, name) in written {
             deps.push(freshness.table(schema, name).definition);
@@ -101,7 +121,6 @@ impl Pending {
         }
         deps.sort_unstable();
         deps.dedup();
-        deps
     }
 
     /// Nothing of it will be committed.
@@ -110,6 +129,7 @@ impl Pending {
         self.written.clear();
         self.writes.clear();
         self.told = None;
+        self.tables_at = None;
     }
 }
 

@@ -88,6 +88,13 @@ pub struct Process {
     pub(crate) lane: Option<(u64, usize)>,
 }
 
+impl Process {
+    /// Where it comes from, as the servers write it.
+    pub(crate) fn host(&self) -> String {
+        self.client.map_or_else(|| "localhost".to_owned(), |client| client.to_string())
+    }
+}
+
 /// How soon a session is to end. It only ever moves down this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ending {
@@ -361,17 +368,6 @@ impl Registry {
     /// By the server's id of its connection. Walks over all: few ask.
     pub(crate) fn find_thread(&self, thread_id: u32) -> Option<Arc<Handle>> {
         self.lock().values().find(|handle| handle.thread_id() == thread_id).cloned()
-    }
-
-    /// When the clients of all sessions that have a connection to the server were last active, in monotonic milliseconds, by the server's
-    /// ids of these.
-    pub(crate) fn active(&self) -> Vec<(u32, u64)> {
-        let now = || freshet_upstream::now_ms();
-        let of = |handle: &Arc<Handle>| {
-            let busy = handle.busy.load(Ordering::Relaxed);
-            (handle.thread_id(), if busy { now() } else { handle.active_ms() })
-        };
-        self.lock().values().map(of).filter(|(id, _)| *id != 0).collect()
     }
 
     /// Everybody, at this moment.

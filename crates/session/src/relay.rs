@@ -28,7 +28,7 @@ pub(crate) use capture::{Capture, Captured};
 pub(crate) use filter::Filter;
 pub(crate) use listed::Listed;
 pub(crate) use own_channel::{Channel, OwnChannel, PutRight, row_of};
-pub(crate) use processes::Processes;
+pub(crate) use processes::{Processes, listed as listed_process};
 pub(crate) use uncounted::{Controls, Own, Repeated, Served, Uncounted, flushes_status};
 
 /// Which side went away in the middle of an exchange. Either way both connections are over.

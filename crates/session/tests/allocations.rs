@@ -23,13 +23,17 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 const HITS: u64 = 500;
 const MISSES: u64 = 200;
 /// What a miss may take of which the form is known and the result is stored.
-const ALLOCATIONS_PER_MISS_MAX: u64 = 16;
+const ALLOCATIONS_PER_MISS_MAX: u64 = 17;
+/// What a hit may take in a transaction that has written.
+const ALLOCATIONS_PER_HIT_OF_WRITER_MAX: u64 = 3;
 /// What preparing a statement from memory, executing it from memory and closing it may take.
 const ALLOCATIONS_PER_PREPARATION_MAX: u64 = 4;
 /// How often a part is tried.
 const ATTEMPTS_MAX: u64 = 500;
 /// A statement that takes longer may be one that others wait for, which is more to do for the statements of its form that follow.
 const QUICK_MAX: Duration = Duration::from_millis(9);
+/// By then what a transaction sees has been followed.
+const READABLE_AFTER: Duration = Duration::from_millis(100);
 /// Statements by which a form is known.
 const KNOWN_BY: u64 = 10;
 /// How long a result may take to be stored for the first time.
@@ -80,14 +84,16 @@ fn before(variable: &str) {
     part();
     let hits = part();
     let executions = part();
+    let in_transaction = part();
     let per_preparation = part() / HITS;
     let per_miss = part() / MISSES;
     client.join().expect("the client's answers");
     println!(
-        "{variable}: {hits} allocations in {HITS} hits, {executions} in as many executions, {per_preparation} in a statement that is \
-         prepared, executed and closed, {per_miss} in a miss"
+        "{variable}: {hits} allocations in {HITS} hits, {executions} in as many executions, {in_transaction} in as many hits of a transaction that \
+         has written, {per_preparation} in a statement that is prepared, executed and closed, {per_miss} in a miss"
     );
     assert_eq!((hits, executions), (0, 0), "allocations in {HITS} hits");
+    assert!(in_transaction <= ALLOCATIONS_PER_HIT_OF_WRITER_MAX * HITS, "{in_transaction} allocations");
     assert!(
         per_preparation <= ALLOCATIONS_PER_PREPARATION_MAX,
         "{per_preparation} allocations in a preparation"
@@ -102,10 +108,11 @@ fn shared(url: &str) -> Arc<Shared> {
     let upstream = Upstream::start(config, Arc::clone(&freshness)).expect("a follower");
     let cache = Arc::new(Cache::new(freshness, 16 << 20, 1 << 20));
     let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), None, Logins::default());
-    Arc::new(Shared::new(gate, upstream, cache, Options::default()))
+    let options = Options { counts_digests: true, ..Options::default() }; // As the program has them.
+    Arc::new(Shared::new(gate, upstream, cache, options))
 }
 
-/// Asks in three parts, each when it is told to: until results are stored, hits, misses.
+/// Asks in parts, each when it is told to: until results are stored, hits of several kinds, misses.
 struct Client {
     cache: Arc<Cache>,
     begins: mpsc::Receiver<()>,
@@ -124,6 +131,8 @@ impl Client {
             "DROP TABLE IF EXISTS session_allocations.t",
             "CREATE TABLE session_allocations.t (id INT PRIMARY KEY, v INT)",
             "INSERT INTO session_allocations.t VALUES (1, 10), (2, 20), (3, 30)",
+            "DROP TABLE IF EXISTS session_allocations.w",
+            "CREATE TABLE session_allocations.w (id INT PRIMARY KEY, v INT)",
         ] {
             server.query_drop(statement).expect(statement);
         }
@@ -154,6 +163,15 @@ impl Client {
         self.part((HITS, 0), None, || each(HITS, |_| ask(1)));
         self.part((HITS, 0), None, || each(HITS, |_| execute(&kept)));
         self.part((HITS, 0), None, || each(HITS, |_| prepare_and_execute()));
+        let writes = || {
+            const EACH_BY_ITSELF: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+            for statement in ["ROLLBACK", EACH_BY_ITSELF, "BEGIN", "INSERT INTO w VALUES (1, 1)"] {
+                conn.borrow_mut().query_drop(statement).expect(statement);
+            }
+            thread::sleep(READABLE_AFTER);
+        };
+        self.part((HITS, 0), Some(&writes), || each(HITS, |_| ask(1)));
+        conn.borrow_mut().query_drop("ROLLBACK").expect("the end of it");
         // A form of its own for each attempt: none of its statements was slow.
         let (form, asked) = (Cell::new(0), Cell::new(0));
         let miss = || {

@@ -75,6 +75,15 @@ pub(crate) fn numbered(statement: &Statement<'_>) -> Option<Kill> {
     Some(Kill { query_only, id: number(cursor.bytes(token))?, id_at: token.start..token.end, starts_at })
 }
 
+/// Where the user variable stands in a text that is KILL … @name, and nothing else.
+pub fn kill_by_variable(text: &[u8], modes: Modes) -> Option<Range<usize>> {
+    let statement = alone(text, modes)?;
+    let (_, mut cursor) = killed(&statement)?;
+    let mark = cursor.next().filter(|token| token.kind == TokenKind::At)?;
+    let name = cursor.next().filter(|name| name.kind != TokenKind::Str && cursor.at_end())?;
+    Some(mark.start..name.end)
+}
+
 /// KILL [HARD | SOFT] [CONNECTION | QUERY]: whether the connection stays, and what follows.
 fn killed<'a>(statement: &'a Statement<'_>) -> Option<(bool, Cursor<'a>)> {
     let mut cursor = statement.cursor();

@@ -76,16 +76,16 @@ pub use explained::explained;
 pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows};
 pub use hint::Hint;
 pub use key::{hint, hint_error, is_one_select, key_text, may_be_hinted, strip_hint};
-pub use kill::{Kill, PreparedKill, kills, prepared_kill};
+pub use kill::{Kill, PreparedKill, kill_by_variable, kills, prepared_kill};
 pub use lex::contains_ignoring_case;
 pub use markers::compared_markers;
 pub use merged::merged_tables;
 pub use modes::{Flavor, Modes, OLDEST_MARIADB, OLDEST_MYSQL, TableName};
 pub use multi_byte::MultiByte;
 pub use ours::{
-    AssignedValue, Assignment, CacheHint, CacheSource, CacheStatement, CreateCache, Keeps, LikeFilter, Lists,
-    Made, Mention, Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter, cache_hint, empties,
-    mentions, pieces, skips_cache,
+    AssignedValue, Assignment, CacheHint, CacheSource, CacheStatement, ConnectionNumber, CreateCache, Keeps,
+    LikeFilter, Lists, Made, Mention, Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter,
+    cache_hint, empties, mentions, pieces, skips_cache,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};

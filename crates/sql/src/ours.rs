@@ -5,6 +5,7 @@ mod described;
 mod flush;
 mod parts;
 mod mention;
+mod numbers;
 mod select;
 mod set;
 mod several;
@@ -18,6 +19,7 @@ use crate::statement::{STATEMENTS_MAX, Statement};
 
 pub use caches::{CacheHint, CacheSource, CacheStatement, CreateCache, Method, cache_hint, skips_cache};
 pub use mention::{Made, Mention, Mentioned, mentions};
+pub use numbers::ConnectionNumber;
 pub use parts::{
     AssignedValue, Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter,
 };

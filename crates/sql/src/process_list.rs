@@ -18,16 +18,20 @@ const OF_MARIADB: [&str; 3] = ["STATE", "INFO", "TIME_MS"];
 pub struct ProcessList {
     /// The number of the connection.
     pub id_at: usize,
+    /// From where the client has come, where that is shown, as the rest is.
+    pub host_at: Option<usize>,
     /// What it does.
-    pub command_at: usize,
+    pub command_at: Option<usize>,
     /// For how many seconds.
-    pub time_at: usize,
-    /// For how many milliseconds, where that is shown.
+    pub time_at: Option<usize>,
+    /// For how many milliseconds.
     pub time_ms_at: Option<usize>,
+    /// It is that of SHOW PROCESSLIST, with all its columns and rows.
+    pub is_whole: bool,
 }
 
 /// Reads `text` if it is SHOW [FULL] PROCESSLIST, or a plain SELECT of the table that has the same: of `*`, or of columns by their names, with
-/// these three among them.
+/// the number among them.
 #[must_use]
 pub fn process_list(text: &[u8], modes: Modes) -> Option<ProcessList> {
     if text.len() > TEXT_BYTES_MAX || !contains_ignoring_case(text, b"processlist") {
@@ -39,7 +43,8 @@ pub fn process_list(text: &[u8], modes: Modes) -> Option<ProcessList> {
     if cursor.word("SHOW") {
         cursor.word("FULL");
         let is_list = cursor.word("PROCESSLIST") && cursor.at_end();
-        return is_list.then_some(()).and_then(|()| places(&COLUMNS.map(str::to_owned)));
+        let list = is_list.then_some(()).and_then(|()| places(&COLUMNS.map(str::to_owned)))?;
+        return Some(ProcessList { is_whole: true, ..list });
     }
     if cursor.word("SELECT") { select(cursor, modes.flavor) } else { None }
 }
@@ -73,8 +78,14 @@ fn named(cursor: &mut Cursor<'_>) -> Option<Vec<String>> {
 
 fn places(columns: &[String]) -> Option<ProcessList> {
     let at = |name: &str| columns.iter().position(|column| column == name);
-    let (id_at, command_at, time_at) = (at("ID")?, at("COMMAND")?, at("TIME")?);
-    Some(ProcessList { id_at, command_at, time_at, time_ms_at: at("TIME_MS") })
+    Some(ProcessList {
+        id_at: at("ID")?,
+        host_at: at("HOST"),
+        command_at: at("COMMAND"),
+        time_at: at("TIME"),
+        time_ms_at: at("TIME_MS"),
+        is_whole: false,
+    })
 }
 
 #[cfg(test)]
@@ -83,14 +94,19 @@ mod tests {
 
     #[test]
     fn plain_lists_are_read() {
-        let at =
-            |id_at, command_at, time_at| Some(ProcessList { id_at, command_at, time_at, time_ms_at: None });
+        let at = |is_whole, id_at, host_at, command_at, time_at| {
+            Some(ProcessList { id_at, host_at, command_at, time_at, time_ms_at: None, is_whole })
+        };
+        let all = |is_whole| at(is_whole, 0, Some(2), Some(4), Some(5));
         for (text, expected) in [
-            ("SHOW PROCESSLIST", at(0, 4, 5)),
-            ("show full processlist;", at(0, 4, 5)),
-            ("SELECT * FROM information_schema.PROCESSLIST WHERE id = 1", at(0, 4, 5)),
-            ("SELECT time, `id`, command FROM performance_schema.processlist", at(1, 2, 0)),
-            ("SELECT id FROM information_schema.processlist", None),
+            ("SHOW PROCESSLIST", all(true)),
+            ("show full processlist;", all(true)),
+            ("SELECT * FROM information_schema.PROCESSLIST WHERE id = 1", all(false)),
+            (
+                "SELECT time, `id`, command FROM performance_schema.processlist",
+                at(false, 1, None, Some(2), Some(0)),
+            ),
+            ("SELECT id FROM information_schema.processlist", at(false, 0, None, None, None)),
             ("SELECT COUNT(*) FROM information_schema.processlist", None),
             ("SELECT id, command, time + 1 FROM information_schema.processlist", None),
             ("SELECT id, command, time FROM processlist", None),

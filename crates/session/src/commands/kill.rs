@@ -77,6 +77,17 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
     }
 }
 
+/// KILL @id, alone in its text; `None` if it is none, or its value concerns no client of ours.
+pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+    let at = freshet_sql::kill_by_variable(query.text(), session.modes())?;
+    let name = std::str::from_utf8(query.text().get(at.clone())?).ok()?;
+    let id = Box::pin(value_of(session, name)).await.filter(|id| *id >= u64::from(CONNECTION_ID_MIN))?;
+    let text = with_pieces(query.text(), vec![(at, id.to_string())]);
+    let kill = freshet_sql::kills(&text, session.modes()).pop()?;
+    let packet = query.with_text(&text);
+    Some(Box::pin(statement(session, query.in_packet(Some(&packet)), kill)).await)
+}
+
 /// A KILL that was prepared and is executed now; `None` if it concerns no client of ours. The server is sent its text with the
 /// id that it knows: its answer is the same as to an execution.
 pub(super) async fn prepared(

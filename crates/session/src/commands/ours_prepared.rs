@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command, ErrPacket, Parameter};
-use freshet_sql::{Effects, Ours, Request, TextPrepared, Using};
+use freshet_sql::{ConnectionNumber, Effects, Mention, Mentioned, Ours, Request, TextPrepared, Using};
 
 use super::text::Query;
 use super::{introspect, ours};
@@ -56,6 +56,16 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<ExecutionKind> {
         }
         _ => None,
     }
+}
+
+/// A statement other than a SELECT with the client's number in the place of `CONNECTION_ID()`, where it has that and nothing else of ours.
+pub(super) fn numbered(session: &mut Session, text: &[u8]) -> Option<Vec<u8>> {
+    let mentions = (text.len() <= SELECT_BYTES_MAX).then(|| ours::mention::mentions(session, text))?;
+    let is_number = |mention: &Mention| mention.what == Mentioned::Connection(ConnectionNumber::Own);
+    if mentions.is_empty() || !mentions.iter().all(is_number) {
+        return None;
+    }
+    ours::mention::filled(session, text, &mentions, false).ok()
 }
 
 /// What the server prepares in its place.

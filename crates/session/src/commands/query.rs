@@ -11,8 +11,8 @@ use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
-    asked, attributes, bargain, decided, explain, introspect, kill, ours, riding, select, text_prepared,
-    transaction, write,
+    asked, attributes, bargain, decided, explain, introspect, kill, ours, processes, riding, select,
+    text_prepared, transaction, write,
 };
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
@@ -200,9 +200,15 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
             {
                 return done;
             }
+            if let Some(done) = processes::show(session, query).await {
+                return done;
+            }
             let effects = session.certain(query.text(), effects);
             if let Some(new) = new {
                 write::learn(session, new, &effects);
+            }
+            if let Some(done) = kill::by_variable(session, query).await {
+                return done;
             }
             if let Some(done) = kill::among_others(session, query, &effects).await {
                 return done;

@@ -1,4 +1,4 @@
-//! Rows of ours among the rows of SHOW VARIABLES and SHOW STATUS, in the places that their names have.
+//! Rows of ours among the rows of SHOW VARIABLES and SHOW STATUS, in the places that their names have, and behind those of SHOW PROCESSLIST.
 
 use freshet_protocol::{Put as _, Reader};
 
@@ -11,6 +11,8 @@ pub(crate) struct Listed {
     rows: Vec<(String, Vec<u8>)>,
     /// The rows are in the binary form.
     is_binary: bool,
+    /// The rows have no places by their names: they come last.
+    is_last: bool,
     /// By how much the numbers of the frames behind are larger than the server's; it wraps as these do.
     pub(super) shift: u8,
 }
@@ -30,8 +32,16 @@ impl Listed {
             names: names.iter().map(|name| name.to_ascii_lowercase()).collect(),
             rows,
             is_binary: false,
+            is_last: false,
             shift: 0,
         }
+    }
+
+    /// Rows that come behind all of the server's.
+    pub(crate) fn behind(mut rows: Vec<Vec<u8>>) -> Self {
+        rows.reverse();
+        let rows = rows.into_iter().map(|row| (String::new(), row)).collect();
+        Self { names: Vec::new(), rows, is_binary: false, is_last: true, shift: 0 }
     }
 
     /// The same for the answer to an execution of a prepared statement.
@@ -48,6 +58,9 @@ impl Listed {
 
     /// The next row that has its place before `row` of the server's.
     pub(super) fn next_before(&mut self, row: &[u8]) -> Option<Vec<u8>> {
+        if self.is_last {
+            return None;
+        }
         let name = self.name_of(row)?;
         self.rows.pop_if(|(next, _)| *next <= name).map(|(_, row)| row)
     }
@@ -59,7 +72,7 @@ impl Listed {
 
     /// Whether the server's row has a name of ours.
     pub(super) fn is_ours(&self, row: &[u8]) -> bool {
-        self.name_of(row).is_some_and(|name| self.names.contains(&name))
+        !self.is_last && self.name_of(row).is_some_and(|name| self.names.contains(&name))
     }
 }
 

@@ -283,9 +283,12 @@ impl Session {
 
     /// Whether the transaction has written any of what names these dependencies, and not committed it.
     pub(crate) fn has_written(&self, deps: &[Dep]) -> bool {
-        let pending = &self.state.pending;
-        let tables = || pending.tables(self.shared.freshness(), &self.shared.upstream);
-        !pending.is_empty() && is_touched(&tables(), deps.iter().copied())
+        if self.state.pending.is_empty() {
+            return false;
+        }
+        let mut tables = Vec::new();
+        self.state.pending.put_tables(&mut tables, self.shared.freshness(), &self.shared.upstream);
+        is_touched(&tables, deps.iter().copied())
     }
 
     /// Answers what begins or ends a transaction, or marks a place in it. MySQL tells of the first two.

@@ -487,7 +487,8 @@ impl Session {
         let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
         let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };
         let status = OwnChannel::asked_by(text, modes, channel, self.lease.has_tls(), uncounted);
-        let processes = || Processes::listed_by(text, modes, || self.shared.registry.active());
+        let ours = || self.shared.processes();
+        let processes = || Processes::listed_by(text, modes, ours);
         status
             .map(|status| PutRight::Channel(Box::new(status)))
             .or_else(|| processes().map(PutRight::Processes))

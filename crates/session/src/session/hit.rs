@@ -244,12 +244,10 @@ impl Session {
     fn look_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Lookup<Taken> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
-        let written = if self.state.pending.is_empty() {
-            Vec::new()
-        } else {
-            self.state.pending.tables(shared.freshness(), &shared.upstream)
-        };
-        let reader = MomentReader { moment, written: &written };
+        let pending = &mut self.state.pending;
+        let written =
+            if pending.is_empty() { &[] } else { pending.tables(shared.freshness(), &shared.upstream) };
+        let reader = MomentReader { moment, written };
         let wire = &mut self.wire;
         shared
             .cache

@@ -152,6 +152,11 @@ impl Lease {
         Self { rights_from: before.rights_from, server: before.server, prepared, ..Self::as_new(None) }
     }
 
+    /// Its client was told, or may be, what tells this connection from others: its session keeps it from now on.
+    pub(crate) fn tells_of_itself(&mut self) {
+        self.is_unknown_to_client = false;
+    }
+
     /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
     pub(crate) fn note_reset(&mut self) {
         let (prepared, rights_from) = (self.prepared.begun_anew(), self.rights_from);

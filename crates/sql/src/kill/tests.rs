@@ -25,3 +25,13 @@ fn prepared_kills_have_a_number_or_a_marker() {
         assert_eq!(read(text), None, "{text}");
     }
 }
+
+#[test]
+fn a_kill_may_name_a_user_variable() {
+    let variable = |text: &str| kill_by_variable(text.as_bytes(), MODES).map(|at| text[at].to_owned());
+    assert_eq!(variable("KILL @id").as_deref(), Some("@id"));
+    assert_eq!(variable("KILL QUERY @`my id`;").as_deref(), Some("@`my id`"));
+    for text in ["KILL @id + 1", "KILL @@id", "KILL 7", "KILL @id; SELECT 1", "SELECT @id"] {
+        assert_eq!(variable(text), None, "{text}");
+    }
+}

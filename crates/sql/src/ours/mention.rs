@@ -4,10 +4,12 @@
 //! SELECT @@query_cache_size / 1024 AS kb                    a variable
 //! SET @old = @@global.query_cache_type                      a variable
 //! SELECT * FROM performance_schema.global_status            a table that lists status values, and not ours
+//! SELECT CONNECTION_ID()                                    the number that the client was told
 //! ```
 
 use std::ops::Range;
 
+use super::numbers::{ConnectionNumber, Numbers, may_have_numbers};
 use super::parts::{Lists, Scope, is_ours, system_variable};
 use super::show::{STATUS, VARIABLES, literal_head};
 use crate::cursor::Cursor;
@@ -37,7 +39,9 @@ pub enum Mentioned {
         /// The variable in lower case.
         name: String,
     },
-    /// The end of a column that has a variable of ours and no name: it is called by this text, as it was written.
+    /// The number of a connection.
+    Connection(ConnectionNumber),
+    /// The end of a column that has a value of ours and no name: it is called by this text, as it was written.
     Title(Vec<u8>),
     /// A table that is ours to make.
     Made {
@@ -74,8 +78,9 @@ pub enum Made {
 /// What `text`, one statement or several, mentions of ours, in order. `schema` is the default schema, in which tables are that are named
 /// without one. Texts that cannot be read mention nothing.
 pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention> {
+    let default = schema;
     let schema = schema.filter(|schema| is_in(schema.as_bytes(), SCHEMAS));
-    if schema.is_none() && !may_mention(text) {
+    if schema.is_none() && !may_mention(text) && !may_have_numbers(text, default) {
         return Vec::new();
     }
     let tokens: Vec<Token> = Lexer::new(text, modes).collect();
@@ -85,6 +90,7 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
     let mut found: Vec<Mention> = Vec::new();
     let names = names_in(text, &tokens, modes);
     let mut targets = Targets::default();
+    let numbers = Numbers::in_text(text, &tokens, default);
     let lists_tables = may_list_tables(Cursor::new(text, modes, &tokens));
     for at in 0..tokens.len() {
         let cursor = Cursor::new(text, modes, tokens.get(at..).unwrap_or_default());
@@ -92,6 +98,8 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
         if !targets.is_next(text, before, tokens.get(at).copied()) {
             found.extend(variable(cursor));
         }
+        let number = numbers.at(text, &tokens, at);
+        found.extend(number.map(|(at, number)| Mention { at, what: Mentioned::Connection(number) }));
         if lists_tables && let Some(before) = before.filter(|before| introduces_table(text, *before)) {
             // Behind a comma or a parenthesis, a single name may be a column.
             let schema = schema.filter(|_| before.kind == TokenKind::Word);
@@ -252,7 +260,7 @@ fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
     Some(Mention { at, what: Mentioned::Table { lists, scope, alias } })
 }
 
-/// The columns of the first SELECT that have a variable of ours and no name.
+/// The columns of the first SELECT that have a value of ours and no name.
 fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Mention>) {
     let mut rest = tokens.get(1..).unwrap_or_default();
     while let Some((first, behind)) = rest.split_first()
@@ -309,9 +317,11 @@ fn item_len(text: &[u8], rest: &[Token]) -> usize {
 fn title(text: &[u8], item: &[Token], modes: Modes, found: &[Mention]) -> Option<Mention> {
     let (first, last) = (item.first()?, item.last()?);
     let inside = |mention: &&Mention| mention.at.start >= first.start && mention.at.end <= last.end;
-    let variable =
-        found.iter().filter(inside).find(|mention| matches!(mention.what, Mentioned::Variable { .. }))?;
-    if variable.at.end < last.end && is_named(text, item, modes) {
+    let is_value = |it: &&Mention| {
+        matches!(it.what, Mentioned::Variable { .. } | Mentioned::Connection(ConnectionNumber::Own))
+    };
+    let value = found.iter().filter(inside).find(is_value)?;
+    if value.at.end < last.end && is_named(text, item, modes) {
         return None;
     }
     let written = text.get(first.start..last.end)?.to_vec();

@@ -278,6 +278,46 @@ fn mentions_of_ours() {
 }
 
 #[test]
+fn a_client_is_told_its_own_number_and_lists_are_searched_for_the_servers() {
+    const N: &str = "2147483650";
+    for (text, expected) in [
+        ("SELECT CONNECTION_ID()", "SELECT [CONNECTION_ID()][CONNECTION_ID()]"),
+        ("select connection_id ( ) AS c, 1", "select [connection_id ( )] AS c, 1"),
+        ("SELECT a FROM t WHERE o = CONNECTION_ID()", "SELECT a FROM t WHERE o = [CONNECTION_ID()]"),
+        ("INSERT INTO t VALUES (1, CONNECTION_ID())", "INSERT INTO t VALUES (1, [CONNECTION_ID()])"),
+        ("UPDATE t SET o = connection_id(); DO 1", "UPDATE t SET o = [connection_id()]; DO 1"),
+        ("SELECT 'CONNECTION_ID()', connection_id", "SELECT 'CONNECTION_ID()', connection_id"),
+        ("SELECT s.CONNECTION_ID()", "SELECT s.CONNECTION_ID()"),
+        // They would keep the number of now.
+        ("CREATE VIEW v AS SELECT CONNECTION_ID()", "CREATE VIEW v AS SELECT CONNECTION_ID()"),
+        (
+            "DO 1; ALTER TABLE t ALTER c SET DEFAULT (CONNECTION_ID())",
+            "DO 1; ALTER TABLE t ALTER c SET DEFAULT (CONNECTION_ID())",
+        ),
+        // The server's functions and lists have its numbers.
+        ("SELECT IS_USED_LOCK('a') = CONNECTION_ID()", "SELECT IS_USED_LOCK('a') = CONNECTION_ID()"),
+        (
+            "SELECT * FROM information_schema.processlist WHERE id = CONNECTION_ID()",
+            "SELECT * FROM information_schema.processlist WHERE id = CONNECTION_ID()",
+        ),
+        (
+            &format!("SELECT 1 FROM performance_schema.threads WHERE `PROCESSLIST_ID` = {N} AND c = {N}"),
+            &format!("SELECT 1 FROM performance_schema.threads WHERE `PROCESSLIST_ID` = [{N}] AND c = {N}"),
+        ),
+        (
+            &format!("SELECT 1 FROM sys.session WHERE conn_id={N} OR conn_id=17"),
+            &format!("SELECT 1 FROM sys.session WHERE conn_id=[{N}] OR conn_id=17"),
+        ),
+        (&format!("SELECT a FROM t WHERE id = {N}"), &format!("SELECT a FROM t WHERE id = {N}")),
+    ] {
+        assert_eq!(marked(text), expected, "{text}");
+    }
+    let text = "SELECT CONNECTION_ID(), t.* FROM threads t WHERE processlist_id = 2147483650";
+    let expected = "SELECT CONNECTION_ID(), t.* FROM threads t WHERE processlist_id = [2147483650]";
+    assert_eq!(marked_in(text, Some("performance_schema")), expected);
+}
+
+#[test]
 fn tables_are_found_in_the_default_schema() {
     let text = "SELECT COUNT(GLOBAL_STATUS) FROM GLOBAL_STATUS JOIN QUERY_CACHE_INFO, x.global_status";
     let marked = |schema| marked_in(text, Some(schema));

@@ -1,7 +1,7 @@
 //! Statements of the server's that mention what is ours: our values are put in before they are sent.
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Flavor, Lists, Made, Mention, Mentioned, Scope};
+use freshet_sql::{ConnectionNumber, Flavor, Lists, Made, Mention, Mentioned, Scope};
 use freshet_upstream::Error;
 
 use super::values::{doubled, quoted, selected};
@@ -32,6 +32,15 @@ pub(in crate::commands) fn filled(
         filled.extend_from_slice(text.get(behind..at.start).unwrap_or_default());
         match what {
             Mentioned::Variable { scope, name } => filled.extend(literal(session, *scope, name)?),
+            Mentioned::Connection(ConnectionNumber::Own) => {
+                session.lease.tells_of_itself();
+                filled.extend(format!("CAST({} AS UNSIGNED)", session.admitted.connection_id).into_bytes());
+            }
+            Mentioned::Connection(ConnectionNumber::Listed(id)) => {
+                let of_server = session.shared.registry.find(*id).map_or(0, |handle| handle.thread_id());
+                let id = if of_server == 0 { *id } else { of_server };
+                filled.extend(id.to_string().into_bytes());
+            }
             Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),
             Mentioned::Made { table, alias } => {
                 let name = text.get(at.clone()).unwrap_or_default();

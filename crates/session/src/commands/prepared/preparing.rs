@@ -48,6 +48,23 @@ fn rewrite(session: &mut Session, packet: &mut BytesMut) -> Option<BytesMut> {
     Some(std::mem::replace(packet, BytesMut::from(&rewritten[..])))
 }
 
+/// Prepares a statement of ours; of another one, the client's number is put into the packet where it asks for that.
+async fn ours(session: &mut Session, packet: &mut BytesMut) -> Option<Result<Flow, Lost>> {
+    if packet.len() <= SELECT_BYTES_MAX
+        && let Some(done) = Box::pin(introspect::prepare(session, packet)).await
+    {
+        return Some(done);
+    }
+    if let Some(kind) = ours_prepared::kind(session, &packet[1..]) {
+        return Some(Box::pin(ours_prepared::prepare(session, packet, kind)).await);
+    }
+    if let Some(numbered) = ours_prepared::numbered(session, &packet[1..]) {
+        packet.truncate(1);
+        packet.extend_from_slice(&numbered);
+    }
+    None
+}
+
 /// COM_STMT_PREPARE, where it was not answered at once.
 pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Result<Flow, Lost> {
     session.decide(&packet[1..], Came::ToBePrepared);
@@ -61,13 +78,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     if session.lease.prepared.may_collide() {
         return session.refuse(&too_many());
     }
-    if packet.len() <= SELECT_BYTES_MAX
-        && let Some(done) = Box::pin(introspect::prepare(session, &packet)).await
-    {
+    if let Some(done) = ours(session, &mut packet).await {
         return done;
-    }
-    if let Some(kind) = ours_prepared::kind(session, &packet[1..]) {
-        return Box::pin(ours_prepared::prepare(session, &packet, kind)).await;
     }
     let packet = packet.freeze();
     if may_select(&packet[1..])

@@ -1,0 +1,45 @@
+//! SHOW PROCESSLIST and COM_PROCESS_INFO: the server's list, and behind it the clients of Freshet's that have no connection to the server.
+
+use freshet_protocol::Command;
+use freshet_sql::{Effects, process_list};
+
+use super::refusals::unavailable;
+use super::text::Query;
+use crate::privileges::{self, Privilege};
+use crate::registry::Process;
+use crate::relay::{Listed, Lost, listed_process};
+use crate::session::{Flow, Forward, Session};
+
+/// Answers it; `None` if it is none.
+pub(super) async fn show(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+    let text = query.text();
+    process_list(text, session.modes()).filter(|list| list.is_whole)?;
+    Some(Box::pin(listed(session, Command::Query, (query.packet, text))).await)
+}
+
+/// COM_PROCESS_INFO, which MariaDB has.
+pub(super) async fn info(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
+    if let Err(error) = session.connect().await {
+        return unavailable(session, &error);
+    }
+    listed(session, Command::ProcessInfo, (packet, b"SHOW PROCESSLIST")).await
+}
+
+async fn listed(
+    session: &mut Session,
+    command: Command,
+    (packet, text): (&[u8], &[u8]),
+) -> Result<Flow, Lost> {
+    let sees_all = privileges::require(session, Privilege::Process).await?.is_ok();
+    let is_listed = |process: &Process| {
+        process.server_id == 0 && (sees_all || process.user.as_bytes() == &*session.admitted.user)
+    };
+    let mut processes = session.shared.processes();
+    processes.retain(is_listed);
+    processes.sort_unstable_by_key(|process| process.id);
+    let rows = processes.iter().map(|process| listed_process(process, session.flavor())).collect();
+    let effects = Effects::none();
+    let forward = Forward { text, ..Forward::new(packet, command, &effects) };
+    session.forward(Forward { listed: Some(Listed::behind(rows)), ..forward }).await?;
+    Ok(Flow::Continue)
+}

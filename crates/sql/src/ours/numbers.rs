@@ -1,0 +1,114 @@
+//! Numbers of connections in a statement. A client knows itself and others by those that Freshet gave out, the server by its own.
+//!
+//! Where a statement has to do with the server's own lists of connections and locks, `CONNECTION_ID()` stays the server's, for that is what
+//! these are searched for; a number that a list is searched for, in so many digits, becomes the server's.
+
+use std::ops::Range;
+
+use crate::token::{Token, TokenKind};
+use crate::words::is_in;
+
+const NAME: &[u8] = b"CONNECTION_ID";
+/// The smallest number that Freshet gives out.
+const NUMBER_MIN: u32 = 0x8000_0000;
+/// Statements whose value is that of their moment. What is kept as a text (a view, a routine, a default) asks anew each time.
+const AT_ONCE: &[&str] =
+    &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "SET", "TABLE", "UPDATE", "VALUES", "WITH"];
+/// Schemas in which the server tells of connections by its own numbers.
+const SYSTEM: &[&str] = &["INFORMATION_SCHEMA", "MYSQL", "PERFORMANCE_SCHEMA", "SYS"];
+/// Functions that give the server's number of a connection.
+const TELLING: &[&str] = &["IS_USED_LOCK"];
+/// The columns of the lists that have it.
+const COLUMNS: &[&str] = &["CONN_ID", "ID", "PROCESSLIST_ID", "TRX_MYSQL_THREAD_ID"];
+
+/// Whether a text may have such numbers, at a first glance.
+pub(super) fn may_have_numbers(text: &[u8], schema: Option<&str>) -> bool {
+    let ends_with = |end: usize, word: &[u8]| {
+        end.checked_sub(word.len())
+            .and_then(|at| text.get(at..end))
+            .is_some_and(|it| it.eq_ignore_ascii_case(word))
+    };
+    schema.is_some_and(|schema| is_in(schema.as_bytes(), SYSTEM))
+        || memchr::memchr_iter(b'(', text).any(|at| ends_with(text[..at].trim_ascii_end().len(), NAME))
+        || memchr::memchr_iter(b'.', text).any(|at| ends_with(at, b"sys") || ends_with(at, b"sys`"))
+}
+
+/// A number of a connection in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionNumber {
+    /// `CONNECTION_ID()`: the number that the client was told has to stand there.
+    Own,
+    /// What a list of the server's connections is searched for, a number of ours: the server's has to stand there.
+    Listed(u32),
+}
+
+/// Whose numbers a statement is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// `CONNECTION_ID()` is the client's.
+    Clients,
+    /// It has to do with the server's lists.
+    Servers,
+    /// It keeps what it says for later.
+    Kept,
+}
+
+impl Numbers {
+    pub(super) fn in_text(text: &[u8], tokens: &[Token], schema: Option<&str>) -> Self {
+        let starts = |at: usize| at == 0 || tokens.get(at - 1).is_some_and(|before| before.is(b';'));
+        let is_at_once = |token: &Token| token.is(b'(') || is_in(token.of(text), AT_ONCE);
+        if !tokens.iter().enumerate().all(|(at, token)| !starts(at) || token.is(b';') || is_at_once(token)) {
+            return Self::Kept;
+        }
+        let is_system = |pair: &[Token]| {
+            let [name, dot] = pair else { return false };
+            dot.is(b'.') && is_in(unquoted(name.of(text)), SYSTEM)
+        };
+        let is_told = |token: &Token| token.kind == TokenKind::Word && is_in(token.of(text), TELLING);
+        let is_inside = schema.is_some_and(|schema| is_in(schema.as_bytes(), SYSTEM));
+        if is_inside || tokens.windows(2).any(is_system) || tokens.iter().any(is_told) {
+            return Self::Servers;
+        }
+        Self::Clients
+    }
+
+    /// What begins at this token.
+    pub(super) fn at(
+        self,
+        text: &[u8],
+        tokens: &[Token],
+        at: usize,
+    ) -> Option<(Range<usize>, ConnectionNumber)> {
+        match self {
+            Self::Kept => None,
+            Self::Clients => connection_id(text, tokens, at),
+            Self::Servers => process(text, tokens, at),
+        }
+    }
+}
+
+/// `CONNECTION_ID()`, unless it is a function of that name in a schema.
+fn connection_id(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usize>, ConnectionNumber)> {
+    let [name, open, close, ..] = tokens.get(at..)? else { return None };
+    let is_of_schema = at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|it| it.is(b'.'));
+    let is_it = name.kind == TokenKind::Word
+        && name.of(text).eq_ignore_ascii_case(NAME)
+        && open.is(b'(')
+        && close.is(b')')
+        && !is_of_schema;
+    is_it.then_some((name.start..close.end, ConnectionNumber::Own))
+}
+
+/// The number in `id = 2147483650`.
+fn process(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usize>, ConnectionNumber)> {
+    let [column, equals, number] = tokens.get(at..at + 3)? else { return None };
+    if !equals.is(b'=') || !is_in(unquoted(column.of(text)), COLUMNS) {
+        return None;
+    }
+    let value = std::str::from_utf8(number.of(text)).ok()?.parse().ok()?;
+    (value >= NUMBER_MIN).then_some((number.start..number.end, ConnectionNumber::Listed(value)))
+}
+
+fn unquoted(name: &[u8]) -> &[u8] {
+    name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name)
+}
