@@ -5,6 +5,7 @@ mod newcomers;
 mod numbers;
 mod pool;
 mod prepared;
+mod resting;
 mod transactions;
 
 use std::panic::AssertUnwindSafe;

@@ -90,6 +90,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     tokio::select! {
         () = accept_all(listeners, &workers, config.max_clients, &mut paused) => {}
         () = sessions.keep_house() => {}
+        () = sessions.rest_idle() => {}
         () = metrics::serve(asked, sessions.shared(), Arc::clone(&config)) => {}
         () = sessions.keep_to_size() => {}
         () = sessions.refresh_created() => {}

@@ -19,6 +19,8 @@ use crate::listen::Incoming;
 
 /// How often idle clients are looked for, and results that no one can be given any more.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
+/// How often it is looked for sessions that do not use their connections.
+const REST_PERIOD: Duration = Duration::from_millis(200);
 
 /// How many entries one round of housekeeping looks at: a bounded share of a busy core.
 const SWEEP_ENTRIES_MAX: usize = 20_000;
@@ -142,6 +144,15 @@ impl Sessions {
     /// Keeps the cache to its size when that goes down, for ever.
     pub async fn keep_to_size(&self) {
         self.shared.keep_to_size().await;
+    }
+
+    /// Has sessions give the connections up that they do not use, for ever.
+    pub async fn rest_idle(&self) {
+        let mut period = tokio::time::interval(REST_PERIOD);
+        loop {
+            period.tick().await;
+            self.shared.rest_idle();
+        }
     }
 
     /// Ends idle clients, closes connections to the server that nobody took over, and reclaims dead results, for ever.

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahash::{HashMap, RandomState};
-use freshet_cache::Key;
+use freshet_cache::{Dep, Key, Position};
 use freshet_protocol::ErrPacket;
 use tokio::sync::watch;
 
@@ -24,7 +24,15 @@ pub(crate) enum QuestionState {
     /// Its answer is not stored, since something has changed meanwhile: the next one may be.
     Outrun,
     /// The server has refused it.
-    Refused(Arc<ErrPacket>),
+    Refused(Arc<QuestionRefused>),
+}
+
+/// What the server has refused a question with.
+#[derive(Debug)]
+pub(crate) struct QuestionRefused {
+    pub(crate) error: ErrPacket,
+    /// What that depends on, and from where on it is valid, if that is known.
+    pub(crate) rests_on: Option<(Vec<Dep>, Position)>,
 }
 
 /// The first part of a key, and the second.
@@ -62,6 +70,7 @@ impl Coalescing {
             question,
             tells,
             end: QuestionState::Abandoned,
+            rests_on: None,
         }))
     }
 
@@ -81,9 +90,22 @@ pub(crate) struct Leader {
     question: Question,
     tells: watch::Sender<QuestionState>,
     end: QuestionState,
+    /// What its answer depends on, and from where on it is valid.
+    rests_on: Option<(Vec<Dep>, Position)>,
 }
 
 impl Leader {
+    /// Its answer depends on these, and is valid from there on.
+    pub(crate) fn rests_on(&mut self, deps: Vec<Dep>, valid_from: Position) {
+        self.rests_on = Some((deps, valid_from));
+    }
+
+    /// The server has refused it.
+    pub(crate) fn is_refused(&mut self, error: ErrPacket) {
+        let rests_on = self.rests_on.take();
+        self.end = QuestionState::Refused(Arc::new(QuestionRefused { error, rests_on }));
+    }
+
     /// What it ends with; else it is abandoned.
     pub(crate) fn ends_with(&mut self, end: QuestionState) {
         self.end = end;

@@ -38,6 +38,10 @@ pub(crate) struct Handle {
     lane: Mutex<Weak<LaneCounts>>,
     /// Its statement under way is not to be waited for any longer.
     interrupted: AtomicBool,
+    /// It is to give its connection up, if it can.
+    rests: AtomicBool,
+    /// When its client was last active as it was told so, in monotonic milliseconds.
+    rested_ms: AtomicU64,
     /// The task of the session, which waits for these in one place at a time. Kept from one wait to the next, so that a
     /// wait writes nothing here.
     waits: Mutex<Option<Waker>>,
@@ -147,6 +151,8 @@ impl Handle {
             ending: AtomicU8::new(Ending::No as u8),
             lane: Mutex::default(),
             interrupted: AtomicBool::new(false),
+            rests: AtomicBool::new(false),
+            rested_ms: AtomicU64::new(0),
             waits: Mutex::new(None),
         }
     }
@@ -281,6 +287,28 @@ impl Handle {
         .await;
     }
 
+    /// Has it give its connection up, if it can, once for each time that its client was silent for so long.
+    fn rest(&self, since_ms: u64) {
+        let active_ms = self.active_ms();
+        if self.thread_id() != 0
+            && self.is_idle(since_ms)
+            && self.rested_ms.swap(active_ms, Ordering::Relaxed) != active_ms
+        {
+            self.rests.store(true, Ordering::Release);
+            self.wake();
+        }
+    }
+
+    /// Whether it is to give its connection up, if it can.
+    pub(crate) fn is_to_rest(&self) -> bool {
+        self.rests.load(Ordering::Acquire)
+    }
+
+    /// The same, once.
+    pub(crate) fn takes_rest(&self) -> bool {
+        self.is_to_rest() && self.rests.swap(false, Ordering::AcqRel)
+    }
+
     /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
     pub(crate) fn killed(&self) {
         self.end(if self.thread_id() == 0 { Ending::Now } else { Ending::Cut });
@@ -400,6 +428,11 @@ impl Registry {
                 handle.end(Ending::Now);
             }
         }
+    }
+
+    /// Has the sessions whose clients have been silent for so long give their connections up, where they can.
+    pub(crate) fn rest(&self, now_ms: u64, silent_ms: u64) {
+        self.lock().values().for_each(|handle| handle.rest((now_ms + 1).saturating_sub(silent_ms)));
     }
 
     /// Ends all sessions as soon as they are between two transactions.

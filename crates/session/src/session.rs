@@ -44,6 +44,7 @@ mod decide;
 mod paced;
 mod logged;
 mod repeat;
+mod resting;
 mod giving_up;
 mod pool;
 

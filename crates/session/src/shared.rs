@@ -331,6 +331,24 @@ impl Shared {
         self.registry.end_idle(freshet_upstream::now_ms(), idle_max_ms);
     }
 
+    /// Has sessions give the connections up that they do not use. To be called several times a second.
+    pub fn rest_idle(&self) {
+        if self.may_rest() {
+            let are_many = self.registry.connected().read(false).0 > MANY;
+            let after_ms = if are_many { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
+            self.registry.rest(freshet_upstream::now_ms(), after_ms);
+        }
+    }
+
+    /// Whether sessions give connections up only because they do not use them at the moment.
+    pub(crate) fn may_rest(&self) -> bool {
+        match self.options.multiplexing {
+            Multiplexing::Off => false,
+            Multiplexing::Always => true,
+            Multiplexing::On => self.registry.connected().read(false).0 > CONNECTED_MAX,
+        }
+    }
+
     /// Gives memory back when the cache's size has gone down, for ever: in small steps, so that hits go on meanwhile.
     pub async fn keep_to_size(&self) {
         loop {
@@ -443,6 +461,13 @@ pub(crate) fn resize(cache: &Cache, resized: &Notify, bytes: usize) {
 
 /// How many server versions are remembered: one, and a few more across upgrades.
 const VERSIONS_MAX: usize = 16;
+/// Where more sessions than this have a connection, each gives its own up as soon as it does not use it.
+const CONNECTED_MAX: usize = 16;
+/// Or when its client has been silent for so long, in milliseconds.
+const REST_AFTER_MS: u64 = 1_000;
+/// The same where more sessions than this have one.
+const REST_OF_MANY_AFTER_MS: u64 = 200;
+const MANY: usize = 64;
 
 /// Nobody is answered from memory while this is there.
 pub(crate) struct Wlock {

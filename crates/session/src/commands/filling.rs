@@ -328,6 +328,9 @@ pub(super) async fn fill(
     let budget = &session.shared.bounds().fill;
     let transacts = !session.state.tx.surely_autocommits();
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
+    if let Some(leader) = plan.leader.as_mut().filter(|_| !plan.depends.deps.is_empty()) {
+        leader.rests_on(plan.depends.all(), valid_from);
+    }
     let capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
     let storing = session.storing();
     let relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
@@ -416,7 +419,7 @@ fn note(
         environment: Arc::clone(environment),
         key: key.environment,
         text: key.text.into(),
-        deps: plan.depends.deps.iter().copied().chain(plan.depends.absent.map(|(dep, _)| dep)).collect(),
+        deps: plan.depends.all(),
         valid_from: plan.valid_from,
         tag,
         rights: *rights,

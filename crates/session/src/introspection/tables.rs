@@ -409,7 +409,8 @@ fn sessions(view: &View) -> Vec<Vec<IntrospectionValue>> {
             process.silent_ms.into(),
             process.schema.into(),
             process.statement.into(),
-            Hold::words(process.holds).into(),
+            // Of one that has no connection, nothing keeps it.
+            if process.server_id == 0 { String::new() } else { Hold::words(process.holds) }.into(),
         ]
     };
     processes(view).map(row).collect()

@@ -81,7 +81,7 @@ impl Capture {
     /// The server has refused the statement.
     pub(crate) fn refused(&mut self, error: &[u8]) {
         if let (Some(leader), Ok(error)) = (&mut self.leader, ErrPacket::parse(error)) {
-            leader.ends_with(QuestionState::Refused(Arc::new(error)));
+            leader.is_refused(error);
         }
     }
 

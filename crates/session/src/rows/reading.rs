@@ -18,6 +18,11 @@ pub(crate) struct Depends {
 }
 
 impl Depends {
+    /// What an answer may depend on, however many rows it has.
+    pub(crate) fn all(&self) -> Vec<Dep> {
+        self.deps.iter().copied().chain(self.absent.map(|(dep, _)| dep)).collect()
+    }
+
     /// What an answer of so many rows depends on.
     pub(crate) fn with_rows(self, rows: u64) -> Vec<Dep> {
         let mut deps = self.deps;

@@ -166,7 +166,7 @@ impl Session {
             self.state.view.said = said;
         }
         self.leaves_nothing();
-        self.state.ended_since = true;
+        self.state.ended_since = Some(0);
         self.refresh_key();
         self.told_in_its_place(chains);
         Some(if releases { Flow::Close } else { Flow::Continue })
@@ -184,7 +184,7 @@ impl Session {
             return false;
         }
         self.leaves_nothing();
-        self.state.ended_since = true;
+        self.state.ended_since = Some(0);
         self.put_ok(0);
         true
     }
@@ -221,7 +221,7 @@ impl Session {
         self.state.view.savepoints = savepoints.to_vec();
         self.state.view.early = savepoints.to_vec();
         self.leaves_nothing();
-        self.state.ended_since = true;
+        self.state.ended_since = Some(0);
         self.refresh_key();
         Ok(())
     }
@@ -353,7 +353,7 @@ impl Session {
     /// Whether a statement asks about one that the server is sent only now.
     fn replays(&self, forward: &Forward<'_>) -> bool {
         let is_last = !self.state.found.is_past() || self.state.view.is_by_itself;
-        let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since;
+        let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since.is_some();
         let asks = forward.effects.reads_last_statement && is_owed;
         let clears = forward.may_keep_diagnostics() && self.shows_older_diagnostics();
         self.state.view.has_served && (asks || clears)
@@ -401,7 +401,7 @@ impl Session {
             _ => {
                 self.state.view.note_read_at_server(self.shared.freshness());
                 // What was answered here since, such as a savepoint, belongs to a transaction: that is to be one there, too.
-                let has_marked = self.state.ended_since || !self.state.view.savepoints.is_empty();
+                let has_marked = self.state.ended_since.is_some() || !self.state.view.savepoints.is_empty();
                 let is_explicit = begun.is_explicit || has_marked;
                 let begun = Begun { is_explicit, ..begun };
                 if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said) }

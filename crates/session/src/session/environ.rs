@@ -10,6 +10,7 @@ use freshet_sql::{
 use freshet_upstream::{Error, control, now_ms};
 
 use super::begun::words::first_word_is;
+use super::resting::Opens;
 use super::texts::names_execute;
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
 use crate::environment::{
@@ -57,9 +58,8 @@ impl Session {
             return Ok(());
         }
         if !self.lease.is_open() {
-            let rights_from = self.shared.upstream.rights_from();
             // Boxed, since it is rare and large, and every command has room for it otherwise.
-            Box::pin(crate::auth::open(&self.shared.gate, &mut self.admitted)).await?;
+            let Opens::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
             let prepared = std::mem::take(&mut self.lease.prepared);
             self.lease = Lease::of(&mut self.admitted, rights_from);
             self.lease.prepared = prepared;

@@ -222,7 +222,7 @@ impl Session {
         }
         if !pings && !prepares {
             // It leaves counts of its own, and what is done again now would come after it.
-            self.state.ended_since = false;
+            self.state.ended_since = None;
         }
         if !pings && !prepares || asks_back {
             self.state.prepared_since = None;
@@ -523,7 +523,7 @@ impl Session {
         self.state.last_hit.clear();
         self.state.last_hit_of = None;
         self.state.prepared_since = None;
-        self.state.ended_since = false;
+        self.state.ended_since = None;
         self.state.found.forget();
     }
 

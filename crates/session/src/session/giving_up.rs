@@ -4,6 +4,7 @@
 //! | | gives its connection up |
 //! |---|---|
 //! | many sessions have one | with the first statement that is answered without |
+//! | many have one, and its client is silent | after a second (`resting.rs`) |
 //! | few have | when it was not used for a second; for twice as long each time that another one had to be opened |
 //!
 //! What keeps a connection is in `hold.rs`. Besides, it is kept where a statement was sent of which it is not known that it asks for nothing of the connection
@@ -31,14 +32,12 @@ use crate::shared::Multiplexing;
 /// one had to be opened, up to the most.
 const UNUSED_MS_MIN: u64 = 1_000;
 const UNUSED_MS_MAX: u64 = 600_000;
-/// Where more sessions than this have a connection, each gives its own up at once.
-const CONNECTED_MAX: usize = 16;
 /// How long it holds, in milliseconds, that statements lead from how sessions begin to where one is.
 const IN_REACH_MS: u64 = 1_000;
 
 /// What the next statement may ask about the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asks {
+pub(super) enum Asks {
     /// Anything.
     Back,
     /// Nothing: it reads tables.
@@ -66,10 +65,7 @@ impl Session {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
             // What is to be asked of a connection before it is given up costs more than a connection that waits.
-            Multiplexing::On => {
-                self.lease.insert_id.is_some()
-                    && self.shared.registry.connected().read(false).0 > CONNECTED_MAX
-            }
+            Multiplexing::On => self.lease.insert_id.is_some() && self.shared.may_rest(),
         }
     }
 
@@ -98,7 +94,7 @@ impl Session {
 
     /// Goes on without its connection, in this environment. `None` if it is not known what `LAST_INSERT_ID()` says, or how
     /// accounts are, or if somebody is about to kill it by the connection's number.
-    fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<Left> {
+    pub(super) fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<Left> {
         let (insert_id, epoch) = (self.lease.insert_id?, self.shared.gate.epoch()?);
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000)).then_some(())?;
         let (prepared, left) = std::mem::take(&mut self.lease.prepared).unmade_elsewhere(environment.id);
@@ -136,7 +132,7 @@ impl Session {
     }
 
     /// The environment that it goes on in, if it can.
-    fn can_go_on_elsewhere(&mut self, asks: Asks) -> Option<Arc<Environment>> {
+    pub(super) fn can_go_on_elsewhere(&mut self, asks: Asks) -> Option<Arc<Environment>> {
         let tx = self.state.tx;
         let is_none_of_its_own = |hold: Hold| match hold {
             Hold::CacheOff => true,

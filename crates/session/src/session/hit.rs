@@ -138,7 +138,7 @@ impl Session {
         self.state.last_hit.extend_from_slice(statement);
         self.state.last_hit_of = None;
         self.state.prepared_since = None;
-        self.state.ended_since = false;
+        self.state.ended_since = None;
         self.state.warnings.clear();
         self.state.found.hit(found_rows);
     }
@@ -334,7 +334,7 @@ impl Session {
             return false;
         }
         let is_hit = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        let has_own_counts = is_hit || self.state.ended_since;
+        let has_own_counts = is_hit || self.state.ended_since.is_some();
         let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.idle_s_max * 1000 / 3);
         has_own_counts
             && self.handle.active_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)

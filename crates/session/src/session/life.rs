@@ -139,7 +139,7 @@ impl Session {
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         let waited = match self.opening_is_due() {
             None if self.state.view.is_unproven() => Box::pin(self.wait_for_proof(soon)).await,
-            None => pin!(self.wait_for_command(soon)).await,
+            None => pin!(self.wait_for_command_or_rest(soon)).await,
             Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
         };
         if let Some(packet) = waited {
@@ -154,12 +154,24 @@ impl Session {
         Ok(None)
     }
 
-    /// Waits for a command; `None` if the session is to end so `soon`, or if the server speaks unasked. A command that is here
+    /// As [`Self::wait_for_command`], for a session that gives its connection up meanwhile, if it is to.
+    async fn wait_for_command_or_rest(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
+        let mut waited = pin!(self.wait_for_command(soon)).await;
+        while waited.is_none() && self.handle.takes_rest() {
+            Box::pin(self.rests()).await;
+            let (handle, lease) = (&self.handle, &mut self.lease);
+            let packet = pin!(self.wire.packet());
+            waited = pin!(wait_for(packet, (soon, true), handle, lease)).await;
+        }
+        waited
+    }
+
+    /// Waits for a command; `None` if the session is to end so `soon` or to rest, or if the server speaks unasked. A command that is here
     /// already is no reason to go on then: whoever is killed gets no answer any more, though one from memory needs no server.
     async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease) = (&self.handle, &mut self.lease);
         let command = pin!(self.wire.command());
-        pin!(wait_for(command, soon, handle, lease)).await
+        pin!(wait_for(command, (soon, true), handle, lease)).await
     }
 
     /// As [`Self::wait_for_command`], for a client whose transaction has read from memory what is to be proven.
@@ -174,7 +186,7 @@ impl Session {
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let mut command = pin!(self.wire.command());
-        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, handle, lease)).await;
+        let waited = timeout_at(opening.due, wait_for(command.as_mut(), (soon, false), handle, lease)).await;
         if let Ok(waited) = waited {
             return waited;
         }
@@ -244,7 +256,7 @@ impl Session {
 /// Waits for a command; see [`Session::wait_for_command`].
 async fn wait_for(
     mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
-    soon: Ending,
+    (soon, may_rest): (Ending, bool),
     handle: &Handle,
     lease: &mut Lease,
 ) -> Option<Result<Packet, WireError>> {
@@ -254,7 +266,10 @@ async fn wait_for(
         }
         match command.as_mut().poll(cx) {
             Poll::Ready(packet) => Poll::Ready(Some(packet)),
-            Poll::Pending => handle.poll_ends(cx, soon).map(|_| None),
+            Poll::Pending => match handle.poll_ends(cx, soon) {
+                Poll::Pending if !(may_rest && handle.is_to_rest()) => Poll::Pending,
+                _ => Poll::Ready(None),
+            },
         }
     })
     .await
@@ -269,8 +284,8 @@ async fn wait_and_prove(
 ) -> Option<Result<Packet, WireError>> {
     tokio::select! {
         biased;
-        waited = wait_for(command.as_mut(), soon, handle, lease) => return waited,
+        waited = wait_for(command.as_mut(), (soon, false), handle, lease) => return waited,
         _ = is_proven_soon(view, shared), if view.is_unproven() => {}
     }
-    wait_for(command, soon, handle, lease).await
+    wait_for(command, (soon, false), handle, lease).await
 }

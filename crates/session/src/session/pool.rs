@@ -257,6 +257,13 @@ async fn sweep() {
     }
 }
 
+/// Closes the connection that has waited longest, for one that is not like any of them.
+pub(super) fn makes_room() {
+    if let Some(waiting) = POOL.with(Pool::oldest) {
+        close(waiting.left.lease);
+    }
+}
+
 fn close(mut lease: Lease) {
     if let Some(connection) = lease.take() {
         tokio::task::spawn_local(Connection::quit(connection));
@@ -293,6 +300,13 @@ impl Pool {
         let waiting = all.get_mut(&fit.environment.id)?;
         let at = waiting.iter().rposition(|waiting| waiting.left.fit.is(fit))?;
         Some(waiting.remove(at))
+    }
+
+    fn oldest(&self) -> Option<Waiting> {
+        let mut all = self.waiting.borrow_mut();
+        let first = |of: &Vec<Waiting>| of.first().map(|waiting| waiting.since_ms);
+        let of = all.values_mut().filter(|of| !of.is_empty()).min_by_key(|of| first(of))?;
+        Some(of.remove(0))
     }
 
     /// Takes those out that have waited for too long, and says whether there are no others.

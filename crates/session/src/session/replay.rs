@@ -129,7 +129,7 @@ impl Session {
 
     /// Has the server do nothing, which leaves no counts and no warnings, if a statement that leaves none was answered in its place.
     async fn replay_end(&mut self) -> Result<(), Lost> {
-        if !std::mem::take(&mut self.state.ended_since) {
+        if self.state.ended_since.take().is_none() {
             return Ok(());
         }
         for statement in self.nothing_done() {

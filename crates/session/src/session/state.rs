@@ -107,9 +107,9 @@ pub(crate) struct State {
     pub(crate) prepared_since: Option<PreparedSince>,
     /// What the keys of executions are put together in.
     pub(crate) execution_key: Vec<u8>,
-    /// A statement that ends a transaction or marks a place in it was answered in the server's place since: it has no counts and no
-    /// warnings.
-    pub(crate) ended_since: bool,
+    /// The last statement has left this row count and no warnings, and the server does not know: one that ends a transaction or marks a place in it
+    /// was answered in its place, or the connection on which one was executed is given up.
+    pub(crate) ended_since: Option<u32>,
     /// A ping, or what leaves the same, is the last that came since.
     pub(crate) pinged: bool,
     /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
@@ -160,7 +160,7 @@ impl State {
             served: Served::default(),
             prepared_since: None,
             execution_key: Vec::new(),
-            ended_since: false,
+            ended_since: None,
             pinged: false,
             key: None,
             key_version: 0,

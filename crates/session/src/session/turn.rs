@@ -4,13 +4,13 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use freshet_cache::Key;
+use freshet_cache::{Fences, Key, Verdict};
 use freshet_protocol::ErrPacket;
 use freshet_upstream::now_ms;
 use tokio::sync::watch;
 
 use super::Session;
-use crate::coalescing::{Leader, QuestionState, Role};
+use crate::coalescing::{Leader, QuestionRefused, QuestionState, Role};
 use crate::counters::{Count, count};
 use crate::registry::Ending;
 use crate::relay::Lost;
@@ -21,8 +21,12 @@ use crate::wire::{Heard, WireError};
 const WAITS_MAX: u32 = 2;
 
 /// The server's errors that say what a statement costs there, whoever asks and whatever is written meanwhile: it takes too long (ER_QUERY_TIMEOUT of
-/// MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. With any other, everybody is refused for himself, or is not.
+/// MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. With any but these and the next, everybody is refused for himself, or is not.
 const OF_COST: [u16; 7] = [1021, 1028, 1037, 1038, 1114, 1969, 3024];
+/// Those that are found in the rows that a statement reads, whoever asks: a subquery with several rows, a value out of range, a text that is no date, no
+/// regular expression or no JSON, a division by zero where that is an error.
+const OF_DATA: [u16; 16] =
+    [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.
 const INTERRUPTED: u16 = 1317;
 
@@ -55,7 +59,8 @@ pub(crate) struct Waited(u32);
 impl Session {
     /// Whether its statements of this form may wait for one another. Of quick ones each is sent at once.
     pub(crate) fn takes_turns(&self, template: &Template) -> bool {
-        template.pace.may_be_slow(now_ms()) && self.may_share_a_turn()
+        let now_ms = now_ms();
+        template.pace.may_be_slow(now_ms) && !template.pace.is_large(now_ms) && self.may_share_a_turn()
     }
 
     /// Takes its turn, with a statement that [takes turns](Session::takes_turns). `text`: the statement as it would be sent.
@@ -82,13 +87,13 @@ impl Session {
                 return Ok(Turn::Refused { is_noted: false });
             }
         };
-        let error = match ended {
-            QuestionState::Refused(error) if OF_COST.contains(&error.code) => error,
+        let refused = match ended {
+            QuestionState::Refused(refused) if self.is_refused_alike(&refused) => refused,
             other => {
                 waited.0 += match other {
                     // One of those who waited asks, and the others wait for that.
                     QuestionState::Abandoned => 0,
-                    QuestionState::Refused(error) if error.code == INTERRUPTED => 0,
+                    QuestionState::Refused(refused) if refused.error.code == INTERRUPTED => 0,
                     QuestionState::Outrun => 1,
                     QuestionState::Over | QuestionState::Refused(_) | QuestionState::UnderWay => WAITS_MAX,
                 };
@@ -96,9 +101,21 @@ impl Session {
             }
         };
         // Who asks for it finds in the server what it has left there.
-        self.put_error(&error);
+        self.put_error(&refused.error);
         self.note_answered_from_memory(text, None);
         Ok(Turn::Refused { is_noted: true })
+    }
+
+    /// Whether this session would be refused too, now: whatever it read, or since the rows that it read are the same by the one rule.
+    fn is_refused_alike(&self, refused: &QuestionRefused) -> bool {
+        let code = refused.error.code;
+        let Some((deps, valid_from)) = refused.rests_on.as_ref().filter(|_| OF_DATA.contains(&code)) else {
+            return OF_COST.contains(&code);
+        };
+        let level = self.state.locals.level(&self.shared.globals);
+        self.admits(level, now_ms()).is_some()
+            && self.shared.freshness().check(deps, *valid_from, Fences::Refuse) == Verdict::Servable
+            && !self.runs_out(level)
     }
 
     /// Whether the answer to a statement of the session may be anybody else's who asks the same at the same time, whatever becomes of it.

@@ -31,6 +31,8 @@ pub(crate) struct Pace {
     unfit_until_ms: AtomicU64,
     /// Until when its statements may be slow, likewise.
     slow_until_ms: AtomicU64,
+    /// Until when its answers may be too large to be stored, likewise.
+    large_until_ms: AtomicU64,
     /// How often one was slow of late among those that it was carried with, and when the last one was, likewise.
     stalls: AtomicU32,
     stalled_ms: AtomicU64,
@@ -43,6 +45,7 @@ impl Default for Pace {
             best_carried_us: AtomicU32::new(QUICK_US_MAX / 2),
             unfit_until_ms: AtomicU64::new(0),
             slow_until_ms: AtomicU64::new(0),
+            large_until_ms: AtomicU64::new(0),
             stalls: AtomicU32::new(0),
             stalled_ms: AtomicU64::new(0),
         }
@@ -76,6 +79,16 @@ impl Pace {
     /// Whether one of its statements may take long: nothing is known of them, or one was slow of late.
     pub(crate) fn may_be_slow(&self, now_ms: u64) -> bool {
         !self.is_quick() || now_ms < self.slow_until_ms.load(Ordering::Relaxed)
+    }
+
+    /// An answer was too large to be stored.
+    pub(crate) fn note_large(&self, now_ms: u64) {
+        self.large_until_ms.store(now_ms + SLOW_MS, Ordering::Relaxed);
+    }
+
+    /// Whether one was of late: nobody waits for an answer that nobody else is given.
+    pub(crate) fn is_large(&self, now_ms: u64) -> bool {
+        now_ms < self.large_until_ms.load(Ordering::Relaxed)
     }
 
     /// One was slow that others waited behind.

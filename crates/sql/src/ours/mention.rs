@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::numbers::{ConnectionNumber, Numbers, may_have_numbers};
+use super::numbers::{ConnectionNumber, Numbers, are_at_once, is_call, may_have_numbers};
 use super::parts::{Lists, Scope, is_ours, system_variable};
 use super::show::{STATUS, VARIABLES, literal_head};
 use crate::cursor::Cursor;
@@ -41,6 +41,8 @@ pub enum Mentioned {
     },
     /// The number of a connection.
     Connection(ConnectionNumber),
+    /// `ROW_COUNT()`: see [`row_counts`].
+    RowCount,
     /// The end of a column that has a value of ours and no name: it is called by this text, as it was written.
     Title(Vec<u8>),
     /// A table that is ours to make.
@@ -106,7 +108,22 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
             found.extend(table(cursor, schema).filter(|mention| names.may_be_listed(&mention.what)));
         }
     }
-    if tokens.first().is_some_and(|first| first.is_word(text, "SELECT")) {
+    add_titles(text, &tokens, modes, &mut found);
+    found
+}
+
+/// Where the first statement of `text` asks for the row count of the one before it, in order, with its titles. What it asks for in what is executed at
+/// another time (a view, a routine) is not among it.
+pub fn row_counts(text: &[u8], modes: Modes) -> Vec<Mention> {
+    let tokens: Vec<Token> = Lexer::new(text, modes).take_while(|token| !token.is(b';')).collect();
+    let mut found: Vec<Mention> = Vec::new();
+    if are_at_once(text, &tokens) {
+        let is_it = |at: &usize| is_call(text, &tokens, *at, b"ROW_COUNT");
+        let mention = |at: usize| {
+            let range = tokens.get(at)?.start..tokens.get(at + 2)?.end;
+            Some(Mention { at: range, what: Mentioned::RowCount })
+        };
+        found.extend((0..tokens.len()).filter(is_it).filter_map(mention));
         add_titles(text, &tokens, modes, &mut found);
     }
     found
@@ -262,6 +279,9 @@ fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
 
 /// The columns of the first SELECT that have a value of ours and no name.
 fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Mention>) {
+    if !tokens.first().is_some_and(|first| first.is_word(text, "SELECT")) {
+        return;
+    }
     let mut rest = tokens.get(1..).unwrap_or_default();
     while let Some((first, behind)) = rest.split_first()
         && first.kind == TokenKind::Word
@@ -318,7 +338,10 @@ fn title(text: &[u8], item: &[Token], modes: Modes, found: &[Mention]) -> Option
     let (first, last) = (item.first()?, item.last()?);
     let inside = |mention: &&Mention| mention.at.start >= first.start && mention.at.end <= last.end;
     let is_value = |it: &&Mention| {
-        matches!(it.what, Mentioned::Variable { .. } | Mentioned::Connection(ConnectionNumber::Own))
+        matches!(
+            it.what,
+            Mentioned::Variable { .. } | Mentioned::RowCount | Mentioned::Connection(ConnectionNumber::Own)
+        )
     };
     let value = found.iter().filter(inside).find(is_value)?;
     if value.at.end < last.end && is_named(text, item, modes) {

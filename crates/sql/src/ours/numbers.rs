@@ -55,9 +55,7 @@ pub(super) enum Numbers {
 
 impl Numbers {
     pub(super) fn in_text(text: &[u8], tokens: &[Token], schema: Option<&str>) -> Self {
-        let starts = |at: usize| at == 0 || tokens.get(at - 1).is_some_and(|before| before.is(b';'));
-        let is_at_once = |token: &Token| token.is(b'(') || is_in(token.of(text), AT_ONCE);
-        if !tokens.iter().enumerate().all(|(at, token)| !starts(at) || token.is(b';') || is_at_once(token)) {
+        if !are_at_once(text, tokens) {
             return Self::Kept;
         }
         let is_system = |pair: &[Token]| {
@@ -87,16 +85,25 @@ impl Numbers {
     }
 }
 
+/// Whether the value of each statement is that of its moment.
+pub(super) fn are_at_once(text: &[u8], tokens: &[Token]) -> bool {
+    let starts = |at: usize| at == 0 || tokens.get(at - 1).is_some_and(|before| before.is(b';'));
+    let is_at_once = |token: &Token| token.is(b'(') || is_in(token.of(text), AT_ONCE);
+    tokens.iter().enumerate().all(|(at, token)| !starts(at) || token.is(b';') || is_at_once(token))
+}
+
+/// Whether a function of the server's is called without arguments at this token, and none of that name in a schema.
+pub(super) fn is_call(text: &[u8], tokens: &[Token], at: usize, function: &[u8]) -> bool {
+    let Some([name, open, close, ..]) = tokens.get(at..) else { return false };
+    let is_of_schema = at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|it| it.is(b'.'));
+    let is_name = name.kind == TokenKind::Word && name.of(text).eq_ignore_ascii_case(function);
+    is_name && open.is(b'(') && close.is(b')') && !is_of_schema
+}
+
 /// `CONNECTION_ID()`, unless it is a function of that name in a schema.
 fn connection_id(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usize>, ConnectionNumber)> {
-    let [name, open, close, ..] = tokens.get(at..)? else { return None };
-    let is_of_schema = at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|it| it.is(b'.'));
-    let is_it = name.kind == TokenKind::Word
-        && name.of(text).eq_ignore_ascii_case(NAME)
-        && open.is(b'(')
-        && close.is(b')')
-        && !is_of_schema;
-    is_it.then_some((name.start..close.end, ConnectionNumber::Own))
+    is_call(text, tokens, at, NAME).then_some(())?;
+    Some((tokens.get(at)?.start..tokens.get(at + 2)?.end, ConnectionNumber::Own))
 }
 
 /// The number in `id = 2147483650`.

@@ -1,7 +1,7 @@
 //! Statements of the server's that mention what is ours: our values are put in before they are sent.
 
 use freshet_protocol::ErrPacket;
-use freshet_sql::{ConnectionNumber, Flavor, Lists, Made, Mention, Mentioned, Scope};
+use freshet_sql::{ConnectionNumber, Flavor, Lists, Made, Mention, Mentioned, Scope, contains_ignoring_case};
 use freshet_upstream::Error;
 
 use super::values::{doubled, quoted, selected};
@@ -13,7 +13,15 @@ use crate::session::Session;
 
 /// What a text mentions of ours.
 pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
-    freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref())
+    let mut mentions = freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref());
+    // The server would say that of another statement.
+    if session.state.ended_since.is_some_and(|rows| rows > 0) && contains_ignoring_case(text, b"row_count") {
+        mentions.extend(freshet_sql::row_counts(text, session.modes()));
+        mentions.sort_by_key(|mention| mention.at.start);
+        // A column with several values has one title.
+        mentions.dedup_by(|one, other| matches!(one.what, Mentioned::Title(_)) && one == other);
+    }
+    mentions
 }
 
 /// The statement with our values in it.
@@ -40,6 +48,10 @@ pub(in crate::commands) fn filled(
                 let of_server = session.shared.registry.find(*id).map_or(0, |handle| handle.thread_id());
                 let id = if of_server == 0 { *id } else { of_server };
                 filled.extend(id.to_string().into_bytes());
+            }
+            Mentioned::RowCount => {
+                let rows = session.state.ended_since.unwrap_or_default();
+                filled.extend(format!("CAST({rows} AS SIGNED)").into_bytes());
             }
             Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),
             Mentioned::Made { table, alias } => {

@@ -35,7 +35,7 @@ impl Session {
         }
         self.state.tx = tx.says(said);
         self.leaves_nothing();
-        self.state.ended_since = true;
+        self.state.ended_since = Some(0);
         self.refresh_key();
         self.put_ok(0);
         true

@@ -62,7 +62,7 @@ impl Session {
         // It is not begun anew: its moment is now.
         self.state.view.has_read = true;
         // What it was asked behind that has left its own counts there.
-        self.state.ended_since = true;
+        self.state.ended_since = Some(0);
         self.refresh_key();
         self.told_in_its_place(true);
         Ok(true)

@@ -1,0 +1,137 @@
+//! A session whose client is silent gives its connection up, where many have one, though the last statement was executed there: what that has left is
+//! asked for first, and is brought about elsewhere for a statement that asks about it.
+//!
+//! | what the last statement has left | elsewhere |
+//! |---|---|
+//! | rows of a SELECT | a SELECT of as many rows (`replay.rs`) |
+//! | the number of rows that were changed | is put into a text that asks for it by `ROW_COUNT()` |
+//! | warnings | the session keeps its connection |
+//!
+//! A session that cannot have a connection, since the server has no more of them, has all others rest that can.
+
+use std::time::Duration;
+
+use freshet_cache::Position;
+use freshet_sql::Flavor;
+use freshet_upstream::{Error, now_ms};
+
+use super::Session;
+use super::giving_up::Asks;
+use super::pool::makes_room;
+use crate::shared::Multiplexing;
+
+/// How often, and how long apart, it is looked for a connection where the server has no more.
+const LOOKS: u32 = 50;
+const LOOKS_APART: Duration = Duration::from_millis(20);
+/// ER_CON_COUNT_ERROR and ER_TOO_MANY_USER_CONNECTIONS.
+const FULL: [u16; 2] = [1040, 1203];
+
+impl Session {
+    /// Gives the connection up, if it can go on without. To be called between two commands.
+    pub(super) async fn rests(&mut self) {
+        if !self.shared.may_rest()
+            || !self.lease.is_ready()
+            || self.state.tx.may_be_open_at_server()
+            || self.can_go_on_elsewhere(Asks::Nothing).is_none() && self.environment().is_some()
+        {
+            return;
+        }
+        let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
+        let is_last_there = !is_answered_without && self.state.ended_since.is_none() && !self.lease.untouched;
+        if is_last_there && self.learns_what_is_left().await.is_none() || self.learn().await.is_err() {
+            return;
+        }
+        if self.lease.insert_id.is_none() {
+            return;
+        }
+        let Some(environment) = self.can_go_on_elsewhere(Asks::Back) else { return };
+        if let Some(left) = self.parts_with_lease(environment) {
+            left.put(&self.shared);
+        }
+    }
+
+    /// Opens a connection of the session's own. Where the server has no more, those that are not used are waited for a little.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or refuses.
+    pub(super) async fn opens_own(&mut self) -> Result<Opens, Error> {
+        let mut looks = 0;
+        loop {
+            let rights_from = self.shared.upstream.rights_from();
+            let error = match crate::auth::open(&self.shared.gate, &mut self.admitted).await {
+                Ok(()) => return Ok(Opens::Own(rights_from)),
+                Err(error) => error,
+            };
+            let is_full = matches!(&error, Error::Server(error) if FULL.contains(&error.code));
+            if !is_full || looks == LOOKS || self.shared.options.multiplexing == Multiplexing::Off {
+                return Err(error);
+            }
+            looks += 1;
+            self.shared.registry.rest(now_ms(), 0);
+            tokio::time::sleep(LOOKS_APART).await;
+            if self.takes_over().await {
+                return Ok(Opens::Another);
+            }
+            makes_room();
+        }
+    }
+
+    /// Asks what the last statement has left, and notes it as what is known here alone. `None` if that cannot be brought about elsewhere.
+    async fn learns_what_is_left(&mut self) -> Option<()> {
+        let asked = self.lease.ask("SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()").await.ok()?;
+        let number = |at: usize| asked.text(0, at)?.parse::<i64>().ok();
+        let (changed, found) = (number(0)?, number(1)?);
+        // It has been asked: whatever becomes of it, the connection does not have it any more.
+        self.lease.insert_id = asked.text(0, 2).and_then(|id| id.parse().ok());
+        let found = u32::try_from(found).unwrap_or(u32::MAX);
+        self.forget_last_hit();
+        self.state.last_hit = rows_of(found).into_bytes();
+        self.state.found.hit(Some(found));
+        self.state.ended_since = u32::try_from(changed).ok();
+        if self.flavor() == Flavor::MySql {
+            // It warns of that question.
+            self.lease.ask("DO 0").await.ok()?;
+        }
+        (!self.shows_older_diagnostics()).then_some(())
+    }
+}
+
+/// Where the connection comes from.
+pub(super) enum Opens {
+    /// It was opened. The rights of its login are those of this position or of a later one.
+    Own(Position),
+    /// Another session has given it up.
+    Another,
+}
+
+/// A SELECT that finds so many rows.
+fn rows_of(rows: u32) -> String {
+    const SIDE: u32 = 64;
+    if rows == 0 {
+        return "SELECT 1 LIMIT 0".to_owned();
+    }
+    let all = |rows: u32| vec!["SELECT 1"; rows as usize].join(" UNION ALL ");
+    let mut from = format!("({}) AS t", all(rows.min(SIDE)));
+    let (mut most, mut sides) = (u64::from(SIDE), 0);
+    while most < u64::from(rows) {
+        (most, sides) = (most * u64::from(SIDE), sides + 1);
+        from.push_str(&format!(", ({}) AS t{sides}", all(SIDE)));
+    }
+    format!("SELECT 1 FROM {from} LIMIT {rows}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows_of;
+
+    #[test]
+    fn as_many_rows_are_made_up_as_were_found() {
+        assert_eq!(rows_of(0), "SELECT 1 LIMIT 0");
+        assert_eq!(rows_of(2), "SELECT 1 FROM (SELECT 1 UNION ALL SELECT 1) AS t LIMIT 2");
+        for (rows, sides) in [(64, 1), (65, 2), (4096, 2), (4097, 3), (u32::MAX, 6)] {
+            let text = rows_of(rows);
+            assert_eq!(text.matches(" AS t").count(), sides, "{rows}");
+            assert!(text.ends_with(&format!(" LIMIT {rows}")), "{text}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A session whose client is silent gives its connection up, and what its last statement has left is still there for who asks.
+
+use super::given_up::{ELSEWHERE, has_none, with_users};
+use super::*;
+
+/// By then a silent session has given its connection up.
+const SILENT: Duration = Duration::from_millis(2_500);
+
+/// What a session does last, and what it is asked when it has been silent.
+const LEFT: [(&[&str], &[&str]); 14] = [
+    (&["SELECT v FROM t"], &["SELECT FOUND_ROWS()"]),
+    (&["SELECT v FROM t"], &["SELECT ROW_COUNT()", "SELECT ROW_COUNT()"]),
+    (&["SELECT v FROM t WHERE id < 3"], &["SELECT FOUND_ROWS() + 0 AS f, ROW_COUNT()"]),
+    (
+        &["SELECT a.v FROM t AS a, t AS b, t AS c, t AS d, t AS e"],
+        &["SELECT FOUND_ROWS() DIV 1, ROW_COUNT()"],
+    ),
+    (&["SELECT SQL_CALC_FOUND_ROWS v FROM t LIMIT 1"], &["SELECT FOUND_ROWS()"]),
+    (&["SELECT v FROM t WHERE id > 99"], &["SELECT FOUND_ROWS() + ROW_COUNT()"]),
+    (&["UPDATE t SET v = v + 1 WHERE id > 1"], &["SELECT ROW_COUNT()", "SELECT ROW_COUNT()"]),
+    (&["UPDATE t SET v = v + 1 WHERE id > 1"], &["SELECT row_count() + 1, ROW_COUNT() AS r"]),
+    (
+        &["UPDATE t SET v = v + 1 WHERE id > 1"],
+        &["UPDATE u SET v = ROW_COUNT() WHERE id = 1", "SELECT v FROM u WHERE id = 1"],
+    ),
+    (&["SELECT v FROM t", "UPDATE t SET v = v + 1 WHERE id = 1"], &["SELECT FOUND_ROWS()"]),
+    (&["INSERT INTO t (v) VALUES (7)"], &["SELECT LAST_INSERT_ID() > 3, ROW_COUNT()"]),
+    (&["BEGIN", "DELETE FROM u WHERE id = 2", "COMMIT"], &["SELECT ROW_COUNT()"]),
+    (&["UPDATE t SET v = v + 1 WHERE id > 1"], &["SHOW WARNINGS"]),
+    (&["DELETE FROM u WHERE id = 99"], &["SELECT ROW_COUNT()", "SHOW COUNT(*) WARNINGS"]),
+];
+
+#[test]
+fn who_is_silent_gives_its_connection_up_and_what_it_has_left_is_there() {
+    let schema = "lanes_resting";
+    with_users(schema, |server, direct, freshet, target| {
+        let make = |direct: &mut Conn| {
+            run(
+                direct,
+                &[
+                    "DROP TABLE IF EXISTS t, u",
+                    "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)",
+                    "INSERT INTO t (v) VALUES (10), (20), (30)",
+                    "CREATE TABLE u (id INT PRIMARY KEY, v INT)",
+                    "INSERT INTO u VALUES (1, 100), (2, 200)",
+                ],
+            );
+        };
+        let ask_all = |target: &Target, is_through: bool| {
+            let mut given = Vec::new();
+            for (done, asked) in LEFT {
+                make(&mut server.target.try_connect(schema).expect("it is let in"));
+                let mut conn = connect(target, schema);
+                run(&mut conn, &[ELSEWHERE]);
+                done.iter().for_each(|statement| drop(answer(&mut conn, statement)));
+                given.push((conn, asked));
+            }
+            if is_through {
+                thread::sleep(SILENT);
+                // MySQL warns of it.
+                let is_warned =
+                    |at: usize| server.flavor == Flavor::MySql && LEFT[at].0[0].contains("SQL_CALC");
+                let keeps = |at: &usize| !has_none(freshet, &given[*at].0) && !is_warned(*at);
+                let kept = (0..given.len()).find(keeps);
+                assert_eq!(kept.map(|at| LEFT[at].0), None, "{:?}: it keeps its connection", server.flavor);
+            }
+            let ask = |(mut conn, asked): (Conn, &[&str])| {
+                let answers: Vec<_> = asked.iter().map(|question| answer(&mut conn, question)).collect();
+                answers
+            };
+            given.into_iter().map(ask).collect::<Vec<_>>()
+        };
+        let expected =
+            ask_all(&Target { user: schema.into(), password: schema.into(), ..server.target.clone() }, false);
+        let found = ask_all(target, true);
+        for ((case, expected), found) in LEFT.iter().zip(expected).zip(found) {
+            assert_eq!(found, expected, "{:?}: {case:?}", server.flavor);
+        }
+        // Warnings are the server's to tell.
+        let mut warned = connect(target, schema);
+        run(&mut warned, &[ELSEWHERE, "SELECT CAST('x' AS SIGNED)"]);
+        thread::sleep(SILENT);
+        assert!(!has_none(freshet, &warned));
+        assert_eq!(answer(&mut warned, "SHOW WARNINGS").expect("they are shown").len(), 1);
+        drop(direct.query_drop("DO 1"));
+    });
+}
+
+/// Where the server has no more connections, those that are not used serve all.
+#[test]
+fn more_clients_than_the_server_has_connections_are_served_in_turn() {
+    let schema = "lanes_full";
+    let with_few = |server: &Server, direct: &mut Conn, freshet: &Freshet, target: &Target| {
+        run(direct, &[&format!("ALTER USER {schema} WITH MAX_USER_CONNECTIONS 0")]);
+        let most = 12
+            + one(direct, "SELECT COUNT(*) FROM information_schema.processlist")
+                .parse::<usize>()
+                .expect("a number");
+        let before = one(direct, "SELECT @@GLOBAL.max_connections");
+        let mut conns: Vec<Conn> = (0..120).map(|_| connect(target, schema)).collect();
+        run(direct, &[&format!("SET GLOBAL max_connections = {most}")]);
+        let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            for conn in &mut conns {
+                run(conn, &["INSERT INTO t (v) VALUES (1)"]);
+            }
+            for conn in &mut conns {
+                assert_eq!(one(conn, "SELECT COUNT(*), NOW() > 0 FROM t WHERE v = 1"), "120,1");
+            }
+        }));
+        run(direct, &[&format!("SET GLOBAL max_connections = {before}")]);
+        assert!(done.is_ok(), "{:?} {}", server.flavor, freshet.is_there());
+    };
+    with_users(schema, with_few);
+}
