@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use ahash::HashMap;
-use freshet_upstream::lane::LaneCounts;
+use freshet_upstream::lane::{LaneCounts, LaneFigures};
 
 use self::place::{Connected, Place};
 
@@ -88,8 +88,8 @@ pub struct Process {
     pub server_id: u32,
     /// What held it after its last command that the server saw.
     pub(crate) holds: u32,
-    /// How many reads its connection has carried since it was lent, and how many of them are not answered; `None` if it is not lent.
-    pub(crate) lane: Option<(u64, usize)>,
+    /// What its connection does for others, or one that it had; `None` if it is not lent.
+    pub(crate) lane: Option<LaneFigures>,
 }
 
 impl Process {
@@ -201,7 +201,7 @@ impl Handle {
         *self.lane.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(lane);
     }
 
-    fn lane(&self) -> Option<(u64, usize)> {
+    fn lane(&self) -> Option<LaneFigures> {
         let lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         lane.and_then(|lane| lane.read())
     }

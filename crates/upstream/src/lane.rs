@@ -59,17 +59,34 @@ pub struct Lane {
 /// What a lane does, for whoever looks at it from another thread.
 #[derive(Debug, Default)]
 pub struct LaneCounts {
+    /// The server's number of the connection.
+    connection_id: u32,
     carried: AtomicU64,
     waiting: AtomicUsize,
     is_closed: AtomicBool,
 }
 
 impl LaneCounts {
-    /// How many statements it was given so far, and how many of them are not answered; `None` if it takes nothing more.
-    pub fn read(&self) -> Option<(u64, usize)> {
-        let counts = (self.carried.load(Ordering::Relaxed), self.waiting.load(Ordering::Relaxed));
-        (!self.is_closed.load(Ordering::Relaxed)).then_some(counts)
+    /// What it does now; `None` if it takes nothing more.
+    pub fn read(&self) -> Option<LaneFigures> {
+        let figures = LaneFigures {
+            connection_id: self.connection_id,
+            carried: self.carried.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+        };
+        (!self.is_closed.load(Ordering::Relaxed)).then_some(figures)
     }
+}
+
+/// What a lane does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneFigures {
+    /// The server's number of its connection.
+    pub connection_id: u32,
+    /// How many statements it was given so far.
+    pub carried: u64,
+    /// How many of them are not answered.
+    pub waiting: usize,
 }
 
 /// A connection that will come back when nothing is under way on it any more. Dropped, the connection is closed then.
@@ -83,6 +100,7 @@ impl Lane {
     /// Makes a lane of a connection on which nothing is under way. Must be called on the thread whose event loop waits for it.
     pub fn start(connection: Connection) -> (Rc<Self>, Returning) {
         let capabilities = connection.capabilities();
+        let counts = LaneCounts { connection_id: connection.thread_id(), ..LaneCounts::default() };
         let lane = Rc::new(Self {
             queue: RefCell::default(),
             statements: RefCell::default(),
@@ -90,7 +108,7 @@ impl Lane {
             capabilities,
             has_diagnostics: Cell::new(false),
             end: RefCell::default(),
-            counts: Arc::default(),
+            counts: Arc::new(counts),
         });
         let (sender, receiver) = oneshot::channel();
         let driver = Driver::new(Rc::clone(&lane), connection);

@@ -123,7 +123,8 @@ async fn server_figures(shared: &Shared) -> ServerFigures {
     const COUNTED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads', \
          'Com_select', 'Com_insert', 'Com_insert_select', 'Com_update', 'Com_update_multi', 'Com_delete', 'Com_delete_multi', 'Com_replace', \
          'Com_replace_select', 'Com_load')";
-    const SET: &str = "SHOW GLOBAL VARIABLES LIKE 'innodb_buffer_pool_size'";
+    const SET: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_buffer_pool_size', \
+         'innodb_buffer_pool_chunk_size', 'innodb_buffer_pool_instances')";
     let mut figures = ServerFigures::default();
     for sql in [COUNTED, SET] {
         let Ok(found) = shared.upstream.ask(sql).await else { continue };
@@ -134,6 +135,8 @@ async fn server_figures(shared: &Shared) -> ServerFigures {
                 "innodb_buffer_pool_read_requests" => figures.pool_requests = value,
                 "innodb_buffer_pool_reads" => figures.pool_reads = value,
                 "innodb_buffer_pool_size" => figures.pool_size = value,
+                "innodb_buffer_pool_chunk_size" => figures.pool_chunk = value,
+                "innodb_buffer_pool_instances" => figures.pool_instances = value,
                 "com_select" => figures.selects = value,
                 _ => figures.writes = figures.writes.saturating_add(value),
             }

@@ -39,6 +39,9 @@ pub(crate) struct ServerFigures {
     pub(crate) pool_reads: u64,
     /// `innodb_buffer_pool_size`, in bytes.
     pub(crate) pool_size: u64,
+    /// `innodb_buffer_pool_chunk_size`, in bytes, and `innodb_buffer_pool_instances`: the pool is a multiple of their product.
+    pub(crate) pool_chunk: u64,
+    pub(crate) pool_instances: u64,
     pub(crate) selects: u64,
     /// INSERTs, UPDATEs, DELETEs and REPLACEs.
     pub(crate) writes: u64,
@@ -50,7 +53,7 @@ pub(crate) struct Slow {
     /// What CREATE CACHE calls it.
     pub(crate) id: String,
     pub(crate) text: String,
-    /// How often the server was asked, and how long it took for one, in microseconds.
+    /// How often the server was asked and has answered, and how long it took for one, in microseconds.
     pub(crate) sent: u64,
     pub(crate) average_us: u64,
 }
@@ -199,18 +202,25 @@ fn size(facts: &Facts) -> Advice {
 
 /// The least size that finds about as much as any, and the one that is set, if enough was sampled.
 fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
-    let now =
-        facts.curve.iter().find(|point| point.size == facts.size).filter(|_| facts.sampled >= COUNTED_MIN)?;
+    let now = size_now(facts).filter(|_| facts.sampled >= COUNTED_MIN)?;
     // Nothing is said of a size that cannot be set; and what is in use now is not known to be useless.
     let may_be = |point: &&CurvePoint| {
         (SIZE_MIN..=SIZE_MAX).contains(&point.size) && (point.size >= facts.used || point.size >= now.size)
     };
     let sizes: Vec<&CurvePoint> = facts.curve.iter().filter(may_be).collect();
     let most = sizes.iter().map(|point| point.hits).fold(0.0, f64::max);
-    let best = sizes.into_iter().find(|point| (most - point.hits) * 100.0 <= AS_GOOD)?;
+    let best = sizes.into_iter().find(|point| (most - point.hits) * 100.0 <= AS_GOOD).copied().unwrap_or(now);
     // What more would find is not worth it.
     let is_as_good = best.size > now.size && (best.hits - now.hits) * 100.0 < WORTH_IT;
-    Some((if is_as_good { *now } else { *best }, *now))
+    Some((if is_as_good { now } else { best }, now))
+}
+
+/// The size that is set. Right after it was changed, the curve is of others: it finds as much as the next smaller one of these.
+fn size_now(facts: &Facts) -> Option<CurvePoint> {
+    let below = facts.curve.iter().rfind(|point| point.size <= facts.size);
+    // Of a smaller one than any, nothing is known.
+    let point = below?;
+    Some(CurvePoint { size: facts.size, hits: point.hits })
 }
 
 fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
@@ -256,16 +266,25 @@ fn memory(facts: &Facts) -> Option<Advice> {
     }
     let size = best_size(facts).map_or(facts.size, |(best, now)| best.size.max(now.size));
     let found = format!("innodb_buffer_pool_size is {pool}, query_cache_size {}", facts.size);
-    let advice = "Where Freshet runs on the server's machine and there is no memory to spare, its size is to be taken from the buffer pool: nine tenths of \
-                  what that was, and one tenth for query_cache_size.";
-    let advice = Advice::new("memory", GOOD, found, advice);
-    // A tenth does not make room for much more than a tenth.
-    let is_room = size <= pool / POOL_SHARE_MAX;
-    Some(if is_room {
-        advice.by(format!("SET GLOBAL innodb_buffer_pool_size = {}", pool / 10 * 9))
-    } else {
-        advice
-    })
+    let step = facts.server.pool_step();
+    let least = format!(
+        "Where Freshet runs on the server's machine and there is no memory to spare, it is to be taken from the buffer pool, in steps of {}.",
+        in_units(step)
+    );
+    let advice = Advice::new("memory", GOOD, found, least);
+    // What is left of the pool is still most of it.
+    let left = pool.saturating_sub(size) / step * step;
+    let is_room = size <= pool / POOL_SHARE_MAX && left >= pool / 2 && left < pool;
+    Some(if is_room { advice.by(format!("SET GLOBAL innodb_buffer_pool_size = {left}")) } else { advice })
+}
+
+impl ServerFigures {
+    /// What the buffer pool's size is a multiple of, in bytes.
+    const fn pool_step(&self) -> u64 {
+        let instances = if self.pool_instances == 0 { 1 } else { self.pool_instances };
+        let step = self.pool_chunk.saturating_mul(instances);
+        if step == 0 { 1 << 20 } else { step }
+    }
 }
 
 /// Tables of which little is found again.
@@ -310,6 +329,8 @@ mod tests {
             pool_requests: 1_000_000,
             pool_reads: 10_000,
             pool_size: 1 << 30,
+            pool_chunk: 0,
+            pool_instances: 0,
             selects: 100_000,
             writes: 1000,
         };
@@ -372,8 +393,13 @@ mod tests {
             None,
             "a quarter of the pool is not to be had from a tenth"
         );
-        let memory = of(&Facts { size: 128 << 20, ..busy() }, "memory").statement;
-        assert_eq!(memory.as_deref(), Some("SET GLOBAL innodb_buffer_pool_size = 966367638"));
+        let memory = |server| of(&Facts { size: 100 << 20, server, ..busy() }, "memory").statement;
+        let taken = |bytes: u64| Some(format!("SET GLOBAL innodb_buffer_pool_size = {bytes}"));
+        assert_eq!(memory(busy().server), taken((1 << 30) - (100 << 20)));
+        let chunked = ServerFigures { pool_chunk: 64 << 20, pool_instances: 2, ..busy().server };
+        assert_eq!(memory(chunked), taken((1 << 30) - (128 << 20)), "it takes whole chunks alone");
+        let whole = ServerFigures { pool_chunk: 1 << 30, pool_instances: 1, ..busy().server };
+        assert_eq!(memory(whole), None, "there is one chunk");
         let nothing = Facts::default();
         assert!(advice(&nothing).iter().all(|advice| advice.verdict != GOOD), "nothing was counted");
     }
@@ -406,6 +432,8 @@ mod tests {
         assert_eq!((used.verdict, used.statement), (GOOD, None), "200 MiB are in use");
         let enough = of(&facts([0.3, 0.75, 0.765]), "size");
         assert_eq!((enough.verdict, enough.statement), (GOOD, None));
+        let changed = of(&Facts { size: (256 << 20) + 4096, ..facts([0.3, 0.75, 0.75]) }, "size");
+        assert!(changed.verdict == GOOD && changed.found.contains("sampled"), "the curve is of the size before");
         let few = Facts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
         assert_eq!(of(&few, "size").found, of(&busy(), "size").found, "too little was sampled");
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use freshet_cache::CurvePoint;
+use freshet_upstream::lane::LaneFigures;
 use freshet_upstream::now_ms;
 
 use super::IntrospectionType::{Integer, Real, Text};
@@ -418,8 +419,8 @@ fn sessions(view: &View) -> Vec<Vec<IntrospectionValue>> {
 
 fn lanes(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let row = |process: Process| {
-        let (carried, waiting) = process.lane?;
-        let (id, server_id) = (u64::from(process.id), u64::from(process.server_id));
+        let LaneFigures { connection_id, carried, waiting } = process.lane?;
+        let (id, server_id) = (u64::from(process.id), u64::from(connection_id));
         Some(vec![id.into(), process.user.into(), server_id.into(), carried.into(), waiting.into()])
     };
     processes(view).filter_map(row).collect()
@@ -532,12 +533,15 @@ fn facts(view: &View) -> Facts {
             of.0 += row.sent + row.hits;
             of.1 += row.hits;
         }
+        // What an error has taken says nothing of an answer.
+        let failed = row.refused.iter().filter(|(why, _)| *why == why::Why::Error).map(|(_, times)| *times);
+        let answered = row.sent.saturating_sub(failed.map(u64::from).sum());
         let is_stored = row.last.as_ref().is_none_or(|last| last.why.said().lasts != why::Lasts::Always);
         let query = row.query.as_ref().filter(|query| is_stored && shared.created.of(query.id).is_none());
         slow.extend(query.map(|query| Slow {
             id: query.id.to_string(),
             text: query.text.to_string(),
-            sent: row.sent,
+            sent: answered,
             average_us: row.server_us.checked_div(row.sent).unwrap_or(0),
         }));
     }
