@@ -6,6 +6,7 @@ mod numbers;
 mod pool;
 mod prepared;
 mod resting;
+mod setting;
 mod transactions;
 
 use std::panic::AssertUnwindSafe;

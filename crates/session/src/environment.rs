@@ -364,10 +364,24 @@ impl Known {
             Known::Unknown | Known::Recalled(_) => return,
         };
         if plain && ran.len() + statement.len() <= STATEMENTS_REMEMBERED_BYTES_MAX {
-            ran.extend_from_slice(&statement.len().to_le_bytes());
-            ran.extend_from_slice(statement);
+            note_ran(&mut ran, statement);
             *self = Known::After(before, ran);
         }
+    }
+}
+
+/// Notes that a plain statement ran.
+fn note_ran(ran: &mut Vec<u8>, statement: &[u8]) {
+    ran.extend_from_slice(&statement.len().to_le_bytes());
+    ran.extend_from_slice(statement);
+}
+
+impl Transition {
+    /// From this environment by one plain statement.
+    pub(crate) fn by(before: &Environment, statement: &[u8]) -> Self {
+        let mut ran = Vec::new();
+        note_ran(&mut ran, statement);
+        Self { before: before.whole.clone(), statement: ran }
     }
 }
 

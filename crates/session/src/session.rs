@@ -45,6 +45,7 @@ mod paced;
 mod logged;
 mod repeat;
 mod resting;
+mod setting;
 mod giving_up;
 mod pool;
 

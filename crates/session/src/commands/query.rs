@@ -89,6 +89,12 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if is_by_policy(session, &query) || warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
+    if session.sets_here(query.text()) {
+        return Ok(Flow::Continue);
+    }
+    if let Err(error) = Box::pin(session.learn_before_set(query.text())).await {
+        return unavailable(session, &error);
+    }
     if session.state.reads_ours {
         if let Err(error) = session.connect().await {
             return unavailable(session, &error);

@@ -81,7 +81,8 @@ struct Share {
     known: HashMap<Vec<u8>, Arc<Environment>>,
     /// The identities, by what can change a result.
     ids: HashMap<Vec<u8>, u32>,
-    after: HashMap<Transition, Arc<Environment>>,
+    /// What a transition led to, and whether it has left no warnings.
+    after: HashMap<Transition, (Arc<Environment>, bool)>,
     /// The identities that stand for one of these and for what query rules make of it.
     ruled: HashMap<Ruled, u32>,
     /// How many identities it was given.
@@ -189,17 +190,24 @@ impl Environments {
 
     /// What `transition` led this account to before.
     pub(crate) fn after(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
-        self.lock().shares.get(account)?.after.get(transition).cloned()
+        self.lock().shares.get(account)?.after.get(transition).map(|(after, _)| Arc::clone(after))
     }
 
-    /// Notes what `transition` led to.
-    pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>) {
+    /// The same of one that has left no warnings.
+    pub(crate) fn after_quietly(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
+        let accounts = self.lock();
+        let (after, is_quiet) = accounts.shares.get(account)?.after.get(transition)?;
+        is_quiet.then(|| Arc::clone(after))
+    }
+
+    /// Notes what `transition` led to. `is_quiet`: it has left no warnings.
+    pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>, is_quiet: bool) {
         let mut accounts = self.lock();
         let share = accounts.share(&after.account);
         if share.after.len() >= TRANSITIONS_MAX {
             share.after.clear();
         }
-        share.after.insert(transition, Arc::clone(after));
+        share.after.insert(transition, (Arc::clone(after), is_quiet));
     }
 
     /// From 1 on; at the bound it stays there.

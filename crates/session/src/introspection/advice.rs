@@ -433,7 +433,10 @@ mod tests {
         let enough = of(&facts([0.3, 0.75, 0.765]), "size");
         assert_eq!((enough.verdict, enough.statement), (GOOD, None));
         let changed = of(&Facts { size: (256 << 20) + 4096, ..facts([0.3, 0.75, 0.75]) }, "size");
-        assert!(changed.verdict == GOOD && changed.found.contains("sampled"), "the curve is of the size before");
+        assert!(
+            changed.verdict == GOOD && changed.found.contains("sampled"),
+            "the curve is of the size before"
+        );
         let few = Facts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
         assert_eq!(of(&few, "size").found, of(&busy(), "size").found, "too little was sampled");
     }

@@ -173,7 +173,7 @@ impl Session {
     }
 
     /// A statement without counts and warnings was answered.
-    fn leaves_nothing(&mut self) {
+    pub(super) fn leaves_nothing(&mut self) {
         self.state.warnings.clear();
         self.active(now_ms());
     }

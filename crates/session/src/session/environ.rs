@@ -135,7 +135,7 @@ impl Session {
                     self.shared.gate.begins(&self.admitted, begun, &environment);
                 }
                 if let Some(transition) = transition {
-                    self.shared.environments.remember(transition, &environment);
+                    self.shared.environments.remember(transition, &environment, !self.lease.has_diagnostics);
                 }
                 self.state.schema.clone_from(&environment.schema);
                 Known::Read(environment)
