@@ -1,0 +1,174 @@
+//! Whether the store would serialise the event loops of a larger machine: `cargo run --profile quick -p freshet-cache --example scaling [ns a request]`.
+//!
+//! Measured: a hit on one thread and on two, on one key and on many. Simulated, since two cores tell little of 32: event loops that answer one request after the
+//! other, of which each writes to shared memory just where the store does. A hit takes a part of its shard's lock, shared, and gives it back; a result that
+//! is stored takes all of the parts. A line that another core has written last is out of reach for as long as it takes to fetch it. All else that a
+//! request does is its own event loop's: counters are kept by thread, and are added up by whoever asks.
+#![allow(clippy::print_stdout, missing_docs)]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use freshet_cache::{Cache, Fences, Fill, Freshness, Key};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const KEYS: u64 = 20_000;
+const BODY: usize = 200;
+const HITS: u64 = 2_000_000;
+/// As in `cache.rs`, and in `crossbeam_utils::sync::ShardedLock`, which is that lock.
+const SHARDS: usize = 64;
+const PARTS: usize = 8;
+/// What one core needs to fetch a line that another has written last, in nanoseconds: 60 to 100 on one socket, more between two.
+const FETCH_NS: u64 = 100;
+/// What a result needs that is stored, with all parts of its shard's lock.
+const STORE_NS: u64 = 1_000;
+/// What a request takes in all, system calls included, if nothing else is said.
+const REQUEST_NS: u64 = 5_000;
+const REQUESTS: u64 = 400_000;
+
+fn main() {
+    let request_ns = std::env::args().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(REQUEST_NS);
+    let cache = filled();
+    println!("measured, ns a hit             one thread   two threads");
+    for (name, keys) in [("one key", 1), ("20,000 keys", KEYS)] {
+        println!("{name:<30} {:>10.0} {:>13.0}", measured(&cache, 1, keys), measured(&cache, 2, keys));
+    }
+    println!("\nsimulated, {request_ns} ns a request: so many times the requests of one event loop");
+    println!("{:<44} {:>6} {:>6} {:>6} {:>6}", "event loops", 2, 8, 32, 64);
+    for (name, skew, stored) in [
+        ("20,000 keys alike, all hits", Skew::None, 0),
+        ("a hundredth of the keys asked for by half", Skew::Half, 0),
+        ("one key alone", Skew::One, 0),
+        ("20,000 keys alike, a tenth stored anew", Skew::None, 10),
+        ("one key alone, a hundredth stored anew", Skew::One, 1),
+    ] {
+        let one = simulated(1, skew, stored, request_ns);
+        let times = |loops| simulated(loops, skew, stored, request_ns) / one;
+        println!("{name:<44} {:>6.1} {:>6.1} {:>6.1} {:>6.1}", times(2), times(8), times(32), times(64));
+    }
+}
+
+fn text(n: u64) -> [u8; 40] {
+    let mut text = *b"SELECT c FROM sbtest1 WHERE id =        ";
+    text[32..].copy_from_slice(&n.to_le_bytes());
+    text
+}
+
+fn filled() -> Cache {
+    let freshness = Arc::new(Freshness::new());
+    freshness.lives_until(u64::MAX);
+    let cache = Cache::new(Arc::clone(&freshness), 64 << 20, 1 << 20);
+    let table = freshness.table("s", "t");
+    for n in 0..KEYS {
+        let fill = Fill {
+            valid_from: freshness.valid_from(),
+            deps: vec![table.definition, table.rows],
+            body: vec![1; BODY],
+            status_at: [u32::MAX; 2],
+            status: 0,
+            tag: 0,
+            expires_ms: 0,
+            refresh_ms: 0,
+            rows: 1,
+            cost_us: 100,
+        };
+        cache.insert(Key { environment: 1, text: &text(n) }, fill);
+    }
+    cache
+}
+
+/// Nanoseconds for a hit of each of so many threads.
+fn measured(cache: &Cache, threads: u64, keys: u64) -> f64 {
+    let hits = |salt: u64| {
+        let (mut random, mut out) = (salt, Vec::with_capacity(BODY));
+        for _ in 0..HITS / threads {
+            random = next(random);
+            out.clear();
+            let key = Key { environment: 1, text: &text((random >> 33) % keys) };
+            cache.get(key, 1, Fences::Refuse, |entry| {
+                entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
+            });
+        }
+    };
+    let begun = Instant::now();
+    std::thread::scope(|scope| (1..=threads).for_each(|salt| drop(scope.spawn(move || hits(salt)))));
+    begun.elapsed().as_nanos() as f64 * threads as f64 / HITS as f64
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+enum Skew {
+    None,
+    Half,
+    One,
+}
+
+impl Skew {
+    fn key(self, random: u64) -> u64 {
+        let key = (random >> 33) % KEYS;
+        match self {
+            Self::One => 0,
+            Self::Half if random >> 63 == 0 => key / 100,
+            Self::None | Self::Half => key,
+        }
+    }
+}
+
+/// A cache line that is written: until when it is out of reach, and who has written it last.
+#[derive(Clone, Copy)]
+struct Line {
+    free_ns: u64,
+    last: u64,
+}
+
+impl Line {
+    /// Event loop `by` writes it at `now` at the earliest, and keeps it for so long. When it is done.
+    fn write(&mut self, by: u64, now: u64, keeps_ns: u64) -> u64 {
+        let begins = now.max(self.free_ns);
+        let fetched = if self.last == by { begins } else { begins + FETCH_NS };
+        *self = Self { free_ns: fetched + keeps_ns, last: by };
+        self.free_ns
+    }
+}
+
+/// Requests a second of so many event loops. `stored`: how many requests of a hundred store a result.
+fn simulated(loops: u64, skew: Skew, stored: u64, request_ns: u64) -> f64 {
+    let mut lines = vec![Line { free_ns: 0, last: u64::MAX }; SHARDS * PARTS];
+    // When each event loop comes to the store the next time.
+    let mut due: BinaryHeap<Reverse<(u64, u64)>> =
+        (0..loops).map(|at| Reverse((at * request_ns / loops, at))).collect();
+    let (mut random, mut now) = (7, 0);
+    for _ in 0..REQUESTS {
+        let Some(Reverse((at_ns, by))) = due.pop() else { break };
+        random = next(random);
+        let shard = (next(skew.key(random)) >> 58) as usize * PARTS;
+        let own = shard + by as usize % PARTS;
+        let done = if (random >> 20) % 100 < stored {
+            // One part after the other, and all of them until the result is in.
+            let taken = (shard..shard + PARTS).fold(at_ns, |at, part| lines[part].write(by, at, 5));
+            for part in &mut lines[shard..shard + PARTS] {
+                part.free_ns = taken + STORE_NS;
+            }
+            taken + STORE_NS
+        } else {
+            let taken = lines[own].write(by, at_ns, 5);
+            // Others may take their share meanwhile.
+            lines[own].write(by, taken, 5)
+        };
+        now = done;
+        due.push(Reverse((done + request_ns, by)));
+    }
+    REQUESTS as f64 / now as f64
+}
+
+fn next(random: u64) -> u64 {
+    random
+        .wrapping_add(0x9e37_79b9_7f4a_7c15)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        .rotate_left(31)
+        .wrapping_mul(0x94d0_49bb_1331_11eb)
+}
