@@ -19,7 +19,7 @@ use crate::listen::Incoming;
 
 /// How often idle clients are looked for, and results that no one can be given any more.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
-/// How often it is looked for sessions that do not use their connections.
+/// How often it is looked for sessions whose clients are silent.
 const REST_PERIOD: Duration = Duration::from_millis(200);
 
 /// How many entries one round of housekeeping looks at: a bounded share of a busy core.
@@ -146,7 +146,7 @@ impl Sessions {
         self.shared.keep_to_size().await;
     }
 
-    /// Has sessions give the connections up that they do not use, for ever.
+    /// Has sessions give up what they do not use, for ever.
     pub async fn rest_idle(&self) {
         let mut period = tokio::time::interval(REST_PERIOD);
         loop {

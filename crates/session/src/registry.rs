@@ -38,7 +38,7 @@ pub(crate) struct Handle {
     lane: Mutex<Weak<LaneCounts>>,
     /// Its statement under way is not to be waited for any longer.
     interrupted: AtomicBool,
-    /// It is to give its connection up, if it can.
+    /// It is to give up what it does not use: its buffers, and its connection, if it can.
     rests: AtomicBool,
     /// When its client was last active as it was told so, in monotonic milliseconds.
     rested_ms: AtomicU64,
@@ -287,19 +287,16 @@ impl Handle {
         .await;
     }
 
-    /// Has it give its connection up, if it can, once for each time that its client was silent for so long.
+    /// Has it give up what it does not use, once for each time that its client was silent for so long.
     fn rest(&self, since_ms: u64) {
         let active_ms = self.active_ms();
-        if self.thread_id() != 0
-            && self.is_idle(since_ms)
-            && self.rested_ms.swap(active_ms, Ordering::Relaxed) != active_ms
-        {
+        if self.is_idle(since_ms) && self.rested_ms.swap(active_ms, Ordering::Relaxed) != active_ms {
             self.rests.store(true, Ordering::Release);
             self.wake();
         }
     }
 
-    /// Whether it is to give its connection up, if it can.
+    /// Whether it is to give up what it does not use.
     pub(crate) fn is_to_rest(&self) -> bool {
         self.rests.load(Ordering::Acquire)
     }
@@ -430,7 +427,7 @@ impl Registry {
         }
     }
 
-    /// Has the sessions whose clients have been silent for so long give their connections up, where they can.
+    /// Has the sessions whose clients have been silent for so long give up what they do not use.
     pub(crate) fn rest(&self, now_ms: u64, silent_ms: u64) {
         self.lock().values().for_each(|handle| handle.rest((now_ms + 1).saturating_sub(silent_ms)));
     }

@@ -331,13 +331,11 @@ impl Shared {
         self.registry.end_idle(freshet_upstream::now_ms(), idle_max_ms);
     }
 
-    /// Has sessions give the connections up that they do not use. To be called several times a second.
+    /// Has sessions whose clients are silent give up what they do not use: buffers, and connections where many have one. To be called several times a second.
     pub fn rest_idle(&self) {
-        if self.may_rest() {
-            let are_many = self.registry.connected().read(false).0 > MANY;
-            let after_ms = if are_many { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
-            self.registry.rest(freshet_upstream::now_ms(), after_ms);
-        }
+        let are_many = self.may_rest() && self.registry.connected().read(false).0 > MANY;
+        let after_ms = if are_many { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
+        self.registry.rest(freshet_upstream::now_ms(), after_ms);
     }
 
     /// Whether sessions give connections up only because they do not use them at the moment.

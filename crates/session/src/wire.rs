@@ -119,6 +119,23 @@ impl Wire {
         }
     }
 
+    /// The next packet, of a client that has been silent for a while: as long as it is, nothing is kept for what it may send.
+    ///
+    /// # Errors
+    /// As [`Wire::packet`].
+    pub(crate) async fn packet_after_rest(&mut self) -> Result<Packet, WireError> {
+        if self.read.is_empty() && self.incoming().is_empty() && self.write.is_empty() {
+            (self.read, self.write) = (BytesMut::new(), BytesMut::new());
+            if let Some(compressed) = &mut self.compressed {
+                (compressed.incoming, compressed.outgoing) = (BytesMut::new(), BytesMut::new());
+            }
+            if let Some(stream) = &self.stream {
+                stream.readable().await?;
+            }
+        }
+        self.packet().await
+    }
+
     /// The next packet if all of it is here already; never waits.
     ///
     /// # Errors

@@ -95,6 +95,18 @@ impl Stream {
         }
     }
 
+    /// Waits until the other end has sent something, or has gone, where a read has found nothing before.
+    ///
+    /// # Errors
+    /// The system's.
+    pub async fn readable(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.readable().await,
+            Self::Unix(stream) => stream.readable().await,
+            Self::Tls(stream) => stream.get_ref().0.readable().await,
+        }
+    }
+
     /// What it passes over.
     pub fn channel(&self) -> Channel {
         match self {

@@ -13,11 +13,14 @@ pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
     if from.whole.get(..from.fixed_bytes) != to.whole.get(..to.fixed_bytes) {
         return None;
     }
-    let (mut statements, mut sets) = (Vec::new(), Vec::new());
+    let names = names(query, from, to);
+    let is_named = |item: &Item| names.is_some() && CHARSETS.contains(&item.name);
+    let (mut statements, mut sets) = (Vec::from_iter(names.clone()), Vec::new());
     let (mut has_moved, mut has_set_join_size) = (false, false);
     for ((item, old), new) in query.items().iter().zip(from.values()).zip(to.values()) {
         let differs = old != new;
         match item.given {
+            _ if is_named(item) => {}
             Given::Never if differs => return None,
             Given::Use if differs => {
                 has_moved = true;
@@ -38,6 +41,27 @@ pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
         statements.push(format!("SET {}", sets.join(", ")));
     }
     Some(statements)
+}
+
+/// The variables that SET NAMES sets.
+const CHARSETS: [&str; 4] =
+    ["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
+
+/// SET NAMES, where it leads to the character sets of the other environment and they differ. It is what nearly all clients have said, and leaves more than the
+/// variables show: by it, the collation of texts is told in the columns of answers, by the variable alone the character set's own.
+fn names(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<String> {
+    let of = |environment: &Environment| {
+        CHARSETS.map(|name| {
+            let at = query.position(name)?;
+            environment.values().nth(at).flatten().and_then(plain).map(str::to_owned)
+        })
+    };
+    let wanted = of(to);
+    let [Some(client), connection, Some(results), Some(collation)] = &wanted else { return None };
+    let is_alike = client == results && connection.as_ref().is_none_or(|connection| client == connection);
+    let is_its_own = collation.strip_prefix(client.as_str()).is_some_and(|rest| rest.starts_with('_'));
+    (is_alike && is_its_own && of(from) != wanted)
+        .then(|| format!("SET NAMES '{client}' COLLATE '{collation}'"))
 }
 
 /// The statements that give a session of another account all that can change a result, but for the account and its roles; `None` where none do.

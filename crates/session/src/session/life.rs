@@ -154,13 +154,13 @@ impl Session {
         Ok(None)
     }
 
-    /// As [`Self::wait_for_command`], for a session that gives its connection up meanwhile, if it is to.
+    /// As [`Self::wait_for_command`], for a session that gives its connection and its buffers up meanwhile, if it is to.
     async fn wait_for_command_or_rest(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let mut waited = pin!(self.wait_for_command(soon)).await;
         while waited.is_none() && self.handle.takes_rest() {
             Box::pin(self.rests()).await;
             let (handle, lease) = (&self.handle, &mut self.lease);
-            let packet = pin!(self.wire.packet());
+            let packet = pin!(self.wire.packet_after_rest());
             waited = pin!(wait_for(packet, (soon, true), handle, lease)).await;
         }
         waited

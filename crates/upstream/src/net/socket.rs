@@ -32,6 +32,13 @@ impl Socket {
         Self { early, inner: SocketKind::Unix(stream) }
     }
 
+    pub(super) async fn readable(&self) -> io::Result<()> {
+        match &self.inner {
+            SocketKind::Tcp(stream) => stream.readable().await,
+            SocketKind::Unix(stream) => stream.readable().await,
+        }
+    }
+
     pub(super) fn over_tcp(&self) -> Option<&TcpStream> {
         match &self.inner {
             SocketKind::Tcp(stream) => Some(stream),
