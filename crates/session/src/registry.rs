@@ -186,6 +186,11 @@ impl Handle {
         parts
     }
 
+    /// Its client may be silent for so long, in milliseconds.
+    pub(crate) fn may_be_silent_for(&self, silent_ms_max: u64) {
+        self.silent_ms_max.store(silent_ms_max, Ordering::Relaxed);
+    }
+
     /// It has one again, which the server ends in time.
     pub(crate) fn goes_on(&self) {
         self.silent_ms_max.store(u64::MAX, Ordering::Relaxed);
@@ -287,10 +292,11 @@ impl Handle {
         .await;
     }
 
-    /// Has it give up what it does not use, once for each time that its client was silent for so long.
-    fn rest(&self, since_ms: u64) {
+    /// Has it give up what it does not use, once for each time that its client was silent for so long, or `again`.
+    fn rest(&self, since_ms: u64, again: bool) {
         let active_ms = self.active_ms();
-        if self.is_idle(since_ms) && self.rested_ms.swap(active_ms, Ordering::Relaxed) != active_ms {
+        let is_new = || self.rested_ms.swap(active_ms, Ordering::Relaxed) != active_ms;
+        if self.is_idle(since_ms) && (is_new() || again && self.thread_id() != 0) {
             self.rests.store(true, Ordering::Release);
             self.wake();
         }
@@ -304,6 +310,13 @@ impl Handle {
     /// The same, once.
     pub(crate) fn takes_rest(&self) -> bool {
         self.is_to_rest() && self.rests.swap(false, Ordering::AcqRel)
+    }
+
+    /// A command has come: it does not rest.
+    pub(crate) fn rests_no_more(&self) {
+        if self.is_to_rest() {
+            self.rests.store(false, Ordering::Release);
+        }
     }
 
     /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
@@ -427,9 +440,10 @@ impl Registry {
         }
     }
 
-    /// Has the sessions whose clients have been silent for so long give up what they do not use.
-    pub(crate) fn rest(&self, now_ms: u64, silent_ms: u64) {
-        self.lock().values().for_each(|handle| handle.rest((now_ms + 1).saturating_sub(silent_ms)));
+    /// Has the sessions whose clients have been silent for so long give up what they do not use. `again`: also those that have kept their connections before.
+    pub(crate) fn rest(&self, now_ms: u64, silent_ms: u64, again: bool) {
+        let since_ms = (now_ms + 1).saturating_sub(silent_ms);
+        self.lock().values().for_each(|handle| handle.rest(since_ms, again));
     }
 
     /// Ends all sessions as soon as they are between two transactions.

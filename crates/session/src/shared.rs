@@ -1,7 +1,7 @@
 //! What all sessions share.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -170,6 +170,8 @@ pub struct Shared {
     clients: AtomicUsize,
     wlocks: AtomicUsize,
     draining: AtomicBool,
+    /// When the server had no more connections last, in monotonic milliseconds; 0: never.
+    full_ms: AtomicU64,
     writes_unlogged: AtomicBool,
     /// Somebody has asked for the GTID of his last write.
     pub(crate) asks_for_gtids: AtomicBool,
@@ -206,6 +208,7 @@ impl Shared {
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
+            full_ms: AtomicU64::new(0),
             writes_unlogged: AtomicBool::new(false),
             asks_for_gtids: AtomicBool::new(false),
             pooled: Arc::default(),
@@ -335,7 +338,24 @@ impl Shared {
     pub fn rest_idle(&self) {
         let are_many = self.may_rest() && self.registry.connected().read(false).0 > MANY;
         let after_ms = if are_many { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
-        self.registry.rest(freshet_upstream::now_ms(), after_ms);
+        self.registry.rest(freshet_upstream::now_ms(), after_ms, false);
+    }
+
+    /// The server has no more connections: for a while, all give theirs up that they do not use. Asked for by many at once, it is done by one.
+    pub(crate) fn server_is_full(&self) {
+        let now_ms = freshet_upstream::now_ms();
+        let before = self.full_ms.load(Ordering::Relaxed);
+        let noted =
+            || self.full_ms.compare_exchange(before, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if now_ms.saturating_sub(before) >= FULL_APART_MS && noted() {
+            self.registry.rest(now_ms, 0, true);
+        }
+    }
+
+    /// Whether the server had no more connections of late.
+    pub(crate) fn is_server_full(&self) -> bool {
+        let at_ms = self.full_ms.load(Ordering::Relaxed);
+        at_ms != 0 && freshet_upstream::now_ms().saturating_sub(at_ms) < FULL_FOR_MS
     }
 
     /// Whether sessions give connections up only because they do not use them at the moment.
@@ -343,7 +363,9 @@ impl Shared {
         match self.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
-            Multiplexing::On => self.registry.connected().read(false).0 > CONNECTED_MAX,
+            Multiplexing::On => {
+                self.registry.connected().read(false).0 > CONNECTED_MAX || self.is_server_full()
+            }
         }
     }
 
@@ -466,6 +488,9 @@ const REST_AFTER_MS: u64 = 1_000;
 /// The same where more sessions than this have one.
 const REST_OF_MANY_AFTER_MS: u64 = 200;
 const MANY: usize = 64;
+/// For how long a server counts as full that had no more connections, and how often all are asked to give theirs up meanwhile, in milliseconds.
+const FULL_FOR_MS: u64 = 2_000;
+const FULL_APART_MS: u64 = 20;
 
 /// Nobody is answered from memory while this is there.
 pub(crate) struct Wlock {

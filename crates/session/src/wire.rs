@@ -125,6 +125,7 @@ impl Wire {
     /// As [`Wire::packet`].
     pub(crate) async fn packet_after_rest(&mut self) -> Result<Packet, WireError> {
         if self.read.is_empty() && self.incoming().is_empty() && self.write.is_empty() {
+            self.begins_command();
             (self.read, self.write) = (BytesMut::new(), BytesMut::new());
             if let Some(compressed) = &mut self.compressed {
                 (compressed.incoming, compressed.outgoing) = (BytesMut::new(), BytesMut::new());
@@ -181,13 +182,17 @@ impl Wire {
     /// # Errors
     /// As [`Wire::packet`]; [`WireError::Closed`] here is a client that left without saying so.
     pub async fn command(&mut self) -> Result<Packet, WireError> {
+        self.begins_command();
+        self.packet().await
+    }
+
+    fn begins_command(&mut self) {
         self.seq = 0;
         if let Some(compressed) = &mut self.compressed {
             compressed.begin_command();
         }
         self.packet_is_done();
         self.trim();
-        self.packet().await
     }
 
     /// The next command if all of it is here already, so that its answer can go with those that are put already; `None` also

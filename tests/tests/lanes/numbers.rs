@@ -48,6 +48,13 @@ fn a_session_has_one_number() {
                 assert_eq!(answer(conn, &list).unwrap(), [[number.as_str(), schema]], "{list}");
             }
         }
+        // What was prepared is executed in another schema too.
+        let statement = conns[1].prep("SELECT CONNECTION_ID() > 0").expect("it is prepared");
+        for inside in ["mysql", schema] {
+            run(&mut conns[1], &[&format!("USE {inside}")]);
+            let is_told: Option<bool> = conns[1].exec_first(&statement, ()).expect("it is executed");
+            assert_eq!(is_told, Some(true), "{:?}: in {inside}", server.flavor);
+        }
         // What is kept by its text asks anew, and so tells the server's.
         run(direct, &[&format!("CREATE VIEW {schema}.asks AS SELECT CONNECTION_ID() AS c")]);
         let made = one(&mut conns[0], "SHOW CREATE VIEW asks");

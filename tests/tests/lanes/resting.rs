@@ -82,6 +82,17 @@ fn who_is_silent_gives_its_connection_up_and_what_it_has_left_is_there() {
         thread::sleep(SILENT);
         assert!(!has_none(freshet, &warned));
         assert_eq!(answer(&mut warned, "SHOW WARNINGS").expect("they are shown").len(), 1);
+        // Also where it is not known yet how its session is.
+        let warns = "SET NAMES utf8";
+        let mut shown = Vec::new();
+        let own = Target { user: schema.into(), password: schema.into(), ..server.target.clone() };
+        for target in [&own, target] {
+            let mut conn = connect(target, schema);
+            run(&mut conn, &[warns]);
+            thread::sleep(SILENT);
+            shown.push(answer(&mut conn, "SHOW WARNINGS").expect("they are shown"));
+        }
+        assert_eq!(shown[1], shown[0], "{:?}", server.flavor);
         drop(direct.query_drop("DO 1"));
     });
 }

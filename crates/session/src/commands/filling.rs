@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
+use freshet_cache::{Dep, Fences, Fill, Freshness, Insert, Key, Position, Verdict};
 use freshet_catalog::TableInfo;
 use freshet_sql::contains_ignoring_case;
 use freshet_upstream::now_ms;
@@ -76,6 +76,31 @@ pub(super) struct Creates {
 }
 
 impl FillPlan {
+    /// The same of an answer that others wait for, if there is a leader.
+    pub(super) fn led_by(
+        mut self,
+        session: &Session,
+        leader: Option<Box<Leader>>,
+        template: &Template,
+    ) -> Self {
+        self.is_led_by(leader, template, session.shared.freshness());
+        self
+    }
+
+    /// Others wait for its answer, if there is a leader.
+    pub(super) fn is_led_by(
+        &mut self,
+        leader: Option<Box<Leader>>,
+        template: &Template,
+        freshness: &Freshness,
+    ) {
+        self.leader = leader;
+        if let Some(leader) = self.leader.as_mut().filter(|_| self.valid_from != Position::MAX) {
+            // Which row has made a statement fail, nobody tells.
+            leader.rests_on(template.tables.whole(freshness), self.valid_from);
+        }
+    }
+
     /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
     pub(super) fn bargain(environment: u32, warnings: u16, created: Option<Box<Creates>>) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
@@ -328,9 +353,6 @@ pub(super) async fn fill(
     let budget = &session.shared.bounds().fill;
     let transacts = !session.state.tx.surely_autocommits();
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
-    if let Some(leader) = plan.leader.as_mut().filter(|_| !plan.depends.deps.is_empty()) {
-        leader.rests_on(plan.depends.all(), valid_from);
-    }
     let capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
     let storing = session.storing();
     let relayed = pin!(session.forward(Forward { capture, ..forward })).await?;

@@ -81,7 +81,7 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
 pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
     let at = freshet_sql::kill_by_variable(query.text(), session.modes())?;
     let name = std::str::from_utf8(query.text().get(at.clone())?).ok()?;
-    let id = Box::pin(value_of(session, name)).await.filter(|id| *id >= u64::from(CONNECTION_ID_MIN))?;
+    let id = Box::pin(value_of(session, name)).await?;
     let text = with_pieces(query.text(), vec![(at, id.to_string())]);
     let kill = freshet_sql::kills(&text, session.modes()).pop()?;
     let packet = query.with_text(&text);

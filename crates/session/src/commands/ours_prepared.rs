@@ -52,7 +52,7 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<ExecutionKind> {
         Request::Ours(Ours::Caches(statement)) if !super::caches::titles(&statement).is_empty() => None,
         Request::Ours(_) => Some(ExecutionKind::Done),
         Request::Select { .. } => {
-            (!ours::mention::mentions(session, text).is_empty()).then_some(ExecutionKind::Filled)
+            (!ours::mention::lasting(session, text).is_empty()).then_some(ExecutionKind::Filled)
         }
         _ => None,
     }
@@ -60,7 +60,7 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<ExecutionKind> {
 
 /// A statement other than a SELECT with the client's number in the place of `CONNECTION_ID()`, where it has that and nothing else of ours.
 pub(super) fn numbered(session: &mut Session, text: &[u8]) -> Option<Vec<u8>> {
-    let mentions = (text.len() <= SELECT_BYTES_MAX).then(|| ours::mention::mentions(session, text))?;
+    let mentions = (text.len() <= SELECT_BYTES_MAX).then(|| ours::mention::lasting(session, text))?;
     let is_number = |mention: &Mention| mention.what == Mentioned::Connection(ConnectionNumber::Own);
     if mentions.is_empty() || !mentions.iter().all(is_number) {
         return None;
@@ -82,7 +82,7 @@ async fn substitute(
             Ok(Ok(format!("DO {values}").into_bytes()))
         }
         ExecutionKind::Filled => {
-            let mentions = ours::mention::mentions(session, text);
+            let mentions = ours::mention::lasting(session, text);
             let may_process = ours::mention::may_process(session, &mentions).await?;
             Ok(ours::mention::filled(session, text, &mentions, may_process))
         }
@@ -116,7 +116,9 @@ pub(super) async fn execute(
     }
     let Some(text) = prepared.text_of_ours() else { return session.refuse(&wrong_arguments()) };
     let text = text.to_vec();
-    match kind(session, &text) {
+    // In another schema, what it was prepared with may be the server's.
+    let is_select = || matches!(freshet_sql::read(&text, session.modes()), Request::Select { .. });
+    match kind(session, &text).or_else(|| is_select().then_some(ExecutionKind::Filled)) {
         Some(ExecutionKind::Filled) => Box::pin(filled(session, packet, &prepared, &text)).await,
         Some(ExecutionKind::Shown) => Box::pin(shown(session, packet, &prepared, &text)).await,
         Some(ExecutionKind::Done) => {

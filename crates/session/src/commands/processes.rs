@@ -1,7 +1,7 @@
 //! SHOW PROCESSLIST and COM_PROCESS_INFO: the server's list, and behind it the clients of Freshet's that have no connection to the server.
 
 use freshet_protocol::Command;
-use freshet_sql::{Effects, process_list};
+use freshet_sql::{Effects, Flavor, process_list};
 
 use super::refusals::unavailable;
 use super::text::Query;
@@ -37,7 +37,11 @@ async fn listed(
     let mut processes = session.shared.processes();
     processes.retain(is_listed);
     processes.sort_unstable_by_key(|process| process.id);
-    let rows = processes.iter().map(|process| listed_process(process, session.flavor())).collect();
+    let shows_progress = session.flavor() == Flavor::MariaDb && !processes.is_empty() && {
+        let old = session.lease.ask("SELECT @@old_mode LIKE '%NO_PROGRESS_INFO%'").await;
+        old.is_ok_and(|old| old.text(0, 0) == Some("0"))
+    };
+    let rows = processes.iter().map(|process| listed_process(process, shows_progress)).collect();
     let effects = Effects::none();
     let forward = Forward { text, ..Forward::new(packet, command, &effects) };
     session.forward(Forward { listed: Some(Listed::behind(rows)), ..forward }).await?;

@@ -167,9 +167,9 @@ async fn fate<'a>(
             return Ok(Fate::Answered(Flow::Continue));
         }
         // What is stored and not given for want of room is streamed from the server, and not stored again.
-        let key = match key {
-            Ok(key) if missed.may_be_stored() => key,
-            Ok(_) => return Ok(Fate::ToServer(bound, Err(Why::AnsweredBefore))),
+        let may_be_stored = |key| if missed.may_be_stored() { Ok(key) } else { Err(Why::AnsweredBefore) };
+        let key = match key.and_then(may_be_stored) {
+            Ok(key) => key,
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
         // What is kept up to date row by row needs no server.
@@ -190,11 +190,11 @@ async fn fate<'a>(
                 return Ok(Fate::ToServer(bound, Ok(plan)));
             }
             Fillable::Surely(plan) => {
-                let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-                let question = Key { environment: plan.environment, text: &key_text };
-                match Box::pin(session.turn((question, text), &mut waited)).await? {
+                let (asked, environment) = (key_text(), plan.environment);
+                match Box::pin(session.turn((Key { environment, text: &asked }, text), &mut waited)).await? {
                     Turn::Asks(leader) => {
-                        return Ok(Fate::ToServer(bound, Ok(FillPlan { leader, ..plan })));
+                        let plan = plan.led_by(session, leader, template);
+                        return Ok(Fate::ToServer(bound, Ok(plan)));
                     }
                     Turn::Refused { .. } => return Ok(Fate::Answered(Flow::Continue)),
                     Turn::LooksAgain => looked_under = None,

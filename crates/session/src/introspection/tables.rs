@@ -533,15 +533,16 @@ fn facts(view: &View) -> Facts {
             of.0 += row.sent + row.hits;
             of.1 += row.hits;
         }
-        // What an error has taken says nothing of an answer.
+        // What errors have taken, which is in the time of all, says nothing of answers.
         let failed = row.refused.iter().filter(|(why, _)| *why == why::Why::Error).map(|(_, times)| *times);
-        let answered = row.sent.saturating_sub(failed.map(u64::from).sum());
-        let is_stored = row.last.as_ref().is_none_or(|last| last.why.said().lasts != why::Lasts::Always);
+        let fails = failed.map(u64::from).sum::<u64>().saturating_mul(10) > row.sent;
+        let is_stored =
+            !fails && row.last.as_ref().is_none_or(|last| last.why.said().lasts != why::Lasts::Always);
         let query = row.query.as_ref().filter(|query| is_stored && shared.created.of(query.id).is_none());
         slow.extend(query.map(|query| Slow {
             id: query.id.to_string(),
             text: query.text.to_string(),
-            sent: answered,
+            sent: row.sent,
             average_us: row.server_us.checked_div(row.sent).unwrap_or(0),
         }));
     }

@@ -3,7 +3,7 @@
 //! last active.
 
 use ahash::HashMap;
-use freshet_sql::{Flavor, Modes, ProcessList, process_list};
+use freshet_sql::{Modes, ProcessList, process_list};
 
 use super::text_row;
 use crate::registry::Process;
@@ -68,7 +68,9 @@ impl Processes {
 }
 
 /// The row of SHOW PROCESSLIST for a client of ours that has no connection to the server.
-pub(crate) fn listed(process: &Process, flavor: Flavor) -> Vec<u8> {
+///
+/// `shows_progress`: it has MariaDB's last column.
+pub(crate) fn listed(process: &Process, shows_progress: bool) -> Vec<u8> {
     let (id, host, seconds) =
         (process.id.to_string(), process.host(), (process.silent_ms / 1000).to_string());
     let (schema, statement) = (process.schema.as_deref(), process.statement.as_deref());
@@ -84,7 +86,7 @@ pub(crate) fn listed(process: &Process, flavor: Flavor) -> Vec<u8> {
         Some(""),
         statement,
     ];
-    if flavor == Flavor::MariaDb {
+    if shows_progress {
         row.push(Some("0.000")); // Progress.
     }
     text_row::row(&row.iter().map(|value| value.map(str::as_bytes)).collect::<Vec<_>>())
@@ -92,6 +94,8 @@ pub(crate) fn listed(process: &Process, flavor: Flavor) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use freshet_sql::Flavor;
+
     use super::*;
 
     fn process(id: u32, server_id: u32, silent_ms: u64) -> Process {
@@ -133,7 +137,7 @@ mod tests {
 
     #[test]
     fn who_has_no_connection_is_listed_as_asleep() {
-        let row = listed(&Process { schema: Some("shop".to_owned()), ..process(8, 0, 3999) }, Flavor::MySql);
+        let row = listed(&Process { schema: Some("shop".to_owned()), ..process(8, 0, 3999) }, false);
         assert_eq!(row, b"\x018\x01u\x09localhost\x04shop\x05Sleep\x013\0\xfb");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use freshet_cache::{Dep, Freshness};
 use freshet_catalog::rows::{KeyType, Zone};
 use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
 use freshet_sql::{Definition, InputColumn, Modes, TableName, Tokens};
@@ -126,6 +127,15 @@ impl Tables {
         };
         let named = self.all().find(|named| named.is(table, default));
         named.map(|named| named.info.columns.iter().map(column).collect()).unwrap_or_default()
+    }
+
+    /// All rows of all of them, and how they are defined.
+    pub(crate) fn whole(&self, freshness: &Freshness) -> Vec<Dep> {
+        let deps = |named: &Named| {
+            let table = freshness.table(&named.schema, &named.name);
+            [table.definition, table.rows]
+        };
+        self.all().flat_map(deps).collect()
     }
 
     /// Every one of them, first those that the statement names.

@@ -106,12 +106,12 @@ impl Session {
         if self.state.gtid == KnownGtid::There {
             self.state.gtid = KnownGtid::Lost;
         }
-        self.state.given_up = Some(GivenUp { fit: fit.clone(), insert_id });
+        self.state.given_up = Some(GivenUp { fit: fit.clone(), insert_id, said: None });
         Some(Left { fit, lease, epoch })
     }
 
     /// What `LAST_INSERT_ID()` says on the connection, which is asked if that is not known. `None` if it does not say.
-    async fn learns_insert_id(&mut self) -> Option<u64> {
+    pub(super) async fn learns_insert_id(&mut self) -> Option<u64> {
         if self.lease.insert_id.is_none() {
             let rows = self.lease.ask("SELECT LAST_INSERT_ID()").await.ok()?;
             self.lease.insert_id = rows.text(0, 0).and_then(|id| id.parse().ok());
@@ -133,11 +133,40 @@ impl Session {
 
     /// The environment that it goes on in, if it can.
     pub(super) fn can_go_on_elsewhere(&mut self, asks: Asks) -> Option<Arc<Environment>> {
+        if !self.leaves_nothing_elsewhere(asks, false)
+            || !self.shared.gate.could_open(&self.admitted)
+            || self.shared.options.multiplexing == Multiplexing::Off
+        {
+            return None;
+        }
+        // What `init_connect` has done on one connection is not known on another.
+        let environment = self.environment().filter(|environment| environment.begins_alike)?;
+        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
+            return None;
+        }
+        let (environment, now_ms) = (Arc::clone(environment), now_ms());
+        let is_in_reach = |(reached, at_ms): &(Arc<Environment>, u64)| {
+            Arc::ptr_eq(reached, &environment) && now_ms - at_ms < IN_REACH_MS
+        };
+        if !self.state.in_reach.as_ref().is_some_and(is_in_reach) {
+            let query = self.shared.vector(self.lease.version()?)?;
+            let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
+            // Where it is not known how such sessions begin, it is by what every one has that the server's global variables do not change meanwhile.
+            let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
+            begun.is_none_or(|begun| path(&query, &begun, &environment).is_some()).then_some(())?;
+            self.state.in_reach = Some((Arc::clone(&environment), now_ms));
+        }
+        Some(environment)
+    }
+
+    /// Whether nothing of the session is on its connection that another one would not have. `is_read_first`: its environment is read before.
+    pub(super) fn leaves_nothing_elsewhere(&mut self, asks: Asks, is_read_first: bool) -> bool {
         let tx = self.state.tx;
         let is_none_of_its_own = |hold: Hold| match hold {
             Hold::CacheOff => true,
             Hold::LastStatement => asks == Asks::Nothing,
             Hold::PreparedStatements => true,
+            Hold::EnvironmentUnknown => is_read_first,
             // Of one that has begun here alone, no connection knows.
             Hold::Transaction => {
                 !tx.may_be_open_at_server() && !self.state.marked && !self.state.holds_tables
@@ -169,30 +198,7 @@ impl Session {
             could_open = self.shared.gate.could_open(&self.admitted),
             "a connection is not used"
         );
-        if !leaves_nothing
-            || !self.shared.gate.could_open(&self.admitted)
-            || self.shared.options.multiplexing == Multiplexing::Off
-        {
-            return None;
-        }
-        // What `init_connect` has done on one connection is not known on another.
-        let environment = self.environment().filter(|environment| environment.begins_alike)?;
-        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
-            return None;
-        }
-        let (environment, now_ms) = (Arc::clone(environment), now_ms());
-        let is_in_reach = |(reached, at_ms): &(Arc<Environment>, u64)| {
-            Arc::ptr_eq(reached, &environment) && now_ms - at_ms < IN_REACH_MS
-        };
-        if !self.state.in_reach.as_ref().is_some_and(is_in_reach) {
-            let query = self.shared.vector(self.lease.version()?)?;
-            let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
-            // Where it is not known how such sessions begin, it is by what every one has that the server's global variables do not change meanwhile.
-            let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
-            begun.is_none_or(|begun| path(&query, &begun, &environment).is_some()).then_some(())?;
-            self.state.in_reach = Some((Arc::clone(&environment), now_ms));
-        }
-        Some(environment)
+        leaves_nothing
     }
 
     /// Brings a connection that was just opened to where the session was when it gave its own up.
@@ -202,7 +208,10 @@ impl Session {
     pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
         self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
         self.handle.goes_on();
-        let gone_on = self.reaches(&given_up.fit.environment).await;
+        let gone_on = match &given_up.said {
+            Some(said) => self.says_again(said).await,
+            None => self.reaches(&given_up.fit.environment).await,
+        };
         if !matches!(gone_on, Ok(true)) {
             // Nothing may be asked in another environment.
             self.lease.lose();
@@ -215,6 +224,20 @@ impl Session {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Has the server carry out what was carried out here. Where that leads is read when it is needed.
+    async fn says_again(&mut self, said: &[String]) -> Result<bool, Error> {
+        self.learn().await?;
+        self.lease.untouched = false;
+        for statement in said {
+            if let Err(error) = self.lease.ask(statement).await {
+                return if error.leaves_connection_usable() { Ok(false) } else { Err(error) };
+            }
+        }
+        self.state.environment_is_unknown();
+        self.learn().await?;
+        Ok(true)
     }
 
     /// Whether the session is in this environment, by the statements that lead there.

@@ -143,6 +143,7 @@ impl Session {
             Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
         };
         if let Some(packet) = waited {
+            self.handle.rests_no_more();
             return Ok(Some(packet?.payload));
         }
         // A session that is ended says so only where all of them are: who is killed, or too long idle, is told no more than

@@ -53,6 +53,8 @@ pub(super) struct GivenUp {
     pub(super) fit: PoolFit,
     /// What `LAST_INSERT_ID()` is to the client.
     pub(super) insert_id: u64,
+    /// The SETs that have led there, of a session that has had no connection yet.
+    pub(super) said: Option<Vec<String>>,
 }
 
 impl GivenUp {
@@ -126,6 +128,10 @@ impl Left {
                 Ok(()) => return,
                 Err(unsent) => self.lease = unsent,
             }
+        }
+        if shared.is_server_full() {
+            // Whoever needs one may be on another thread, and of another login.
+            return close(self.lease);
         }
         let environment = self.fit.environment.id;
         let waiting = Waiting { left: self, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };

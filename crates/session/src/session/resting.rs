@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use freshet_cache::Position;
 use freshet_sql::Flavor;
-use freshet_upstream::{Error, now_ms};
+use freshet_upstream::Error;
 
 use super::Session;
 use super::giving_up::Asks;
@@ -23,6 +23,8 @@ use crate::shared::Multiplexing;
 /// How often, and how long apart, it is looked for a connection where the server has no more.
 const LOOKS: u32 = 50;
 const LOOKS_APART: Duration = Duration::from_millis(20);
+/// The most rows of a SELECT that are made up.
+const ROWS_MAX: u32 = 100_000;
 /// ER_CON_COUNT_ERROR and ER_TOO_MANY_USER_CONNECTIONS.
 const FULL: [u16; 2] = [1040, 1203];
 
@@ -32,7 +34,8 @@ impl Session {
         if !self.shared.may_rest()
             || !self.lease.is_ready()
             || self.state.tx.may_be_open_at_server()
-            || self.can_go_on_elsewhere(Asks::Nothing).is_none() && self.environment().is_some()
+            || !self.leaves_nothing_elsewhere(Asks::Nothing, true)
+            || !self.shared.gate.could_open(&self.admitted)
         {
             return;
         }
@@ -41,7 +44,7 @@ impl Session {
         if is_last_there && self.learns_what_is_left().await.is_none() || self.learn().await.is_err() {
             return;
         }
-        if self.lease.insert_id.is_none() {
+        if self.learns_insert_id().await.is_none() {
             return;
         }
         let Some(environment) = self.can_go_on_elsewhere(Asks::Back) else { return };
@@ -67,7 +70,7 @@ impl Session {
                 return Err(error);
             }
             looks += 1;
-            self.shared.registry.rest(now_ms(), 0);
+            self.shared.server_is_full();
             tokio::time::sleep(LOOKS_APART).await;
             if self.takes_over().await {
                 return Ok(Opens::Another);
@@ -80,19 +83,20 @@ impl Session {
     async fn learns_what_is_left(&mut self) -> Option<()> {
         let asked = self.lease.ask("SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()").await.ok()?;
         let number = |at: usize| asked.text(0, at)?.parse::<i64>().ok();
-        let (changed, found) = (number(0)?, number(1)?);
+        let is_told = number(0).is_some() && number(1).is_some();
+        let (changed, found) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
         // It has been asked: whatever becomes of it, the connection does not have it any more.
         self.lease.insert_id = asked.text(0, 2).and_then(|id| id.parse().ok());
         let found = u32::try_from(found).unwrap_or(u32::MAX);
         self.forget_last_hit();
-        self.state.last_hit = rows_of(found).into_bytes();
+        self.state.last_hit = rows_of(found.min(ROWS_MAX)).into_bytes();
         self.state.found.hit(Some(found));
         self.state.ended_since = u32::try_from(changed).ok();
         if self.flavor() == Flavor::MySql {
             // It warns of that question.
             self.lease.ask("DO 0").await.ok()?;
         }
-        (!self.shows_older_diagnostics()).then_some(())
+        (is_told && found <= ROWS_MAX && !self.shows_older_diagnostics()).then_some(())
     }
 }
 

@@ -4,16 +4,43 @@
 use std::sync::Arc;
 
 use freshet_protocol::Capabilities;
-use freshet_sql::contains_ignoring_case;
 use freshet_upstream::Error;
 
 use super::Session;
 use super::pool::{GivenUp, PoolFit};
-use crate::environment::{Environment, Known, Transition, sets_only_what_is_read};
+use crate::environment::{Environment, Known, Transition, path, sets_only_what_is_read};
 use crate::shared::Multiplexing;
 
-/// What is in the names of variables that a session is known to have set by more than what is read of it.
-const LEAVES_MORE: [&[u8]; 3] = [b"timestamp", b"max_", b"gtid"];
+/// The variables that may be set so: they change how statements are read and answers written, and nothing that is noted besides. SET NAMES is one by itself.
+const VARIABLES: [&[u8]; 12] = [
+    b"autocommit",
+    b"character_set_client",
+    b"character_set_connection",
+    b"character_set_results",
+    b"collation_connection",
+    b"foreign_key_checks",
+    b"group_concat_max_len",
+    b"names",
+    b"sql_mode",
+    b"sql_safe_updates",
+    b"time_zone",
+    b"unique_checks",
+];
+
+/// Whether a text names these variables alone, in front of each `=`. What looks like another one in a string is taken for one.
+fn names_these_alone(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_one = |before: &[u8]| {
+        let end = before.trim_ascii_end().strip_suffix(b":").unwrap_or(before).trim_ascii_end();
+        let from = end.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
+        VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(&end[from..]))
+    };
+    let set_names = text.trim_ascii_start().get(3..).is_some_and(|rest| {
+        rest.trim_ascii_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"names"))
+    });
+    let mut assigned = (0..text.len()).filter(|at| text[*at] == b'=').peekable();
+    (set_names || assigned.peek().is_some()) && assigned.all(|at| is_one(&text[..at]))
+}
 
 impl Session {
     /// Carries such a SET out, if it can be. False if it is the server's.
@@ -30,13 +57,25 @@ impl Session {
                 && after.unlogged == before.unlogged
                 && after.tells_time == before.tells_time
         };
+        let server = self.shared.upstream.server();
+        let query = server.and_then(|server| self.shared.vector(&server.version_text));
+        let leads_there =
+            |after: &Arc<Environment>| query.is_some_and(|query| path(&query, &before, after).is_some());
         let after = self.shared.environments.after_quietly(&before.account, &transition);
-        let Some(after) = after.filter(is_alike) else { return false };
+        let Some(after) = after.filter(is_alike).filter(leads_there) else { return false };
         let is_read = matches!(self.state.environment, Known::Read(_));
-        let insert_id = self.state.given_up.take().map_or(0, |given_up| given_up.insert_id);
+        self.handle.may_be_silent_for(after.idle_s_max.saturating_mul(1000));
+        let before = self.state.given_up.take();
+        let insert_id = before.as_ref().map_or(0, |given_up| given_up.insert_id);
+        // How a session that has had no connection yet begins is found out when it has one.
+        let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
+        let said = said.filter(|_| !is_read).map(|mut said| {
+            said.push(String::from_utf8_lossy(text).into_owned());
+            said
+        });
         self.state.schema.clone_from(&after.schema);
         let fit = PoolFit::new(&self.shared, &after, &self.admitted);
-        self.state.given_up = Some(GivenUp { fit, insert_id });
+        self.state.given_up = Some(GivenUp { fit, insert_id, said });
         self.state.environment_version += 1;
         self.state.environment = if is_read { Known::Read(after) } else { Known::Recalled(after) };
         self.state.served.texts += 1;
@@ -70,7 +109,35 @@ impl Session {
             && self.state.tx.surely_autocommits()
             && self.state.tx.begun().is_none()
             && sets_only_what_is_read(text)
-            && !LEAVES_MORE.iter().any(|word| contains_ignoring_case(text, word))
+            && names_these_alone(text)
+            && std::str::from_utf8(text).is_ok()
             && self.shared.gate.could_open(&self.admitted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_these_alone;
+
+    #[test]
+    fn only_what_changes_texts_and_answers_is_set_without_the_server() {
+        for text in [
+            "SET NAMES utf8mb4",
+            "set names 'latin1' COLLATE latin1_bin, SESSION sql_mode = 'ANSI'",
+            "SET sql_mode='', time_zone := '+00:00'",
+            " SET LOCAL foreign_key_checks=0",
+        ] {
+            assert!(names_these_alone(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "SET auto_increment_increment = 2",
+            "SET wait_timeout=60, sql_mode=''",
+            "SET SESSION TRANSACTION READ ONLY",
+            "SET sql_mode='', timestamp=1",
+            "SET sql_mode='a=b'",
+            "SET",
+        ] {
+            assert!(!names_these_alone(text.as_bytes()), "{text}");
+        }
     }
 }

@@ -12,12 +12,13 @@ const NAME: &[u8] = b"CONNECTION_ID";
 /// The smallest number that Freshet gives out.
 const NUMBER_MIN: u32 = 0x8000_0000;
 /// Statements whose value is that of their moment. What is kept as a text (a view, a routine, a default) asks anew each time.
-const AT_ONCE: &[&str] =
-    &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "SET", "TABLE", "UPDATE", "VALUES", "WITH"];
+const AT_ONCE: &[&str] = &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "SET", "UPDATE"];
 /// Schemas in which the server tells of connections by its own numbers.
 const SYSTEM: &[&str] = &["INFORMATION_SCHEMA", "MYSQL", "PERFORMANCE_SCHEMA", "SYS"];
 /// Functions that give the server's number of a connection.
 const TELLING: &[&str] = &["IS_USED_LOCK"];
+/// Tables and views that list connections.
+const LISTS: &[&str] = &["INNODB_TRX", "PROCESSLIST", "SESSION", "THREADS"];
 /// The columns of the lists that have it.
 const COLUMNS: &[&str] = &["CONN_ID", "ID", "PROCESSLIST_ID", "TRX_MYSQL_THREAD_ID"];
 
@@ -49,7 +50,7 @@ pub(super) enum Numbers {
     Clients,
     /// It has to do with the server's lists.
     Servers,
-    /// It keeps what it says for later.
+    /// It is left as it is: it keeps what it says for later, or has columns that are called by it.
     Kept,
 }
 
@@ -62,10 +63,17 @@ impl Numbers {
             let [name, dot] = pair else { return false };
             dot.is(b'.') && is_in(unquoted(name.of(text)), SYSTEM)
         };
-        let is_told = |token: &Token| token.kind == TokenKind::Word && is_in(token.of(text), TELLING);
         let is_inside = schema.is_some_and(|schema| is_in(schema.as_bytes(), SYSTEM));
+        let is_told = |token: &Token| token.kind == TokenKind::Word && is_in(token.of(text), TELLING);
         if is_inside || tokens.windows(2).any(is_system) || tokens.iter().any(is_told) {
-            return Self::Servers;
+            return if lists_connections(text, tokens, is_inside) { Self::Servers } else { Self::Kept };
+        }
+        // A column of a SELECT within another, or behind another statement, has its name from what it says.
+        let is_second = |at: usize| at > 0 && tokens[at - 1].is(b';') && tokens[at].is_word(text, "SELECT");
+        let is_column =
+            |at: usize| at > 1 && tokens[at - 1].is_word(text, "SELECT") && is_call(text, tokens, at, NAME);
+        if (0..tokens.len()).any(|at| is_second(at) || is_column(at)) {
+            return Self::Kept;
         }
         Self::Clients
     }
@@ -85,10 +93,32 @@ impl Numbers {
     }
 }
 
+/// Whether it is a SELECT from one of the lists. `is_inside`: they need no schema.
+fn lists_connections(text: &[u8], tokens: &[Token], is_inside: bool) -> bool {
+    let is_list = |token: &Token| is_in(unquoted(token.of(text)), LISTS);
+    let introduces = |token: &Token| ["FROM", "JOIN"].iter().any(|word| token.is_word(text, word));
+    let is_named = |of: &[Token]| match of {
+        [before, schema, dot, list] => {
+            introduces(before) && is_in(unquoted(schema.of(text)), SYSTEM) && dot.is(b'.') && is_list(list)
+        }
+        _ => false,
+    };
+    let is_bare = |of: &[Token]| matches!(of, [before, list] if introduces(before) && is_list(list));
+    tokens.first().is_some_and(|first| first.is_word(text, "SELECT"))
+        && (tokens.windows(4).any(is_named) || is_inside && tokens.windows(2).any(is_bare))
+}
+
 /// Whether the value of each statement is that of its moment.
 pub(super) fn are_at_once(text: &[u8], tokens: &[Token]) -> bool {
+    // What follows its FOR may be anything.
+    if tokens
+        .windows(2)
+        .any(|of| matches!(of, [set, word] if set.is_word(text, "SET") && word.is_word(text, "STATEMENT")))
+    {
+        return false;
+    }
     let starts = |at: usize| at == 0 || tokens.get(at - 1).is_some_and(|before| before.is(b';'));
-    let is_at_once = |token: &Token| token.is(b'(') || is_in(token.of(text), AT_ONCE);
+    let is_at_once = |token: &Token| is_in(token.of(text), AT_ONCE);
     tokens.iter().enumerate().all(|(at, token)| !starts(at) || token.is(b';') || is_at_once(token))
 }
 

@@ -286,6 +286,21 @@ fn a_client_is_told_its_own_number_and_lists_are_searched_for_the_servers() {
         ("SELECT a FROM t WHERE o = CONNECTION_ID()", "SELECT a FROM t WHERE o = [CONNECTION_ID()]"),
         ("INSERT INTO t VALUES (1, CONNECTION_ID())", "INSERT INTO t VALUES (1, [CONNECTION_ID()])"),
         ("UPDATE t SET o = connection_id(); DO 1", "UPDATE t SET o = [connection_id()]; DO 1"),
+        ("SELECT * FROM (SELECT CONNECTION_ID()) t", "SELECT * FROM (SELECT CONNECTION_ID()) t"),
+        ("DO 1; SELECT CONNECTION_ID()", "DO 1; SELECT CONNECTION_ID()"),
+        (
+            "SET STATEMENT a = 1 FOR CREATE VIEW v AS SELECT CONNECTION_ID()",
+            "SET STATEMENT a = 1 FOR CREATE VIEW v AS SELECT CONNECTION_ID()",
+        ),
+        // Rows of an application's own.
+        (
+            &format!("DELETE sys FROM systems sys WHERE sys.id = {N}"),
+            &format!("DELETE sys FROM systems sys WHERE sys.id = {N}"),
+        ),
+        (
+            &format!("SELECT 1 FROM t, information_schema.tables WHERE id = {N}"),
+            &format!("SELECT 1 FROM t, information_schema.tables WHERE id = {N}"),
+        ),
         ("SELECT 'CONNECTION_ID()', connection_id", "SELECT 'CONNECTION_ID()', connection_id"),
         ("SELECT s.CONNECTION_ID()", "SELECT s.CONNECTION_ID()"),
         // They would keep the number of now.

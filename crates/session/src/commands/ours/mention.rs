@@ -11,9 +11,14 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
 
+/// What a text mentions of ours that is prepared, and may be executed at another time.
+pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mention> {
+    freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref())
+}
+
 /// What a text mentions of ours.
 pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
-    let mut mentions = freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref());
+    let mut mentions = lasting(session, text);
     // The server would say that of another statement.
     if session.state.ended_since.is_some_and(|rows| rows > 0) && contains_ignoring_case(text, b"row_count") {
         mentions.extend(freshet_sql::row_counts(text, session.modes()));

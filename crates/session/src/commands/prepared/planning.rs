@@ -68,7 +68,7 @@ pub(super) async fn decided(
             Err(error) => return Ok(Err(error)),
         };
         let compiled = execution.prepared.select.as_ref().and_then(PreparedSelect::compiled);
-        let takes_turns = compiled.is_some_and(|compiled| session.takes_turns(&compiled.template));
+        let takes_turns = compiled.as_ref().is_some_and(|compiled| session.takes_turns(&compiled.template));
         let Some(plan) = planned.plan().filter(|_| takes_turns) else { return Ok(Ok(planned)) };
         let mut key = Vec::new();
         if execution.key_of(&mut key).is_none() {
@@ -77,7 +77,8 @@ pub(super) async fn decided(
         let question = (Key { environment: plan.environment, text: &key }, execution.statement);
         match Box::pin(session.turn(question, &mut waited)).await? {
             Turn::Asks(leader) => {
-                plan.leader = leader;
+                let Some(compiled) = &compiled else { return Ok(Ok(planned)) };
+                plan.is_led_by(leader, &compiled.template, session.shared.freshness());
                 return Ok(Ok(planned));
             }
             Turn::Refused { is_noted } => {
