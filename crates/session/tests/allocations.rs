@@ -23,7 +23,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 const HITS: u64 = 500;
 const MISSES: u64 = 200;
 /// What a miss may take of which the form is known and the result is stored.
-const ALLOCATIONS_PER_MISS_MAX: u64 = 17;
+const ALLOCATIONS_PER_MISS_MAX: u64 = 20;
 /// What a hit may take in a transaction that has written.
 const ALLOCATIONS_PER_HIT_OF_WRITER_MAX: u64 = 3;
 /// What preparing a statement from memory, executing it from memory and closing it may take.

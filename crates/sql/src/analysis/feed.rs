@@ -389,6 +389,11 @@ impl<'a> Feeder<'a> {
             }
             _ => {}
         }
+        let is_between_queries = matches!(keyword, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT);
+        if is_between_queries && self.awaits_name() {
+            // The parser would take the word for a name, and call that as it is written here.
+            return Err(refused(word.as_bytes()));
+        }
         match keyword {
             Keyword::SELECT => self.modifiers = true,
             Keyword::CASE => self.cases += 1,
@@ -398,6 +403,15 @@ impl<'a> Feeder<'a> {
         self.interval = None;
         self.keyword(keyword, word);
         Ok(())
+    }
+
+    /// Whether what came last is followed by a table or a column.
+    fn awaits_name(&self) -> bool {
+        match self.out.last() {
+            Some(SqlToken::Word(word)) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
+            Some(SqlToken::Comma) => true,
+            _ => false,
+        }
     }
 
     /// A comma, where one operand has been given already.

@@ -281,6 +281,9 @@ pub(crate) const NOT: &[(&str, &str)] = &[
     ("SELECT a FROM (TABLE u) x", "NotParsed"),
     ("SELECT DEFAULT FROM t", "NotParsed"),
     ("SELECT a FROM t INTERSECT", "NotParsed"),
+    ("SELECT * FROM intersect", "NotParsed"),
+    ("SELECT * FROM t, except", "NotParsed"),
+    ("SELECT * FROM t JOIN intersect", "NotParsed"),
 ];
 
 /// Where the text is in UTF-8, a name beyond ASCII is itself, unless it may be that of a common table expression.
