@@ -409,7 +409,7 @@ impl<'a> Feeder<'a> {
     fn awaits_name(&self) -> bool {
         match self.out.last() {
             Some(SqlToken::Word(word)) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
-            Some(SqlToken::Comma) => true,
+            Some(SqlToken::Comma | SqlToken::LParen) => true,
             _ => false,
         }
     }

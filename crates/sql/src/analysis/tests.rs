@@ -284,6 +284,7 @@ pub(crate) const NOT: &[(&str, &str)] = &[
     ("SELECT * FROM intersect", "NotParsed"),
     ("SELECT * FROM t, except", "NotParsed"),
     ("SELECT * FROM t JOIN intersect", "NotParsed"),
+    ("SELECT * FROM (intersect)", "NotParsed"),
 ];
 
 /// Where the text is in UTF-8, a name beyond ASCII is itself, unless it may be that of a common table expression.
