@@ -31,7 +31,7 @@ const EVERYWHERE: &[&str] = &[
     "SELECT v FROM t ORDER BY RAND()",
     "SELECT UUID(), v FROM t",
     "SELECT UUID_SHORT(), v FROM t",
-    "SELECT CONNECTION_ID(), v FROM t",
+    "SELECT IS_USED_LOCK('never'), CONNECTION_ID(), v FROM t",
     "SELECT USER(), v FROM t",
     "SELECT CURRENT_USER(), v FROM t",
     "SELECT CURRENT_USER, v FROM t",
