@@ -240,6 +240,13 @@ fn a_cache_is_maintained_after_a_restart_before_anybody_asks() {
             answer(&mut reader, query).expect("it is answered");
             is_from_memory(&mut reader).then_some(())
         });
+        // Until its table is loaded, that is as of any stored answer.
+        eventually("its table is loaded", || {
+            run(&mut direct, &["UPDATE t SET g = 3 - g WHERE id = 3"]);
+            caught_up(&second);
+            from_memory(&mut reader, |reader| answer(reader, query))
+        })
+        .expect("it is answered");
         for write in ["UPDATE t SET g = 2 WHERE id = 1", "DELETE FROM t WHERE id = 2"] {
             run(&mut direct, &[write]);
             caught_up(&second);
