@@ -1,6 +1,6 @@
 //! Whether the store would serialise the event loops of a larger machine: `cargo run --profile quick -p freshet-cache --example scaling [ns a request]`.
 //!
-//! Measured: a hit on one thread and on two, on one key and on many. Simulated, since two cores tell little of 32: event loops that answer one request after the
+//! What a hit takes on one thread and on two, `hit_cost` measures. Here it is simulated, since two cores tell little of 32: event loops that answer one request after the
 //! other, of which each writes to shared memory just where the store does. A hit takes a part of its shard's lock, shared, and gives it back; a result that
 //! is stored takes all of the parts. A line that another core has written last is out of reach for as long as it takes to fetch it. All else that a
 //! request does is its own event loop's: counters are kept by thread, and are added up by whoever asks.
@@ -8,17 +8,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
-use std::time::Instant;
-
-use freshet_cache::{Cache, Fences, Fill, Freshness, Key};
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const KEYS: u64 = 20_000;
-const BODY: usize = 200;
-const HITS: u64 = 2_000_000;
 /// As in `cache.rs`, and in `crossbeam_utils::sync::ShardedLock`, which is that lock.
 const SHARDS: usize = 64;
 const PARTS: usize = 8;
@@ -32,12 +23,7 @@ const REQUESTS: u64 = 400_000;
 
 fn main() {
     let request_ns = std::env::args().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(REQUEST_NS);
-    let cache = filled();
-    println!("measured, ns a hit             one thread   two threads");
-    for (name, keys) in [("one key", 1), ("20,000 keys", KEYS)] {
-        println!("{name:<30} {:>10.0} {:>13.0}", measured(&cache, 1, keys), measured(&cache, 2, keys));
-    }
-    println!("\nsimulated, {request_ns} ns a request: so many times the requests of one event loop");
+    println!("simulated, {request_ns} ns a request: so many times the requests of one event loop");
     println!("{:<44} {:>6} {:>6} {:>6} {:>6}", "event loops", 2, 8, 32, 64);
     for (name, skew, stored) in [
         ("20,000 keys alike, all hits", Skew::None, 0),
@@ -50,53 +36,6 @@ fn main() {
         let times = |loops| simulated(loops, skew, stored, request_ns) / one;
         println!("{name:<44} {:>6.1} {:>6.1} {:>6.1} {:>6.1}", times(2), times(8), times(32), times(64));
     }
-}
-
-fn text(n: u64) -> [u8; 40] {
-    let mut text = *b"SELECT c FROM sbtest1 WHERE id =        ";
-    text[32..].copy_from_slice(&n.to_le_bytes());
-    text
-}
-
-fn filled() -> Cache {
-    let freshness = Arc::new(Freshness::new());
-    freshness.lives_until(u64::MAX);
-    let cache = Cache::new(Arc::clone(&freshness), 64 << 20, 1 << 20);
-    let table = freshness.table("s", "t");
-    for n in 0..KEYS {
-        let fill = Fill {
-            valid_from: freshness.valid_from(),
-            deps: vec![table.definition, table.rows],
-            body: vec![1; BODY],
-            status_at: [u32::MAX; 2],
-            status: 0,
-            tag: 0,
-            expires_ms: 0,
-            refresh_ms: 0,
-            rows: 1,
-            cost_us: 100,
-        };
-        cache.insert(Key { environment: 1, text: &text(n) }, fill);
-    }
-    cache
-}
-
-/// Nanoseconds for a hit of each of so many threads.
-fn measured(cache: &Cache, threads: u64, keys: u64) -> f64 {
-    let hits = |salt: u64| {
-        let (mut random, mut out) = (salt, Vec::with_capacity(BODY));
-        for _ in 0..HITS / threads {
-            random = next(random);
-            out.clear();
-            let key = Key { environment: 1, text: &text((random >> 33) % keys) };
-            cache.get(key, 1, Fences::Refuse, |entry| {
-                entry.body.clone().for_each(|piece| out.extend_from_slice(piece));
-            });
-        }
-    };
-    let begun = Instant::now();
-    std::thread::scope(|scope| (1..=threads).for_each(|salt| drop(scope.spawn(move || hits(salt)))));
-    begun.elapsed().as_nanos() as f64 * threads as f64 / HITS as f64
 }
 
 /// What is asked for.

@@ -15,6 +15,21 @@ const GREETINGS: [&str; 4] = [
 const STORED: &str = "SELECT v FROM t WHERE id = 1";
 const SETTINGS: &str = "SELECT @@character_set_client, @@collation_connection, @@sql_mode, @@autocommit";
 
+fn with_rows(schema: &str, test: impl Fn(&Server, &Freshet, &mut Conn)) {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        user_of(&mut direct, schema);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)", "INSERT INTO t (v) VALUES (10)"],
+        );
+        test(server, freshet, &mut direct);
+    });
+}
+
 fn client(target: &Target, schema: &str) -> Raw {
     let mut client = Raw::dial(&target.host, target.port).expect("it greets");
     client.login(schema, schema, 0).expect("it is let in");
@@ -34,16 +49,7 @@ fn told(client: &mut Raw, text: &str) -> Result<Vec<Vec<u8>>, u16> {
 #[test]
 fn who_greets_with_a_setting_and_asks_for_what_is_stored_needs_no_connection() {
     let schema = "lanes_setting";
-    with_each(|server, freshet| {
-        if !freshet.is_there() {
-            return;
-        }
-        let mut direct = fresh_schema(server, schema);
-        user_of(&mut direct, schema);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)", "INSERT INTO t (v) VALUES (10)"],
-        );
+    with_rows(schema, |server, freshet, _direct| {
         let mut looker = freshet.target().connect();
         for greeting in GREETINGS {
             let context = format!("{:?}: {greeting}", server.flavor);
@@ -88,16 +94,7 @@ fn who_greets_with_a_setting_and_asks_for_what_is_stored_needs_no_connection() {
 #[test]
 fn what_a_setting_does_besides_is_left_to_the_server() {
     let schema = "lanes_setting_more";
-    with_each(|server, freshet| {
-        if !freshet.is_there() {
-            return;
-        }
-        let mut direct = fresh_schema(server, schema);
-        user_of(&mut direct, schema);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)", "INSERT INTO t (v) VALUES (10)"],
-        );
+    with_rows(schema, |server, freshet, direct| {
         // What ends more than what is read of a session is the server's to do.
         for set in [
             "SET autocommit = 0",
@@ -120,7 +117,7 @@ fn what_a_setting_does_besides_is_left_to_the_server() {
                 });
                 assert_eq!(found.0, expected.0, "{:?}: {set}", server.flavor);
                 assert_eq!(found.2, expected.2, "{:?}: {set}", server.flavor);
-                run(&mut direct, &["DELETE FROM t WHERE v = 2"]);
+                run(direct, &["DELETE FROM t WHERE v = 2"]);
                 assert_eq!(found.1, expected.1, "{:?}: {set}", server.flavor);
             }
         }

@@ -76,17 +76,6 @@ pub(super) struct Creates {
 }
 
 impl FillPlan {
-    /// The same of an answer that others wait for, if there is a leader.
-    pub(super) fn led_by(
-        mut self,
-        session: &Session,
-        leader: Option<Box<Leader>>,
-        template: &Template,
-    ) -> Self {
-        self.is_led_by(leader, template, session.shared.freshness());
-        self
-    }
-
     /// Others wait for its answer, if there is a leader.
     pub(super) fn is_led_by(
         &mut self,

@@ -89,11 +89,10 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if is_by_policy(session, &query) || warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
-    if session.sets_here(query.text()) {
-        return Ok(Flow::Continue);
-    }
-    if let Err(error) = Box::pin(session.learn_before_set(query.text())).await {
-        return unavailable(session, &error);
+    if session.may_set_here(query.text())
+        && let Some(done) = Box::pin(set(session, &query)).await
+    {
+        return done;
     }
     if session.state.reads_ours {
         if let Err(error) = session.connect().await {
@@ -149,6 +148,15 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         None => None,
     };
     Box::pin(handle_new(session, query, new)).await
+}
+
+/// Carries a SET out without the server, or sees to it that it can be the next time: then `None`.
+async fn set(session: &mut Session, query: &Query<'_>) -> Option<Result<Flow, Lost>> {
+    if session.sets_here(query.text()) {
+        return Some(Ok(Flow::Continue));
+    }
+    let error = session.learn_before_set().await.err()?;
+    Some(unavailable(session, &error))
 }
 
 /// Looks a text up once more into which values of ours were put, if they were. What was found, or `None` if it is answered.

@@ -189,11 +189,11 @@ async fn fate<'a>(
             Fillable::Surely(plan) if !session.takes_turns(template) => {
                 return Ok(Fate::ToServer(bound, Ok(plan)));
             }
-            Fillable::Surely(plan) => {
+            Fillable::Surely(mut plan) => {
                 let (asked, environment) = (key_text(), plan.environment);
                 match Box::pin(session.turn((Key { environment, text: &asked }, text), &mut waited)).await? {
                     Turn::Asks(leader) => {
-                        let plan = plan.led_by(session, leader, template);
+                        plan.is_led_by(leader, template, session.shared.freshness());
                         return Ok(Fate::ToServer(bound, Ok(plan)));
                     }
                     Turn::Refused { .. } => return Ok(Fate::Answered(Flow::Continue)),

@@ -230,13 +230,22 @@ impl Session {
     async fn says_again(&mut self, said: &[String]) -> Result<bool, Error> {
         self.learn().await?;
         self.lease.untouched = false;
-        for statement in said {
-            if let Err(error) = self.lease.ask(statement).await {
-                return if error.leaves_connection_usable() { Ok(false) } else { Err(error) };
-            }
+        if !self.carries_out(said).await? {
+            return Ok(false);
         }
         self.state.environment_is_unknown();
         self.learn().await?;
+        Ok(true)
+    }
+
+    /// Has the server carry these out. False if it has refused one.
+    async fn carries_out(&mut self, statements: &[String]) -> Result<bool, Error> {
+        for statement in statements {
+            if let Err(error) = self.lease.ask(statement).await {
+                debug!(%error, statement, "a session could not be given a value that it had");
+                return if error.leaves_connection_usable() { Ok(false) } else { Err(error) };
+            }
+        }
         Ok(true)
     }
 
@@ -252,11 +261,8 @@ impl Session {
         }
         // How it is from here on is not how such sessions begin.
         self.lease.untouched = false;
-        for statement in &statements {
-            if let Err(error) = self.lease.ask(statement).await {
-                debug!(%error, statement, "a session could not be given a value that it had");
-                return if error.leaves_connection_usable() { Ok(false) } else { Err(error) };
-            }
+        if !self.carries_out(&statements).await? {
+            return Ok(false);
         }
         self.state.environment = Known::Unknown;
         self.learn().await?;

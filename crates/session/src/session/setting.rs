@@ -43,11 +43,8 @@ fn names_these_alone(text: &[u8]) -> bool {
 }
 
 impl Session {
-    /// Carries such a SET out, if it can be. False if it is the server's.
+    /// Carries a SET out that [may be](Session::may_set_here), if it is known what it leads to. False if it is the server's.
     pub(crate) fn sets_here(&mut self, text: &[u8]) -> bool {
-        if !self.may_set_here(text) {
-            return false;
-        }
         let before = self.state.environment.current().filter(|before| before.begins_alike).cloned();
         let Some(before) = before else { return false };
         let transition = Transition::by(&before, text);
@@ -90,8 +87,8 @@ impl Session {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn learn_before_set(&mut self, text: &[u8]) -> Result<(), Error> {
-        if self.may_set_here(text) && !matches!(self.state.environment, Known::Read(_)) {
+    pub(crate) async fn learn_before_set(&mut self) -> Result<(), Error> {
+        if !matches!(self.state.environment, Known::Read(_)) {
             self.connect().await?;
             self.learn_quietly().await?;
         }
@@ -99,7 +96,7 @@ impl Session {
     }
 
     /// Whether a text is such a SET of which the server need not know. To clients that track their session the server tells what has changed.
-    fn may_set_here(&self, text: &[u8]) -> bool {
+    pub(crate) fn may_set_here(&self, text: &[u8]) -> bool {
         !self.lease.is_open()
             && !self.lease.is_lost()
             && self.lease.prepared.are_none()
