@@ -107,6 +107,8 @@ fn filled(
             tag: 0,
             expires_ms: 0,
             refresh_ms: 0,
+            text_prefix: 32,
+            body_prefix: body_len.min(64),
             rows: 1,
             cost_us: 100,
         };

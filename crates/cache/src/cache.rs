@@ -48,7 +48,7 @@
 //! price is that a change of a shard takes eight locks, a fraction of a microsecond beside a question to the server.
 
 use crate::budget::{Budget, Charge};
-use crate::curve::{Curve, CurvePoint};
+use crate::curve::{self, Curve, CurvePoint};
 use crate::found::{Lookup, LookupKind};
 use crate::insert::Insert;
 use crate::large::Large;
@@ -254,9 +254,9 @@ impl Cache {
             charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
         };
         let hash = self.hash_of(key);
-        self.curve.note_bytes(hash, in_blocks + in_large);
         let fences_raised = self.freshness.fences_raised();
-        let new = New { hash, key, fill, large, charge: in_blocks, fences_raised, ends_asked };
+        let prefix = stored::prefix_of(key, fill).map(|it| (self.hash.hash_one((it.text, it.body)), it));
+        let new = New { hash, key, fill, large, charge: in_blocks, prefix, fences_raised, ends_asked };
         let placed = self.place(new, charge);
         // No reference to a large body is left here, so all that an eviction takes out is freed.
         // If the limit went down since the room was made, either a trim has met this entry or this sees the limit.
@@ -297,10 +297,15 @@ impl Cache {
         for _ in 0..PLACINGS_MAX {
             let mut shard = self.shard_of(new.hash).write();
             let placed = shard.insert(&new, self.around(&self.is_dead()));
+            let stored = if self.curve.samples(new.hash) { shard.find(new.hash, new.key) } else { None };
+            let bytes = stored.map(|(_, slot, _)| curve::bytes_of(&slot));
             if placed.is_some() {
                 self.note_peer(&shard, new.hash);
             }
             drop(shard);
+            if let Some(bytes) = bytes {
+                self.curve.note_bytes(new.hash, bytes);
+            }
             if let Some(inserted) = placed {
                 return Ok(self.settle(inserted, charge));
             }

@@ -6,8 +6,8 @@
 use crate::memory::Memory;
 
 /// The unit in which results are stored, in bytes; `arena` says how it was chosen.
-pub(crate) const BLOCK_BYTES: usize = 128;
-/// A power of two, so that the number of a block says by two shifts where it lies. 128 KiB with the above, and 8 for the links.
+pub(crate) const BLOCK_BYTES: usize = 120;
+/// A power of two, so that the number of a block says by two shifts where it lies. With the links, a chunk has 128 KiB.
 pub(crate) const BLOCKS_PER_CHUNK: usize = 1 << BLOCKS_PER_CHUNK_LOG2;
 pub(crate) const BLOCKS_PER_CHUNK_LOG2: u32 = 10;
 const WORDS: usize = BLOCKS_PER_CHUNK / u64::BITS as usize;

@@ -83,7 +83,7 @@ const fn mixed(hash: u64) -> u32 {
 
 impl Curve {
     #[inline]
-    fn samples(&self, hash: u64) -> bool {
+    pub(crate) fn samples(&self, hash: u64) -> bool {
         is_sampled(hash, RATE_LOG2_MIN + self.rarer_log2.load(Ordering::Relaxed))
     }
 
@@ -95,12 +95,9 @@ impl Curve {
         }
     }
 
-    /// A result was stored that takes so many bytes, its slot in the index apart.
-    pub(crate) fn note_bytes(&self, hash: u64, bytes: usize) {
-        if self.samples(hash) {
-            let bytes = u32::try_from(bytes + INDEX_BYTES).unwrap_or(u32::MAX);
-            self.with(|models| models.note_bytes(hash, bytes));
-        }
+    /// A sampled result was stored that takes so many bytes.
+    pub(crate) fn note_bytes(&self, hash: u64, bytes: u32) {
+        self.with(|models| models.note_bytes(hash, bytes));
     }
 
     #[cold]

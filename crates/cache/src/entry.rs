@@ -46,6 +46,10 @@ pub struct Fill {
     pub status_at: [u32; 2],
     /// The status flags that stand there.
     pub status: u16,
+    /// With how many bytes the key's text begins that are in the texts of other results too, up to its first value. 0 if that is not known.
+    pub text_prefix: usize,
+    /// The same of `body`: up to its first row.
+    pub body_prefix: usize,
     /// The rows in the result.
     pub rows: u64,
     /// The upstream time that a hit saves, in microseconds.
@@ -98,14 +102,15 @@ pub struct Body<'a>(Parts<'a>);
 
 #[derive(Clone)]
 enum Parts<'a> {
-    Blocks(Pieces<'a>),
+    /// Behind what the bodies of many entries begin with.
+    Blocks(&'a [u8], Pieces<'a>),
     Apart(Option<&'a [u8]>),
 }
 
 impl<'a> Body<'a> {
     #[inline]
-    pub(crate) const fn in_blocks(pieces: Pieces<'a>) -> Self {
-        Self(Parts::Blocks(pieces))
+    pub(crate) const fn in_blocks(prefix: &'a [u8], pieces: Pieces<'a>) -> Self {
+        Self(Parts::Blocks(prefix, pieces))
     }
 
     pub(crate) const fn apart(bytes: &'a [u8]) -> Self {
@@ -116,7 +121,7 @@ impl<'a> Body<'a> {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Parts::Blocks(pieces) => pieces.len(),
+            Parts::Blocks(prefix, pieces) => prefix.len() + pieces.len(),
             Parts::Apart(bytes) => bytes.map_or(0, <[u8]>::len),
         }
     }
@@ -140,7 +145,8 @@ impl<'a> Iterator for Body<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         match &mut self.0 {
-            Parts::Blocks(pieces) => pieces.next(),
+            Parts::Blocks(prefix, pieces) if prefix.is_empty() => pieces.next(),
+            Parts::Blocks(prefix, _) => Some(std::mem::take(prefix)),
             Parts::Apart(bytes) => bytes.take(),
         }
     }

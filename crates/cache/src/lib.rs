@@ -33,6 +33,7 @@ mod chunk;
 mod fills;
 mod arena;
 mod large;
+mod prefixes;
 mod stored;
 mod insert;
 mod slab;

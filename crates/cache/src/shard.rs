@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::chunk::Chunk;
 use crate::large::Large;
 use crate::memory::Words;
+use crate::prefixes::{Prefix, PrefixNumber, Prefixes};
 use crate::slab::{Indexed, Queue, Slab, SlabEntry};
 use crate::stored::{self, Expiry, Header, Stored};
 use crate::yields::{Sample, Yields, is_tried};
@@ -50,8 +51,10 @@ pub(crate) struct New<'a> {
     pub(crate) fill: &'a Fill,
     /// The body, if it is kept apart.
     pub(crate) large: Option<Arc<Large>>,
-    /// What it takes in blocks, in bytes. The shard takes this over when it stores the entry.
+    /// What it takes in blocks, in bytes, if it has all of its bytes itself. The shard takes this over when it stores the entry.
     pub(crate) charge: usize,
+    /// The hash of what it begins with as others do, if that is worth it.
+    pub(crate) prefix: Option<(u64, Prefix<'a>)>,
     /// See [`crate::Entry::fences_raised`].
     pub(crate) fences_raised: u64,
     /// See [`crate::Entry::ends_asked`].
@@ -59,9 +62,10 @@ pub(crate) struct New<'a> {
 }
 
 impl New<'_> {
-    fn blocks(&self) -> u32 {
+    /// The same in blocks if it takes so many bytes in blocks itself, with a large body.
+    fn blocks(&self, charge: usize) -> u32 {
         let large = self.large.as_ref().map_or(0, |large| large.charge());
-        u32::try_from((self.charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
+        u32::try_from((charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
     }
 }
 
@@ -71,6 +75,15 @@ pub(crate) struct Around<'a> {
     pub(crate) budget: &'a Budget,
     pub(crate) is_dead: IsDead<'a>,
     pub(crate) yields: &'a Yields,
+}
+
+/// A new entry without what it begins with as others do.
+struct Shortened<'a> {
+    /// None if it has all of its bytes itself; `by` is empty then.
+    prefix: Option<PrefixNumber>,
+    by: Prefix<'a>,
+    /// What it takes in blocks, in bytes.
+    charge: usize,
 }
 
 /// What became of an insert.
@@ -103,6 +116,7 @@ struct Memory {
 pub(crate) struct Shard {
     slab: Slab,
     arena: Arena,
+    prefixes: Prefixes,
     /// Bodies that are kept apart, by the number in the header.
     larges: BTreeMap<u32, Arc<Large>>,
     large_last: u32,
@@ -130,7 +144,7 @@ impl Shard {
 
     #[inline]
     fn stored(&self, slot: &SlabEntry) -> Option<Stored<'_>> {
-        Stored::at(&self.arena, slot.head())
+        Stored::at(&self.arena, &self.prefixes, slot.head())
     }
 
     pub(crate) fn stored_at(&self, at: u32) -> Option<Stored<'_>> {
@@ -172,7 +186,7 @@ impl Shard {
         if self.slab.len() == self.slab.capacity() && !self.grow(budget) {
             return None;
         }
-        let entry = self.write(self.slab.len() as u32, new)?;
+        let entry = self.write(self.slab.len() as u32, new, budget)?;
         let queue = if self.recall(new.hash) { Queue::Main } else { Queue::Small };
         self.slab.push(new.hash, entry, queue);
         Some(evicted.map_or(Inserted::Added, Inserted::Evicting))
@@ -203,22 +217,37 @@ impl Shard {
         if old.valid_from >= new.fill.valid_from && !old.expiry.is_before(Expiry::at(new.fill.expires_ms)) {
             return Some(Inserted::Outdated);
         }
-        let entry = self.write(at, new)?;
+        let entry = self.write(at, new, budget)?;
         let head = self.slab.replace(at, entry)?;
         Some(Inserted::InPlaceOf(self.let_go(head, &old, budget)))
     }
 
     /// Writes an entry for this slot to the arena.
-    fn write(&mut self, slot: u32, new: &New<'_>) -> Option<Indexed> {
+    fn write(&mut self, slot: u32, new: &New<'_>, budget: &Budget) -> Option<Indexed> {
+        self.arena.make_room(new.charge / BLOCK_CHARGE)?;
         let number = new.large.as_ref().map_or(0, |_| self.next_large());
-        let front = stored::front(new.key, new.fill, number, new.fences_raised, new.ends_asked);
-        let body = if new.large.is_some() { &[][..] } else { &new.fill.body };
-        let head = self.arena.store(slot, &[&front, new.key.text, body])?;
+        let Shortened { prefix, by, charge } = self.shorten(new, budget);
+        let front = stored::front(new, number, prefix, by);
+        let text = &new.key.text[by.text.len()..];
+        let body = if new.large.is_some() { &[][..] } else { &new.fill.body[by.body.len()..] };
+        let head = self.arena.store(slot, &[&front, text, body])?;
         if let Some(large) = &new.large {
             self.larges.insert(number, Arc::clone(large));
             self.large_last = number;
         }
-        Some(Indexed { head, charge: new.blocks(), weight: self.weigh(new) })
+        let blocks = new.blocks(charge);
+        Some(Indexed { head, charge: blocks, weight: self.weigh(new, blocks) })
+    }
+
+    /// Lets a new entry hold its prefix, if that is stored, and releases what the entry does not need then.
+    fn shorten<'n>(&mut self, new: &New<'n>, budget: &Budget) -> Shortened<'n> {
+        let whole = Shortened { prefix: None, by: Prefix::default(), charge: new.charge };
+        let Some((hash, by)) = new.prefix else { return whole };
+        let charge = stored::charge_without(by.len(), new.key, new.fill);
+        let mut saved = new.charge - charge;
+        let Some(number) = self.prefixes.hold(hash, by, &mut saved, budget) else { return whole };
+        budget.release(saved);
+        Shortened { prefix: Some(number), by, charge }
     }
 
     /// A number that no body here has. There are fewer of them than numbers by far.
@@ -236,6 +265,7 @@ impl Shard {
     fn let_go(&mut self, head: u32, header: &Header, budget: &Budget) -> Left {
         let blocks = self.arena.free(head);
         budget.release(blocks * BLOCK_CHARGE);
+        self.prefixes.let_go(header.prefix, budget);
         let large = self.larges.remove(&header.large);
         let slab = &mut self.slab;
         let compact = || self.arena.compact(&mut |slot, head| slab.set_head(slot, head));
@@ -296,7 +326,12 @@ impl Shard {
 
     /// Everything that is charged for this shard, bodies that are kept apart excepted.
     pub(crate) fn charge(&self) -> usize {
-        bytes_for(self.slab.capacity()) + self.arena.in_use() * BLOCK_CHARGE
+        bytes_for(self.slab.capacity()) + self.held()
+    }
+
+    /// What its entries take, bodies that are kept apart excepted.
+    fn held(&self) -> usize {
+        self.arena.in_use() * BLOCK_CHARGE + self.prefixes.charge()
     }
 
     /// Whether index and entries, large bodies included, take so many bytes.
@@ -313,6 +348,7 @@ impl Shard {
         let slots = 0..self.len() as u32;
         let heads: Vec<u32> = slots.clone().map(|at| self.slab.get(at).unwrap().head()).collect();
         self.arena.audit(&heads);
+        self.prefixes.audit(slots.clone().filter_map(|at| self.stored_at(at).unwrap().header().prefix));
         let numbers =
             slots.filter_map(|at| Some(self.stored_at(at).unwrap().header().large).filter(|n| *n != 0));
         let numbers: std::collections::BTreeSet<u32> = numbers.collect();
@@ -357,9 +393,9 @@ impl Shard {
 
     /// How much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
     /// orders of magnitude, and a few huge ones must not make all others look cheap.
-    fn weigh(&mut self, new: &New<'_>) -> u8 {
+    fn weigh(&mut self, new: &New<'_>, blocks: u32) -> u8 {
         const KIB: u64 = 1024;
-        let bytes = u64::from(new.blocks()) * BLOCK_CHARGE as u64;
+        let bytes = u64::from(blocks) * BLOCK_CHARGE as u64;
         let density = 1 + u64::from(new.fill.cost_us) * KIB / bytes.max(1);
         let log2 = density.ilog2() * LOG2_SCALE;
         let above = log2.saturating_sub(self.mean_log2) / LOG2_SCALE;
@@ -447,7 +483,7 @@ impl Shard {
         if has_moved {
             self.ghost = Words::map(capacity).unwrap_or_default();
         } else {
-            budget.release(self.arena.in_use() * BLOCK_CHARGE);
+            budget.release(self.held());
             *self = Self::default();
         }
         has_moved

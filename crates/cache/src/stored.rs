@@ -5,6 +5,8 @@
 
 use crate::arena::{Arena, BLOCK_CHARGE, Pieces, blocks_for};
 use crate::large::{self, LARGE_MIN};
+use crate::prefixes::{Prefix, PrefixNumber, Prefixes};
+use crate::shard::New;
 use crate::{Body, Dep, Entry, Fill, Key, Position};
 use std::iter;
 
@@ -13,7 +15,9 @@ use std::iter;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) valid_from: Position,
-    pub(crate) rows: u64,
+    pub(crate) rows: u32,
+    /// Which prefix it has, if it has one. Text and body lie here without it.
+    pub(crate) prefix: Option<PrefixNumber>,
     pub(crate) environment: u32,
     pub(crate) deps: u32,
     pub(crate) text_len: u32,
@@ -88,8 +92,13 @@ impl Header {
 
     /// How many bytes stand before the body.
     #[inline]
-    pub(crate) const fn before_body(&self) -> usize {
+    const fn before_body(&self) -> usize {
         self.before_text() + self.text_len as usize
+    }
+
+    /// How many blocks the entry takes.
+    pub(crate) const fn blocks(&self) -> usize {
+        blocks_for(self.before_body() + self.body_len as usize)
     }
 
     #[inline]
@@ -107,7 +116,7 @@ impl Header {
             body,
             status_at,
             status,
-            rows,
+            rows: rows as u64,
             cost_us,
             tag,
             fences_raised,
@@ -117,7 +126,11 @@ impl Header {
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        for long in [self.valid_from.get(), self.rows, self.fences_raised, self.ends_asked] {
+        let prefix = self.prefix.map_or(0, PrefixNumber::get);
+        out.extend_from_slice(&self.valid_from.get().to_le_bytes());
+        out.extend_from_slice(&self.rows.to_le_bytes());
+        out.extend_from_slice(&prefix.to_le_bytes());
+        for long in [self.fences_raised, self.ends_asked] {
             out.extend_from_slice(&long.to_le_bytes());
         }
         let words = [self.environment, self.deps, self.text_len, self.body_len, self.large];
@@ -138,7 +151,8 @@ impl Header {
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         Self {
             valid_from: Position::new(long(0)),
-            rows: long(8),
+            rows: word(8),
+            prefix: PrefixNumber::new(word(12)),
             fences_raised: long(16),
             ends_asked: long(24),
             environment: word(32),
@@ -157,7 +171,7 @@ impl Header {
     }
 }
 
-/// All memory that an entry for this will take, in bytes, its slot in the index apart: in blocks, and in a large body.
+/// All memory that an entry for this will take at most, in bytes, its slot in the index apart: in blocks, and in a large body.
 pub(crate) const fn charge_for(key: Key<'_>, fill: &Fill) -> (usize, usize) {
     let body = if is_large(fill) { 0 } else { fill.body.len() };
     let bytes = Header::BYTES
@@ -171,15 +185,30 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
     fill.body.len() >= LARGE_MIN
 }
 
-/// Header and dependencies of a new entry, as they will lie in memory.
-pub(crate) fn front(key: Key<'_>, fill: &Fill, large: u32, fences_raised: u64, ends_asked: u64) -> Vec<u8> {
+/// What a result begins with as others do; `None` if it would take no block less without it.
+pub(crate) fn prefix_of<'a>(key: Key<'a>, fill: &'a Fill) -> Option<Prefix<'a>> {
+    let prefix = Prefix { text: key.text.get(..fill.text_prefix)?, body: fill.body.get(..fill.body_prefix)? };
+    let saved = charge_for(key, fill).0.checked_sub(charge_without(prefix.len(), key, fill))?;
+    if saved == 0 || is_large(fill) { None } else { Some(prefix) }
+}
+
+/// What an entry takes in blocks that does not hold so many of its bytes itself.
+pub(crate) const fn charge_without(bytes: usize, key: Key<'_>, fill: &Fill) -> usize {
+    let all = Header::BYTES + fill.deps.len() * DEP_BYTES + key.text.len() + fill.body.len();
+    blocks_for(all - bytes) * BLOCK_CHARGE
+}
+
+/// Header and dependencies of a new entry, as they will lie in memory. It has a prefix by number, of these lengths.
+pub(crate) fn front(new: &New<'_>, large: u32, prefix: Option<PrefixNumber>, without: Prefix<'_>) -> Vec<u8> {
+    let New { key, fill, fences_raised, ends_asked, .. } = *new;
     let header = Header {
         valid_from: fill.valid_from,
-        rows: fill.rows,
+        rows: u32::try_from(fill.rows).unwrap_or(u32::MAX),
+        prefix,
         environment: key.environment,
         deps: fill.deps.len() as u32,
-        text_len: key.text.len() as u32,
-        body_len: if is_large(fill) { 0 } else { fill.body.len() as u32 },
+        text_len: (key.text.len() - without.text.len()) as u32,
+        body_len: if is_large(fill) { 0 } else { (fill.body.len() - without.body.len()) as u32 },
         large,
         status_at: fill.status_at,
         cost_us: fill.cost_us,
@@ -207,14 +236,16 @@ pub(crate) struct Stored<'a> {
     /// The first block.
     front: &'a [u8],
     header: Header,
+    prefix: Prefix<'a>,
 }
 
 impl<'a> Stored<'a> {
     /// The entry that begins with this block. `None` never, if there is one.
     #[inline]
-    pub(crate) fn at(arena: &'a Arena, head: u32) -> Option<Self> {
+    pub(crate) fn at(arena: &'a Arena, prefixes: &'a Prefixes, head: u32) -> Option<Self> {
         let front = arena.head(head);
-        Some(Self { arena, head, front, header: Header::decode(front.first_chunk()?) })
+        let header = Header::decode(front.first_chunk()?);
+        Some(Self { arena, head, front, header, prefix: prefixes.get(header.prefix) })
     }
 
     #[inline]
@@ -224,13 +255,14 @@ impl<'a> Stored<'a> {
 
     #[inline]
     pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
-        let (from, len) = (self.header.before_text(), key.text.len());
+        let Some(own) = key.text.strip_prefix(self.prefix.text) else { return false };
+        let (from, len) = (self.header.before_text(), own.len());
         self.header.environment == key.environment
             && self.header.text_len as usize == len
             && self
                 .front
                 .get(from..from + len)
-                .map_or_else(|| is_equal(self.read(from, len), key.text), |text| text == key.text)
+                .map_or_else(|| is_equal(self.read(from, len), own), |text| text == own)
     }
 
     /// In pieces, nearly always one, each of which is a plain array.
@@ -248,13 +280,20 @@ impl<'a> Stored<'a> {
 
     /// The second part of its key.
     pub(crate) fn text(&self) -> Vec<u8> {
-        self.read(self.header.before_text(), self.header.text_len as usize).collect::<Vec<_>>().concat()
+        let own = self.read(self.header.before_text(), self.header.text_len as usize);
+        iter::once(self.prefix.text).chain(own).collect::<Vec<_>>().concat()
+    }
+
+    /// How long that is.
+    pub(crate) const fn text_len(&self) -> usize {
+        self.prefix.text.len() + self.header.text_len as usize
     }
 
     /// The body, if it is not kept apart.
     #[inline]
     pub(crate) fn body(&self) -> Body<'a> {
-        Body::in_blocks(self.read(self.header.before_body(), self.header.body_len as usize))
+        let own = self.read(self.header.before_body(), self.header.body_len as usize);
+        Body::in_blocks(self.prefix.body, own)
     }
 
     #[inline]

@@ -69,6 +69,8 @@ fn fill(cache: &Cache, len: usize) -> Fill {
         tag: 0,
         expires_ms: 0,
         refresh_ms: 0,
+        text_prefix: 0,
+        body_prefix: 0,
         rows: 0,
         cost_us: 100,
     }

@@ -40,6 +40,7 @@ mod environment;
 
 // The answer on its way.
 mod relay;
+mod prefixes;
 mod local;
 mod warnings;
 

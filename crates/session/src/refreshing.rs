@@ -28,6 +28,7 @@ use self::checking::Checking;
 use self::own::OwnSessions;
 use crate::commands::returns_what_it_finds;
 use crate::created::{CreatedCache, Kept, Policy, StoredResult, Tries};
+use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::Relayed;
 use crate::rows::Depends;
 use crate::session::hit::READ_UNFENCED;
@@ -210,6 +211,8 @@ async fn store(
     let fill = Fill {
         valid_from,
         deps: deps.clone(),
+        text_prefix: text_prefix(key),
+        body_prefix: body_prefix(&captured.body, captured.status_at),
         body: captured.body,
         status_at: captured.status_at,
         status: status.bits(),

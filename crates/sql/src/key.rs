@@ -91,6 +91,18 @@ pub fn may_be_hinted(text: &[u8]) -> bool {
     crate::lex::contains_ignoring_case(text, b"_cache")
 }
 
+/// How many bytes of a statement come before the first that looks like a value: a quote, or a digit that does not go on with a name. Texts
+/// of one form begin alike up to there; whether it is a value is no matter.
+pub fn before_first_value(text: &[u8]) -> usize {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'`' | 0x80..);
+    let begins_value = |at: usize| match text[at] {
+        b'\'' | b'"' => true,
+        b'0'..=b'9' => at == 0 || !is_of_name(&text[at - 1]),
+        _ => false,
+    };
+    (0..text.len()).find(|at| begins_value(*at)).unwrap_or(text.len())
+}
+
 /// Whether a text begins as a SELECT does, whatever it turns out to be, and is no more than one statement.
 pub fn is_one_select(text: &[u8], modes: Modes) -> bool {
     let mut lexer = Lexer::new(text, modes);

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Cache, Locked, SHARDS, SWEPT_PER_LOCK};
-use crate::arena::{BLOCK_CHARGE, blocks_for};
+use crate::arena::BLOCK_CHARGE;
 use crate::found::Lookup;
 use crate::shard::Left;
 use crate::statistics::Count;
@@ -124,7 +124,7 @@ impl Cache {
                 if !is_wanted(header.tag) {
                     continue;
                 }
-                bytes += header.text_len as usize;
+                bytes += stored.text_len();
                 if found.len() >= count_max || bytes > bytes_max {
                     return found;
                 }
@@ -144,7 +144,7 @@ impl Cache {
             for stored in (0..shard.len() as u32).filter_map(|at| shard.stored_at(at)) {
                 let header = stored.header();
                 if self.is_servable(&stored, now_ms) {
-                    let blocks = blocks_for(header.before_body() + header.body_len as usize);
+                    let blocks = header.blocks();
                     let large = shard.large(header).map_or(0, |large| large.charge());
                     with(header.tag, blocks * BLOCK_CHARGE + large);
                 }
@@ -182,12 +182,12 @@ impl Cache {
 fn summary(stored: &Stored<'_>, large: Option<(usize, usize)>) -> Summary {
     let header = stored.header();
     let text = stored.text();
-    let blocks = blocks_for(header.before_body() + header.body_len as usize);
+    let blocks = header.blocks();
     let (large_bytes, large_charge) = large.unwrap_or((0, 0));
     Summary {
         environment: header.environment,
         text,
-        body_bytes: header.body_len as usize + large_bytes,
+        body_bytes: stored.body().len() + large_bytes,
         blocks: blocks + usize::from(large.is_some()),
         bytes: blocks * BLOCK_CHARGE + large_charge,
         tag: header.tag,

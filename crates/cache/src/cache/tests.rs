@@ -18,12 +18,16 @@ fn key(environment: u32, text: &[u8]) -> Key<'_> {
 
 fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
     let valid_from = Position::new(valid_from);
+    // Whatever is tested is tested with prefixes too.
+    let body_prefix = body.len() / 2;
     Fill {
         valid_from,
         deps: deps.to_vec(),
         body,
         status_at: [7, u32::MAX],
         status: 2,
+        text_prefix: 2,
+        body_prefix,
         rows: 3,
         cost_us: 4,
         tag: 5,
@@ -549,4 +553,42 @@ fn what_is_due_is_made_anew_by_one_while_the_others_are_served() {
         assert_eq!(found(3199), Lookup::Hit(b"two".to_vec()));
         assert_eq!(found(4800), Lookup::Miss);
     }
+}
+
+/// A point select of 120 bytes as MariaDB answers it: what it takes, its place in the index included.
+#[test]
+fn what_the_results_of_a_form_begin_with_is_stored_once() {
+    const ENTRIES: usize = 50_000;
+    const BEFORE_ROW: usize = 57;
+    let cache = live(64 * MIB);
+    let text = |n: usize| format!("SELECT c FROM sbtest1 WHERE id={n:05}").into_bytes();
+    let body = |n: usize| [vec![7; BEFORE_ROW], format!("{n:0134}").into_bytes()].concat();
+    let store = |n: usize| {
+        let fill =
+            Fill { text_prefix: 31, body_prefix: BEFORE_ROW, ..fill(1, &[Dep::EVERYTHING; 2], body(n)) };
+        assert_eq!(cache.insert(key(1, &text(n)), fill), Insert::Stored);
+    };
+    (0..ENTRIES).for_each(store);
+    let each = cache.used() / ENTRIES;
+    assert!(each <= 320, "{each} bytes");
+    assert!((0..ENTRIES).all(|n| body_of(&cache, key(1, &text(n))) == Lookup::Hit(body(n))));
+    assert_eq!(body_of(&cache, key(1, b"SELECT c FROM sbtest1 WHERE id=")), Lookup::Miss);
+    let listed = cache.summaries(ENTRIES, usize::MAX, 0);
+    assert!(listed.len() == ENTRIES && listed.iter().all(|it| it.body_bytes == BEFORE_ROW + 134));
+    assert_eq!(cache.audit(), cache.used());
+    // In place of another, and evicted.
+    (0..100).for_each(|n| {
+        let longer = Fill { body_prefix: BEFORE_ROW, ..fill(2, &[], [body(n), body(n)].concat()) };
+        assert_eq!(cache.insert(key(1, &text(n)), longer), Insert::Stored);
+    });
+    cache.resize(1 << 20);
+    while cache.trim() {}
+    assert_eq!(cache.audit(), cache.used());
+    (0..ENTRIES).filter(|n| cache.show(key(1, &text(*n)), |_| ()).is_some()).for_each(|n| {
+        let found = cache.show(key(1, &text(n)), |entry| entry.body.to_vec());
+        assert!(found == Some(body(n)) || found == Some([body(n), body(n)].concat()));
+    });
+    cache.resize(0);
+    while cache.trim() {}
+    assert_eq!((cache.audit(), cache.used()), (0, 0));
 }

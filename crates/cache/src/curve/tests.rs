@@ -30,6 +30,8 @@ fn fill(bytes: usize) -> Fill {
         body: vec![b'x'; bytes],
         status_at: [0; 2],
         status: 0,
+        text_prefix: 0,
+        body_prefix: 0,
         rows: 1,
         cost_us: 100,
         tag: 0,

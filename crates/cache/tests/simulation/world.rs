@@ -958,6 +958,8 @@ impl World {
             tag: 0,
             expires_ms: 0,
             refresh_ms: 0,
+            text_prefix: 0,
+            body_prefix: 0,
             rows: 1,
             cost_us: self.random.below(1000) as u32,
         };

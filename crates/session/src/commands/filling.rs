@@ -15,6 +15,7 @@ use crate::coalescing::{Leader, QuestionState};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
 use crate::environment::{Environment, environment_of, is_of_executions};
+use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
@@ -387,7 +388,8 @@ pub(super) async fn keep(
             Insert::TooLarge
         }
         Some(captured) => {
-            let filled = filled(session, sought.missed, plan, (captured, (cost_us, relayed.tag), storing));
+            let filled =
+                filled(session, key, sought.missed, plan, (captured, (cost_us, relayed.tag), storing));
             Box::pin(store(session, key, filled, is_settled)).await
         }
         None => Insert::TooLarge,
@@ -478,6 +480,7 @@ pub(crate) fn returns_what_it_finds(text: &[u8]) -> bool {
 /// What is to be stored of an answer that is complete.
 fn filled(
     session: &Session,
+    key: Key<'_>,
     missed: Missed,
     FillPlan { depends, valid_from, .. }: FillPlan,
     (captured, (cost_us, tag), storing): (Captured, (u32, u16), Storing),
@@ -499,6 +502,8 @@ fn filled(
     Fill {
         valid_from,
         deps: depends.with_rows(captured.rows),
+        text_prefix: text_prefix(key),
+        body_prefix: body_prefix(&captured.body, captured.status_at),
         body: captured.body,
         status_at: captured.status_at,
         status: status.bits(),

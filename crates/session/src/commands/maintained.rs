@@ -15,6 +15,7 @@ use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
 use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};
 use crate::maintaining::{Answer, ResultQuestion, is_current};
+use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
@@ -286,9 +287,12 @@ async fn store(
     let Some(((body, status_at), text)) = around else { return Insert::Off };
     // It shows nothing that is not applied.
     let status = maintained.frame.status | READ_UNFENCED;
+    let key = Key { environment: way.first_key(), text: &text };
     let fill = Fill {
         valid_from,
         deps: plan.depends.with_rows(rows),
+        text_prefix: text_prefix(key),
+        body_prefix: body_prefix(&body, status_at),
         body,
         status_at,
         status: status.bits(),
@@ -299,7 +303,6 @@ async fn store(
         refresh_ms: 0,
     };
     let of_texts = way.of_texts;
-    let key = Key { environment: way.first_key(), text: &text };
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {
             break;

@@ -4,6 +4,7 @@ use freshet_cache::Entry;
 use freshet_protocol::{HEADER_LEN, StatusFlags};
 
 use super::binary::{self, ColumnType};
+use crate::prefixes::{Head, head, packet};
 
 /// Around the rows of an answer by text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +26,8 @@ pub(crate) struct Frame {
     pub(crate) cost_us: u32,
 }
 
-/// Where there are no status flags.
-const NOWHERE: u32 = u32::MAX;
 /// Where they stand in the packet behind the rows: behind its first byte and two others.
 const STATUS_IN_TAIL: usize = HEADER_LEN + 3;
-
-/// A packet with its header.
-fn packet(bytes: &[u8]) -> Option<&[u8]> {
-    let [a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
-    let length = usize::from(*a) | usize::from(*b) << 8 | usize::from(*c) << 16;
-    bytes.get(..HEADER_LEN + length)
-}
 
 impl Frame {
     /// That of an answer; `None` if it is not made as others are.
@@ -46,20 +38,10 @@ impl Frame {
         cost_us: u32,
         tag: u16,
     ) -> Option<Self> {
-        let first = packet(body)?;
-        // A count of columns is one byte, up to 250.
-        let &[count] = first.get(HEADER_LEN..)? else { return None };
-        let columns = usize::from(count);
-        let has_end = status_at[0] != NOWHERE;
-        let mut at = first.len();
-        for _ in 0..columns + usize::from(has_end) {
-            at += packet(body.get(at..)?)?.len();
-        }
+        let Head { bytes: at, columns, sequence } = head(body, status_at)?;
         let tail_at = usize::try_from(status_at[1]).ok()?.checked_sub(STATUS_IN_TAIL)?;
         let tail = packet(body.get(tail_at..)?)?;
-        let is_whole = tail_at >= at && tail_at + tail.len() == body.len() && count <= 250;
-        let packets = u8::try_from((1 + columns + usize::from(has_end)) % 256).ok()?;
-        let sequence = first[3].wrapping_add(packets);
+        let is_whole = tail_at >= at && tail_at + tail.len() == body.len();
         let frame = Self {
             head: body.get(..at)?.into(),
             tail: tail.into(),
@@ -160,7 +142,7 @@ mod tests {
         put(&mut body, &[2]);
         put(&mut body, b"first column");
         put(&mut body, b"second");
-        let mut status_at = [NOWHERE; 2];
+        let mut status_at = [crate::prefixes::NOWHERE; 2];
         if has_end {
             status_at[0] = u32::try_from(body.len() + 7).unwrap();
             put(&mut body, &[0xFE, 0, 0, 2, 0]);

@@ -198,6 +198,8 @@ fn keep_form(cache: &Cache, environment: u32, text: &[u8], valid_from: Position,
     let fill = Fill {
         valid_from,
         deps: Vec::new(),
+        text_prefix: 0,
+        body_prefix: 0,
         body: captured.body,
         status_at: captured.status_at,
         status: captured.status.bits(),

@@ -67,3 +67,18 @@ fn misused_hints_give_the_servers_errors() {
         Some("1225 HY000 Option 'SQL_CACHE' used twice in statement".to_owned())
     );
 }
+
+#[test]
+fn texts_of_one_form_begin_alike_up_to_the_first_value() {
+    for (text, before) in [
+        ("SELECT c FROM sbtest1 WHERE id=501", "SELECT c FROM sbtest1 WHERE id="),
+        ("SELECT `a1`, t2.b FROM `t2` WHERE x IN ('a', 5)", "SELECT `a1`, t2.b FROM `t2` WHERE x IN ("),
+        ("SELECT 1", "SELECT "),
+        ("SELECT a FROM t", "SELECT a FROM t"),
+        ("SELECT \u{e4}1 FROM t LIMIT 10", "SELECT \u{e4}1 FROM t LIMIT "),
+        ("5", ""),
+        ("", ""),
+    ] {
+        assert_eq!(before_first_value(text.as_bytes()), before.len(), "{text}");
+    }
+}

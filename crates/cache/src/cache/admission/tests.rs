@@ -48,6 +48,8 @@ impl Asked {
             body: vec![1; 100],
             status_at: [7, u32::MAX],
             status: 2,
+            text_prefix: 0,
+            body_prefix: 0,
             rows: 1,
             cost_us: 100,
             tag: TAG,

@@ -1,0 +1,169 @@
+//! What entries of one statement's form begin with, stored once in a shard: the text up to its first value, and the definitions of the
+//! answer's columns.
+//!
+//! An entry holds its prefix by number, and the last one that lets go of it frees it. All of it is under the shard's lock. Each shard has its
+//! own prefixes: a form with few results in a shard takes what it took without them, and one with many hardly more than its rows.
+//!
+//! A prefix is stored when it is met for the second time, so that a form that is met once pays nothing; and an entry uses it only if
+//! that saves a block, because a hit reads one more line of memory for it.
+
+use crate::budget::{Budget, allocated};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+/// How many hashes of prefixes that were met are remembered, in a table that forgets by overwriting.
+const MET: usize = 32;
+/// What a prefix takes beside its bytes: its place in the list, and in the tree.
+const OVERHEAD: usize = 96;
+
+/// The beginnings of a key's text and of a body.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Prefix<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) body: &'a [u8],
+}
+
+impl Prefix<'_> {
+    pub(crate) const fn len(&self) -> usize {
+        self.text.len() + self.body.len()
+    }
+
+    /// What storing it takes.
+    fn charge(&self) -> usize {
+        allocated(self.len()) + OVERHEAD
+    }
+}
+
+/// The number of a prefix within its shard.
+pub(crate) type PrefixNumber = NonZeroU32;
+
+struct Held {
+    hash: u64,
+    /// The text's beginning, and the body's behind it.
+    bytes: Box<[u8]>,
+    text_len: usize,
+    /// How many entries hold it.
+    holders: u32,
+}
+
+impl Held {
+    fn prefix(&self) -> Prefix<'_> {
+        let (text, body) = self.bytes.split_at(self.text_len);
+        Prefix { text, body }
+    }
+}
+
+/// Invariants: a number is in `numbers` iff its place in `held` is taken, and in `free` iff it is not; each that is held has a holder.
+#[derive(Default)]
+pub(crate) struct Prefixes {
+    held: Vec<Option<Held>>,
+    free: Vec<u32>,
+    numbers: BTreeMap<u64, u32>,
+    met: [u32; MET],
+    charge: usize,
+}
+
+impl Prefixes {
+    /// Everything that is charged for them.
+    pub(crate) const fn charge(&self) -> usize {
+        self.charge
+    }
+
+    /// One that entries hold; an empty one under no number.
+    #[inline]
+    pub(crate) fn get(&self, number: Option<PrefixNumber>) -> Prefix<'_> {
+        match number {
+            None => Prefix::default(),
+            Some(number) => self.held(number).map(Held::prefix).unwrap_or_default(),
+        }
+    }
+
+    #[inline]
+    fn held(&self, number: PrefixNumber) -> Option<&Held> {
+        self.held.get(number.get() as usize - 1)?.as_ref()
+    }
+
+    /// One more entry holds this prefix, whose hash this is. `None` if it is not stored: it was not met of late, another has the same hash, or the
+    /// budget has no room for it. `saved` is what is reserved for the entry and not needed, in bytes: a new prefix takes of that first.
+    pub(crate) fn hold(
+        &mut self,
+        hash: u64,
+        prefix: Prefix<'_>,
+        saved: &mut usize,
+        budget: &Budget,
+    ) -> Option<PrefixNumber> {
+        let number = match self.numbers.get(&hash) {
+            Some(number) => *number,
+            None => self.add(hash, prefix, saved, budget)?,
+        };
+        let held = self.held.get_mut(number as usize)?.as_mut()?;
+        if held.prefix() != prefix {
+            return None;
+        }
+        held.holders += 1;
+        PrefixNumber::new(number + 1)
+    }
+
+    /// One entry fewer holds it.
+    pub(crate) fn let_go(&mut self, number: Option<PrefixNumber>, budget: &Budget) {
+        let Some(at) = number.map(|number| number.get() - 1) else { return };
+        let Some(place) = self.held.get_mut(at as usize) else { return };
+        let Some(held) = place.as_mut() else { return };
+        held.holders -= 1;
+        if held.holders > 0 {
+            return;
+        }
+        let (hash, charge) = (held.hash, held.prefix().charge());
+        *place = None;
+        self.numbers.remove(&hash);
+        self.free.push(at);
+        self.charge -= charge;
+        budget.release(charge);
+    }
+
+    /// Stores a prefix that nobody holds yet.
+    fn add(&mut self, hash: u64, prefix: Prefix<'_>, saved: &mut usize, budget: &Budget) -> Option<u32> {
+        let (place, met) = (hash as usize % MET, (hash >> u32::BITS) as u32 | 1);
+        if std::mem::replace(&mut self.met[place], met) != met {
+            return None;
+        }
+        let charge = prefix.charge();
+        let of_saved = charge.min(*saved);
+        if !budget.reserve(charge - of_saved) {
+            return None;
+        }
+        *saved -= of_saved;
+        let held = Held {
+            hash,
+            bytes: [prefix.text, prefix.body].concat().into(),
+            text_len: prefix.text.len(),
+            holders: 0,
+        };
+        self.charge += charge;
+        let number = self.free.pop().unwrap_or(self.held.len() as u32);
+        match self.held.get_mut(number as usize) {
+            Some(place) => *place = Some(held),
+            None => self.held.push(Some(held)),
+        }
+        self.numbers.insert(hash, number);
+        Some(number)
+    }
+
+    /// Checks the invariants, with the numbers that entries hold.
+    #[cfg(test)]
+    pub(crate) fn audit(&self, holding: impl Iterator<Item = PrefixNumber>) {
+        let mut holders = BTreeMap::<usize, u32>::new();
+        holding.for_each(|number| *holders.entry(number.get() as usize - 1).or_default() += 1);
+        let held = || self.held.iter().enumerate().filter_map(|(at, held)| Some((at, held.as_ref()?)));
+        assert!(held().map(|(at, held)| (at, held.holders)).eq(holders), "each is held as often as it says");
+        assert!(held().all(|(at, held)| self.numbers.get(&held.hash) == Some(&(at as u32))));
+        assert_eq!(
+            (self.numbers.len() + self.free.len(), held().count()),
+            (self.held.len(), self.numbers.len())
+        );
+        assert_eq!(held().map(|(_, held)| held.prefix().charge()).sum::<usize>(), self.charge);
+    }
+}
+
+#[cfg(test)]
+mod tests;

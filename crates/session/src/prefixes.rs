@@ -1,0 +1,79 @@
+//! With what a stored answer begins as others of its statement's form do: the store keeps that once.
+
+use freshet_cache::Key;
+use freshet_protocol::HEADER_LEN;
+
+use crate::environment::is_of_executions;
+
+/// Where there are no status flags in an answer.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// A packet with its header.
+pub(crate) fn packet(bytes: &[u8]) -> Option<&[u8]> {
+    let [a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
+    let length = usize::from(*a) | usize::from(*b) << 8 | usize::from(*c) << 16;
+    bytes.get(..HEADER_LEN + length)
+}
+
+/// With how many bytes a key's text begins before the first value in it. An execution's begins with the text that was prepared, and ends
+/// with how long that is.
+pub(crate) fn text_prefix(key: Key<'_>) -> usize {
+    if !is_of_executions(key.environment) {
+        return freshet_sql::before_first_value(key.text);
+    }
+    let length = key.text.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize;
+    if length <= key.text.len() { length } else { 0 }
+}
+
+/// How many bytes of an answer's packets come before its rows; 0 if it is not made as others are.
+pub(crate) fn body_prefix(body: &[u8], status_at: [u32; 2]) -> usize {
+    head(body, status_at).map_or(0, |head| head.bytes)
+}
+
+/// The packets before the rows of an answer.
+pub(crate) struct Head {
+    pub(crate) bytes: usize,
+    pub(crate) columns: usize,
+    /// The number of the first row's packet.
+    pub(crate) sequence: u8,
+}
+
+/// Those of an answer; `None` if it is not made as others are.
+pub(crate) fn head(body: &[u8], status_at: [u32; 2]) -> Option<Head> {
+    let first = packet(body)?;
+    // A count of columns is one byte, up to 250.
+    let &[count @ ..=250] = first.get(HEADER_LEN..)? else { return None };
+    let columns = usize::from(count);
+    let packets = columns + usize::from(status_at[0] != NOWHERE);
+    let mut bytes = first.len();
+    for _ in 0..packets {
+        bytes += packet(body.get(bytes..)?)?.len();
+    }
+    let sequence = first[3].wrapping_add(u8::try_from((1 + packets) % 256).ok()?);
+    Some(Head { bytes, columns, sequence })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of these payloads.
+    fn packets(payloads: &[&[u8]]) -> Vec<u8> {
+        let packet =
+            |(at, payload): (usize, &&[u8])| [&[payload.len() as u8, 0, 0, 1 + at as u8], *payload].concat();
+        payloads.iter().enumerate().flat_map(packet).collect()
+    }
+
+    #[test]
+    fn an_answer_has_its_columns_before_its_rows() {
+        let body = packets(&[&[2], b"first", b"second", b"row", b"row", b"end"]);
+        assert_eq!(body_prefix(&body, [NOWHERE, 40]), 5 + 9 + 10);
+        let body = packets(&[&[1], b"first", b"EOF", b"row", b"end"]);
+        assert_eq!(body_prefix(&body, [17, 40]), 5 + 9 + 7);
+        let [head] = [head(&body, [17, 40]).unwrap()];
+        assert_eq!((head.columns, head.sequence), (1, 4));
+        for not_one in [&packets(&[b"OK"])[..], &packets(&[&[3], b"first"]), &[], &[9]] {
+            assert_eq!(body_prefix(not_one, [NOWHERE; 2]), 0, "{not_one:?}");
+        }
+    }
+}
