@@ -15,8 +15,8 @@ use tokio::net::UnixStream;
 
 use super::admitted::Scrambles;
 use super::asker::Asker;
-use super::knowledge::{Answer, Epoch};
-use super::local::{self, Proof};
+use super::knowledge::{Epoch, RowsFuture};
+use super::local::{self, Verified};
 use super::secrets::{LoginKind, Secrets};
 use super::*;
 
@@ -30,7 +30,7 @@ impl Knowledge for Still {
         self.0
     }
 
-    fn ask<'a>(&'a self, _: &'a str) -> Answer<'a> {
+    fn ask<'a>(&'a self, _: &'a str) -> RowsFuture<'a> {
         Box::pin(async { Err(freshet_upstream::Error::Closed) })
     }
 }
@@ -89,7 +89,7 @@ async fn write(client: &mut UnixStream, mut seq: u8, payload: &[u8]) {
     client.write_all(&frames).await.unwrap();
 }
 
-fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Proof> {
+fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Verified> {
     local::verify(login, scrambles, &secret.clone().into())
 }
 
@@ -108,11 +108,11 @@ fn a_proof_holds_for_its_password_and_scramble_only() {
     for (scramble, holds) in [([1; 20], true), ([2; 20], true), ([3; 20], false)] {
         login.auth_plugin = Some(CACHING_SHA2_PASSWORD.into());
         login.auth_response = caching_sha2::token(b"open sesame", &scramble);
-        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Proof::Fast));
+        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Verified::Fast));
         assert_eq!(verify(&login, &scrambles, &Secret::new(*b"open barley")), None);
         login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
         login.auth_response = native::token(b"open sesame", &scramble);
-        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Proof::Plain));
+        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Verified::Plain));
     }
 }
 
@@ -122,7 +122,7 @@ fn no_password_proves_only_no_password() {
     let mut login = login(b"ali");
     for empty in [&b""[..], b"\0"] {
         login.auth_response = empty.to_vec();
-        assert_eq!(verify(&login, &scrambles, &Secret::default()), Some(Proof::Plain));
+        assert_eq!(verify(&login, &scrambles, &Secret::default()), Some(Verified::Plain));
         assert_eq!(verify(&login, &scrambles, &Secret::new(*b"x")), None);
     }
     login.auth_response = caching_sha2::token(b"x", &[1; 20]);
@@ -139,7 +139,7 @@ fn what_proves_less_than_a_password_proves_its_plugin_alone() {
     let mut login = login(b"ali");
     login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
     for (response, proof) in [
-        (token, Some(Proof::Plain)),
+        (token, Some(Verified::Plain)),
         (native::token(b"Secret", &[1; 20]), None),
         (native::token(b"secret", &[2; 20]), None),
         (hash.to_vec(), None),
@@ -363,7 +363,7 @@ impl Knowledge for Late {
         None
     }
 
-    fn ask<'a>(&'a self, _: &'a str) -> Answer<'a> {
+    fn ask<'a>(&'a self, _: &'a str) -> RowsFuture<'a> {
         let is_there = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 3;
         Box::pin(async move { if is_there { Ok(Rows::default()) } else { Err(Error::Closed) } })
     }
