@@ -204,7 +204,7 @@ impl Permit {
             return true;
         }
         budget.waits.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting::in_line(budget);
+        let _waiter = WaiterGuard::in_line(budget);
         tokio::select! {
             biased;
             room = Arc::clone(&budget.room).acquire_many_owned(lacking) => self.take(room.ok()),
@@ -264,17 +264,17 @@ impl Permit {
     }
 }
 
-/// Somebody waits for room, until this is dropped.
-struct Waiting<'a>(&'a Budget);
+/// Counts one who waits for room, until this is dropped.
+struct WaiterGuard<'a>(&'a Budget);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaiterGuard<'a> {
     fn in_line(budget: &'a Budget) -> Self {
         budget.waiting.fetch_add(1, Ordering::Relaxed);
         Self(budget)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }

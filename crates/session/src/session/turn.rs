@@ -43,7 +43,7 @@ pub(crate) enum Turn {
 }
 
 /// How a wait for another client's answer has ended.
-enum Ended {
+enum WaitEnd {
     /// That is over.
     Asked(QuestionState),
     /// It took longer than a query rule lets this one wait.
@@ -79,9 +79,9 @@ impl Session {
         };
         self.shared.counters.add(Count::Coalesced);
         let ended = match self.end_of(&mut asked).await? {
-            Ended::Asked(ended) => ended,
-            Ended::TooLate => return Ok(Turn::Asks(None)),
-            Ended::Interrupted => {
+            WaitEnd::Asked(ended) => ended,
+            WaitEnd::TooLate => return Ok(Turn::Asks(None)),
+            WaitEnd::Interrupted => {
                 let message = "Query execution was interrupted";
                 self.put_error(&ErrPacket::new(INTERRUPTED, "70100", message));
                 return Ok(Turn::Refused { is_noted: false });
@@ -124,17 +124,17 @@ impl Session {
     }
 
     /// What becomes of a question that another client has asked.
-    async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<Ended, Lost> {
+    async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<WaitEnd, Lost> {
         let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
         handle.can_be_interrupted();
         let ended = async {
             tokio::select! {
                 biased;
                 ended = asked.wait_for(|asked| !matches!(asked, QuestionState::UnderWay)) => {
-                    Ended::Asked(ended.map_or(QuestionState::Abandoned, |ended| ended.clone()))
+                    WaitEnd::Asked(ended.map_or(QuestionState::Abandoned, |ended| ended.clone()))
                 }
-                () = handle.interrupted() => Ended::Interrupted,
-                () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => Ended::TooLate,
+                () = handle.interrupted() => WaitEnd::Interrupted,
+                () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => WaitEnd::TooLate,
             }
         };
         self.waits_for(ended).await

@@ -38,10 +38,10 @@ fn setting(options: Options) -> Setting {
 impl Setting {
     /// Reads on until so many bytes have been read.
     async fn read(&mut self, bytes: usize) -> (usize, Result<(), Lost>) {
-        let (mut pace, mut buffer, mut read) = (Pace::default(), BytesMut::new(), 0);
+        let (mut backpressure, mut buffer, mut read) = (Backpressure::default(), BytesMut::new(), 0);
         self.wire.put(&[0; FLUSH_AT_BYTES]);
         while read < bytes {
-            let done = pace.read_on((&mut self.stream, &mut buffer), &mut self.wire).await;
+            let done = backpressure.read_on((&mut self.stream, &mut buffer), &mut self.wire).await;
             read += buffer.len();
             self.wire.put(&buffer.split());
             if done.is_err() {
