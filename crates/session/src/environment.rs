@@ -22,7 +22,7 @@ use freshet_views::Computing;
 
 use crate::session::Reports;
 
-pub(crate) use interner::{Environments, Ruled, Transition};
+pub(crate) use interner::{Environments, RuledEnvironment, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
 pub(crate) use path::{are_alike_but_for_account, path, path_but_for_account};
 use table::Given;

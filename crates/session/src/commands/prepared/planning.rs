@@ -11,7 +11,7 @@ use freshet_upstream::Error;
 use super::execution::{Execution, note_answered, take_bargain, take_stored};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::{bound, key_for, statement, touches};
-use crate::commands::bargain::{self, Agreed};
+use crate::commands::bargain::{self, BargainDecision};
 use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
@@ -100,9 +100,9 @@ async fn agreed(
 ) -> Result<Planned, Error> {
     let look = |session: &mut Session, key| take_bargain(session, execution, key);
     Ok(match bargain::planned(session, missed, execution.prepared, look).await? {
-        Agreed::Answered => Planned::Answered,
-        Agreed::Stored(plan) => Planned::Bargain(plan),
-        Agreed::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
+        BargainDecision::Answered => Planned::Answered,
+        BargainDecision::Stored(plan) => Planned::Bargain(plan),
+        BargainDecision::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
     })
 }
 
