@@ -25,7 +25,7 @@ use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
 use crate::rows::{Write, WriteText, bind};
 pub(crate) use carriable::Carriable;
 use first::First;
-pub(crate) use first::Shown;
+pub(crate) use first::OwedCommand;
 use history::History;
 pub(crate) use prepared_in::PreparedIn;
 pub(crate) use select::PreparedSelect;
@@ -350,7 +350,7 @@ impl Prepared {
     }
 
     /// What goes before an execution with values unlike those of before, or with unknown ones.
-    pub(crate) fn owed(&self) -> Vec<Shown> {
+    pub(crate) fn owed(&self) -> Vec<OwedCommand> {
         // One that the server has not prepared is prepared before this is asked.
         let id = self.server_id().unwrap_or(self.id);
         let shown = self.first().and_then(|first| first.execution(id));
@@ -362,7 +362,7 @@ impl Prepared {
     }
 
     /// The same for one by this name.
-    pub(crate) fn owed_by_name(&self, name: &str) -> Vec<Shown> {
+    pub(crate) fn owed_by_name(&self, name: &str) -> Vec<OwedCommand> {
         self.first().map(|first| first.statements(name, self.parameters)).unwrap_or_default()
     }
 

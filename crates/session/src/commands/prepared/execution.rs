@@ -7,7 +7,7 @@ use freshet_protocol::Capabilities;
 
 use crate::environment::key_of_executions;
 use crate::relay::Repeated;
-use crate::session::{Missed, Prepared, PreparedSelect, Session, Shown};
+use crate::session::{Missed, OwedCommand, Prepared, PreparedSelect, Session};
 
 /// What the buffer for the keys of executions keeps of itself, in bytes.
 const KEY_BYTES_KEPT: usize = 16 * 1024;
@@ -86,7 +86,7 @@ impl<'a> Execution<'a> {
     }
 
     /// What goes before it at the server, where it is unlike those before.
-    pub(in crate::commands) fn owed(&self) -> Vec<Shown> {
+    pub(in crate::commands) fn owed(&self) -> Vec<OwedCommand> {
         match self.by {
             By::Command => self.prepared.owed(),
             By::Name => self.prepared.owed_by_name(self.name),

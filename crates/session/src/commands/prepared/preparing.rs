@@ -98,13 +98,13 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|hint| selected(session, &packet[1..], hint));
     let environment = session.environment_now();
-    let planned = match &select {
+    let pending = match &select {
         // What is rewritten may be so no longer when it is prepared again.
-        Some(select) if asked.is_none() => Box::pin(planned(session, select)).await,
+        Some(select) if asked.is_none() => Box::pin(pending_preparation(session, select)).await,
         _ => None,
     };
     // The first look was before the environment was known, or with a temporary table in the way.
-    if planned.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
+    if pending.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
         return Ok(Flow::Continue);
     }
     // What asks about the statement before it warns of that already here.
@@ -113,7 +113,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
     let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
     let payload = stripped.as_deref().unwrap_or(&packet);
-    let capture = planned.as_ref().and_then(|it| capture(session, it));
+    let capture = pending.as_ref().and_then(|it| capture(session, it));
     let forward = Forward { capture, ..Forward::new(payload, Command::StmtPrepare, &nothing) };
     let mut relayed = session.forward(forward).await?;
     session.lease.prepared.failed();
@@ -123,8 +123,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
         let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
         let is_short = packet.len() < LONG_BYTES_MIN;
         let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
-        if let (Some(planned), Some(select), Some(captured)) = (planned, &select, relayed.captured.take()) {
-            keep(session, planned, (select, &effects, keeps), (*ok, captured));
+        if let (Some(pending), Some(select), Some(captured)) = (pending, &select, relayed.captured.take()) {
+            keep(session, pending, (select, &effects, keeps), (*ok, captured));
         }
         let prepared = Prepared::new(number, effects, (write, again), kill);
         let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
@@ -187,7 +187,7 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
 }
 
 /// What is needed to keep a preparation that the server is asked for.
-struct Planned {
+struct PendingPreparation {
     compiled: Arc<CompiledExecution>,
     /// The first part of the keys of answers.
     environment: u32,
@@ -197,7 +197,7 @@ struct Planned {
 
 /// What is known of a SELECT before the server prepares it; `None` if its answers are not cached, or not in this session as it is. Nothing
 /// is asked on the session's own connection, where the counts of the statement before can still be asked for.
-async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Planned> {
+async fn pending_preparation(session: &mut Session, select: &PreparedSelect) -> Option<PendingPreparation> {
     session.environment()?;
     session.resolve_doubts().await;
     let compiled = compiled(session, select).await;
@@ -207,7 +207,7 @@ async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Plann
     }
     let environment = key_for(session, template, select.hint).ok()?;
     let kept = depends(session, template);
-    Some(Planned { environment, kept, compiled })
+    Some(PendingPreparation { environment, kept, compiled })
 }
 
 /// What a preparation depends on that the server is now asked for, and from where on it is valid; `None` if it cannot be kept. The server
@@ -231,29 +231,29 @@ fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position
 }
 
 /// A copy of the server's answer, if that may be kept. What MySQL warns of each time belongs to it.
-fn capture(session: &Session, planned: &Planned) -> Option<Capture> {
-    planned.kept.as_ref()?;
+fn capture(session: &Session, pending: &PendingPreparation) -> Option<Capture> {
+    pending.kept.as_ref()?;
     let capture = Capture::new(ANSWER_BYTES_MAX, &session.shared.bounds().fill);
-    let warnings = session.warnings_of(planned.compiled.deprecations);
+    let warnings = session.warnings_of(pending.compiled.deprecations);
     Some(capture.warned(warnings).of_preparation())
 }
 
 fn keep(
     session: &Session,
-    planned: Planned,
+    pending: PendingPreparation,
     (select, effects, keeps_found_rows): (&PreparedSelect, &Arc<Effects>, bool),
     (ok, captured): (PrepareOk, Captured),
 ) {
-    let Some((deps, valid_from)) = planned.kept else { return };
+    let Some((deps, valid_from)) = pending.kept else { return };
     let mut key = Vec::new();
-    Preparations::put_key(planned.environment, &select.text, &mut key);
+    Preparations::put_key(pending.environment, &select.text, &mut key);
     let preparation = Preparation {
         text: Arc::clone(&select.text),
         hint: select.hint,
         effects: Arc::clone(effects),
         keeps_found_rows,
         remembers: select.remembers(),
-        compiled: planned.compiled,
+        compiled: pending.compiled,
         parameters: ok.parameters.into(),
         status_at: captured.status_at,
         answer: captured.body.clone(),
