@@ -29,7 +29,7 @@ struct Metric {
     labels: &'static str,
     kind: MetricKind,
     doc: &'static str,
-    read: fn(&Facts) -> u64,
+    read: fn(&MetricsSnapshot) -> u64,
 }
 
 /// What the program knows of itself.
@@ -42,7 +42,7 @@ pub struct Program {
 }
 
 /// What the values are read of, at one moment.
-struct Facts {
+struct MetricsSnapshot {
     program: Program,
     cache: Cached,
     server: ServerConnections,
@@ -57,7 +57,7 @@ struct Facts {
     rules: u64,
 }
 
-impl Facts {
+impl MetricsSnapshot {
     fn of(shared: &Shared, program: Program) -> Self {
         let counted = |count| shared.counters.sum(count);
         Self {
@@ -86,7 +86,7 @@ const fn metric(
     (name, family, labels): (&'static str, &'static str, &'static str),
     kind: MetricKind,
     doc: &'static str,
-    read: fn(&Facts) -> u64,
+    read: fn(&MetricsSnapshot) -> u64,
 ) -> Metric {
     Metric { name, family, labels, kind, doc, read }
 }
@@ -122,7 +122,7 @@ static METRICS: [Metric; 26] = [
         "How long the server took for statements that were counted.", |it| it.backend_us * 1000),
     metric(("Query_Cache_Memory_bytes", "proxysql_query_cache_memory_bytes", ""), Gauge,
         "Memory of results, keys and overhead included.", |it| it.cache.used),
-    metric(("Query_Cache_count_GET", "", ""), Counter, "Lookups.", Facts::looked_up),
+    metric(("Query_Cache_count_GET", "", ""), Counter, "Lookups.", MetricsSnapshot::looked_up),
     metric(("", "proxysql_query_cache_count_get_total", "status=\"err\""), Counter,
         "Lookups that found no answer, and those that found one.", |it| it.looked_up() - it.cache.hits),
     metric(("Query_Cache_count_GET_OK", "proxysql_query_cache_count_get_total", "status=\"ok\""), Counter,
@@ -165,15 +165,15 @@ const GAUGES: [&str; 12] = [
 
 /// Everything by its name: ProxySQL's, and then ours.
 pub fn named(shared: &Shared, program: Program) -> Vec<(&'static str, String)> {
-    let facts = Facts::of(shared, program);
+    let snapshot = MetricsSnapshot::of(shared, program);
     let shown = METRICS.iter().filter(|metric| !metric.name.is_empty());
-    let theirs = shown.map(|metric| (metric.name, (metric.read)(&facts).to_string()));
+    let theirs = shown.map(|metric| (metric.name, (metric.read)(&snapshot).to_string()));
     theirs.chain(status::all(shared)).collect()
 }
 
 /// Everything that is a number, in the text format of Prometheus.
 pub fn prometheus(shared: &Shared, program: Program) -> String {
-    let facts = Facts::of(shared, program);
+    let snapshot = MetricsSnapshot::of(shared, program);
     let mut text = String::new();
     let mut family = "";
     for metric in METRICS.iter().filter(|metric| !metric.family.is_empty()) {
@@ -182,13 +182,13 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
             describe(&mut text, family, metric.kind, metric.doc);
         }
         let labels = if metric.labels.is_empty() { String::new() } else { format!("{{{}}}", metric.labels) };
-        let number = (metric.read)(&facts);
+        let number = (metric.read)(&snapshot);
         let _ = match metric.kind {
             Nanoseconds => writeln!(text, "{family}{labels} {}", number as f64 / 1e9),
             Counter | Gauge => writeln!(text, "{family}{labels} {number}"),
         };
     }
-    pool(&mut text, shared, &facts.server);
+    pool(&mut text, shared, &snapshot.server);
     for (value, (name, read)) in status::STATUS.iter().zip(status::all(shared)) {
         let number = match read.as_str() {
             // Of one session alone.

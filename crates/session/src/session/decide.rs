@@ -213,12 +213,7 @@ impl Session {
         }
     }
 
-    fn identified(
-        &self,
-        environment: &Environment,
-        variant: u64,
-        bargain: Option<(u64, u64)>,
-    ) -> Identity {
+    fn identified(&self, environment: &Environment, variant: u64, bargain: Option<(u64, u64)>) -> Identity {
         let (generation, class) = (self.ruled.generation(), self.ruled.class);
         let keeper = match self.ruled.keeper {
             None if generation == 0 && bargain.is_none() => return Identity::Environment,
@@ -228,7 +223,15 @@ impl Session {
         };
         let environment = environment.id;
         let (bargain, policies) = bargain.map_or((None, 0), |(rights, policies)| (Some(rights), policies));
-        Identity::Ruled(RuledEnvironment { environment, generation, class, variant, bargain, policies, keeper })
+        Identity::Ruled(RuledEnvironment {
+            environment,
+            generation,
+            class,
+            variant,
+            bargain,
+            policies,
+            keeper,
+        })
     }
 
     /// Remembers the identity that the next look-up will need.
