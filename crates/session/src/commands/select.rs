@@ -244,10 +244,10 @@ async fn forward_uncached(
 /// Notes how long the server took, of a statement that others may be carried with.
 pub(super) fn note_pace(template: &Template, relayed: &Relayed) {
     if relayed.uncaptured == Some(Why::TooLarge) {
-        template.pace.note_large(freshet_upstream::now_ms());
+        template.profile.note_large(freshet_upstream::now_ms());
     }
     if relayed.error.is_none() && relayed.bytes <= ANSWER_BYTES_MAX {
-        template.pace.took_us(relayed.took_us / crowd());
+        template.profile.took_us(relayed.took_us / crowd());
     }
 }
 

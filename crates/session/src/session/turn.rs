@@ -60,7 +60,7 @@ impl Session {
     /// Whether its statements of this form may wait for one another. Of quick ones each is sent at once.
     pub(crate) fn takes_turns(&self, template: &Template) -> bool {
         let now_ms = now_ms();
-        template.pace.may_be_slow(now_ms) && !template.pace.is_large(now_ms) && self.may_share_a_turn()
+        template.profile.may_be_slow(now_ms) && !template.profile.is_large(now_ms) && self.may_share_a_turn()
     }
 
     /// Takes its turn, with a statement that [takes turns](Session::takes_turns). `text`: the statement as it would be sent.
