@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ahash::HashMap;
 use tracing::{info, warn};
 
-use crate::created::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId};
+use crate::created::{CacheOptions, CreatedCache, NamedQuery, QueryId, Upkeep};
 use crate::maintaining::{Answer, question};
 use crate::shared::Shared;
 use crate::why::Lasts;
@@ -153,7 +153,7 @@ impl Automatic {
         }
         let options = CacheOptions { is_automatic: true, ..CacheOptions::default() };
         let cache = CreatedCache::new(of.query.clone(), id.to_string(), &of.schema, options);
-        cache.is_kept(Kept::NotYet("a table is being loaded"));
+        cache.note_upkeep(Upkeep::NotYet("a table is being loaded"));
         if let Err(why) = shared.created.create(cache) {
             warn!(query = &*of.query.text, ?why, "no cache is created");
             return self.leave_alone(id);
@@ -173,14 +173,14 @@ impl Automatic {
             return false;
         };
         if own.is_loaded {
-            return !matches!(cache.kept(), Kept::Refreshed(_));
+            return !matches!(cache.upkeep(), Upkeep::Refreshed(_));
         }
         let asked = question::of_query(shared, &cache.query.text, &cache.schema);
         let Ok(asked) = asked.await else { return false };
         match shared.maintaining.ask(asked).await {
             Answer::Rows(..) | Answer::Loaded => {
                 own.is_loaded = true;
-                cache.is_kept(Kept::Maintained);
+                cache.note_upkeep(Upkeep::Maintained);
                 true
             }
             Answer::NotYet(_) => true,

@@ -20,8 +20,8 @@ use super::introspect::{Form, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
 use crate::created::{
-    CacheOptions, CreatedCache, FileError, Frame, Kept, NamedQuery, NotCreated, NotedFrame, Policy, QueryId,
-    StoredResult, Tries,
+    CacheOptions, CreatedCache, FileError, Frame, NamedQuery, NotCreated, NotedFrame, Policy, QueryId,
+    StoredResult, Tries, Upkeep,
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Rowset;
@@ -225,11 +225,11 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Cac
             return Ok(Err(error(format!("this query is not maintained: {why}"))));
         }
         Some(Err(why)) => {
-            cache.is_kept(Kept::Refreshed(why));
+            cache.note_upkeep(Upkeep::Refreshed(why));
             None
         }
         Some(Ok(load)) => {
-            cache.is_kept(Kept::NotYet("a table is being loaded"));
+            cache.note_upkeep(Upkeep::NotYet("a table is being loaded"));
             Some(load)
         }
         None => None,
@@ -322,9 +322,9 @@ async fn loaded(
                 return Ok(dropped(shared.created.drop_where(|other| other.query.id == id))
                     .and_then(|_| Err(error(format!("this query is not maintained: {why}")))));
             }
-            Answer::Never(why) => cache.is_kept(Kept::Refreshed(why)),
+            Answer::Never(why) => cache.note_upkeep(Upkeep::Refreshed(why)),
             Answer::Rows(..) | Answer::Loaded => {
-                cache.is_kept(Kept::Maintained);
+                cache.note_upkeep(Upkeep::Maintained);
                 let results = cache.all_results();
                 for result in results.iter().take(WARMED_MAX) {
                     let warmed = async {
@@ -339,7 +339,7 @@ async fn loaded(
                 session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
                 continue;
             }
-            Answer::NotYet(why) => cache.is_kept(Kept::NotYet(why)),
+            Answer::NotYet(why) => cache.note_upkeep(Upkeep::NotYet(why)),
         }
         return Ok(Ok(CacheReply::Ok));
     }

@@ -12,7 +12,7 @@ use freshet_views::Query;
 
 use super::filling::{FillPlan, Fillable, Patience, returns_what_it_finds};
 use crate::counters::Count;
-use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
+use crate::created::{CreatedCache, Frame, StoredResult, Tries, Upkeep};
 use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};
 use crate::maintaining::{Answer, ResultQuestion, is_current};
 use crate::relay::Lost;
@@ -159,7 +159,7 @@ fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     let asked = match compiled(session, way, noted.frame.columns) {
         Ok(asked) => asked,
         Err(why) if is_of => {
-            cache.is_kept(Kept::Refreshed(why));
+            cache.note_upkeep(Upkeep::Refreshed(why));
             return None;
         }
         // What the server answers now may have other columns.
@@ -265,7 +265,7 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
         }
         other => other,
     };
-    maintained.cache.is_kept(Kept::from(&answer));
+    maintained.cache.note_upkeep(Upkeep::from(&answer));
     Ok(matches!(answer, Answer::Rows(..)).then_some(answer))
 }
 

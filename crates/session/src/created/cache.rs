@@ -114,7 +114,7 @@ pub(crate) struct CreatedCache {
     pub(crate) refreshed: AtomicU64,
     /// What is around the rows of its answers, by the first parts of keys and the select lists as they are written.
     frames: Mutex<HashMap<FrameKey, NotedFrame>>,
-    kept: Mutex<Kept>,
+    upkeep: Mutex<Upkeep>,
     /// Writes under way were waited for in vain, so that it is waited less until then, in monotonic milliseconds.
     vain_until_ms: AtomicU64,
     /// When a result was found equal to the server's, in monotonic milliseconds; 0: not yet.
@@ -128,7 +128,7 @@ pub(crate) struct CreatedCache {
 
 /// How a cache's results are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Kept {
+pub(crate) enum Upkeep {
     /// It has not been tried.
     #[default]
     Unknown,
@@ -140,7 +140,7 @@ pub(crate) enum Kept {
     Refreshed(String),
 }
 
-impl From<&Answer> for Kept {
+impl From<&Answer> for Upkeep {
     /// What an answer of the keeper says of it.
     fn from(answer: &Answer) -> Self {
         match answer {
@@ -270,7 +270,7 @@ impl CreatedCache {
             results: Mutex::default(),
             refreshed: AtomicU64::new(0),
             frames: Mutex::default(),
-            kept: Mutex::default(),
+            upkeep: Mutex::default(),
             vain_until_ms: AtomicU64::new(0),
             checked_ms: AtomicU64::new(0),
             is_distrusted: AtomicBool::new(false),
@@ -328,13 +328,13 @@ impl CreatedCache {
     }
 
     /// How its results are kept.
-    pub(crate) fn kept(&self) -> Kept {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn upkeep(&self) -> Upkeep {
+        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes how they are kept.
-    pub(crate) fn is_kept(&self, kept: Kept) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    pub(crate) fn note_upkeep(&self, upkeep: Upkeep) {
+        *self.upkeep.lock().unwrap_or_else(PoisonError::into_inner) = upkeep;
     }
 
     /// Notes what is stored of it, if nothing is noted of it yet.
@@ -357,7 +357,7 @@ impl CreatedCache {
     /// A result was not the server's: none is made from copies any more.
     pub(crate) fn distrust(&self) {
         self.is_distrusted.store(true, Ordering::Release);
-        self.is_kept(Kept::Refreshed("a result was not the server's; see the log".to_owned()));
+        self.note_upkeep(Upkeep::Refreshed("a result was not the server's; see the log".to_owned()));
     }
 
     /// Whether that has happened.
