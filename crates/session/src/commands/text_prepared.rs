@@ -14,7 +14,7 @@ use super::ours_prepared;
 use super::prepared::{self, By, Execution};
 use super::refusals::unavailable;
 use super::text::Query;
-use crate::reading;
+use crate::reading::{self, OneSelect};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{
@@ -155,7 +155,7 @@ fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepar
     if inner.len() > SELECT_BYTES_MAX || !is_readable || effects.session || effects.reads_last_statement {
         return None;
     }
-    let hint = reading::prepared(inner, session.manner()).select?;
+    let OneSelect { hint } = reading::prepared(inner, session.parse_settings()).select?;
     let markers = freshet_sql::markers(inner, session.modes())?;
     let select = PreparedSelect::new(inner, session.flavor(), hint);
     // The server knows it by its name, and by no number.

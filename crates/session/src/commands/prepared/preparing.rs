@@ -18,7 +18,7 @@ use crate::commands::refusals::unavailable;
 use crate::commands::transaction;
 use crate::commands::{introspect, ours_prepared};
 use crate::preparations::{ANSWER_BYTES_MAX, CompiledExecution, Preparation, Preparations};
-use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
+use crate::reading::{self, LONG_BYTES_MIN, OneSelect, ReadPrepared};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::deps_of_definitions;
 use crate::session::{
@@ -96,7 +96,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     }
     let effects = Arc::new(session.certain(&packet[1..], effects));
     let write = write.filter(|_| reading::writes_one_table(&effects));
-    let select = select.and_then(|hint| selected(session, &packet[1..], hint));
+    let select = select.and_then(|OneSelect { hint }| selected(session, &packet[1..], hint));
     let environment = session.environment_now();
     let pending = match &select {
         // What is rewritten may be so no longer when it is prepared again.
@@ -159,7 +159,7 @@ fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<Prepar
 
 /// The text of a write or of a CALL, if it is short enough to be kept.
 fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
-    let modes = session.manner().modes_of_write;
+    let modes = session.parse_settings().modes_of_write;
     let calls = || !effects.calls.is_nothing() && freshet_sql::call_arguments(text, modes).is_some();
     let is_kept = text.len() <= AGAIN_BYTES_MAX && (matches!(effects.writes, Writes::Tables(_)) || calls());
     is_kept.then(|| Again {
@@ -172,11 +172,11 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
 
 /// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
 async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
-    let (text, manner) = (packet.slice(1..), session.manner());
+    let (text, settings) = (packet.slice(1..), session.parse_settings());
     if text.len() < LONG_BYTES_MIN {
-        return reading::prepared(&text, manner);
+        return reading::prepared(&text, settings);
     }
-    let read = session.shared.readers.read(text, move |text| reading::prepared(text, manner)).await;
+    let read = session.shared.readers.read(text, move |text| reading::prepared(text, settings)).await;
     read.unwrap_or_else(|| ReadPrepared {
         effects: Effects::worst(),
         write: None,
