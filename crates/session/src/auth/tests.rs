@@ -66,7 +66,7 @@ fn greeting() -> Greeting {
 }
 
 /// A gate to a server that is not there, of which all the same something is known.
-fn gate(options: Options) -> Gate {
+fn gate(options: LoginOptions) -> Gate {
     let address = Address::Unix("/nonexistent/server.sock".into());
     let config = Arc::new(Config::new(address, "nobody", Secret::default()));
     let gate = Gate::new(config, Arc::new(Still(Some(EPOCH))), None, options);
@@ -264,7 +264,7 @@ fn names_push_out_only_names_of_their_account() {
 #[tokio::test]
 async fn the_greeting_is_the_servers_in_our_name() {
     let (client, ours) = UnixStream::pair().unwrap();
-    let gate = gate(Options { login_timeout: Duration::from_millis(50), ..Options::default() });
+    let gate = gate(LoginOptions { login_timeout: Duration::from_millis(50), ..LoginOptions::default() });
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
     let mut client = client;
     let (seq, payload) = read(&mut client).await;
@@ -282,7 +282,7 @@ async fn the_greeting_is_the_servers_in_our_name() {
 
 #[tokio::test]
 async fn a_known_client_is_let_in_without_the_server() {
-    let gate = Arc::new(gate(Options::default()));
+    let gate = Arc::new(gate(LoginOptions::default()));
     let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
     teach(&gate.secrets, &login(b"ali"), Channel::Socket, b"open sesame", &ok);
     let (mut client, ours) = UnixStream::pair().unwrap();
@@ -302,7 +302,7 @@ async fn a_known_client_is_let_in_without_the_server() {
 
 #[tokio::test]
 async fn a_wrong_password_is_left_to_the_server() {
-    let gate = Arc::new(gate(Options::default()));
+    let gate = Arc::new(gate(LoginOptions::default()));
     teach(&gate.secrets, &login(b"ali"), Channel::Socket, b"open sesame", &OkPacket::default());
     let (mut client, ours) = UnixStream::pair().unwrap();
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
@@ -324,7 +324,7 @@ async fn what_is_no_login_is_a_bad_handshake() {
     asks_for_tls[1] |= (Capabilities::SSL.bits() >> 8) as u8;
     hostile.push(asks_for_tls);
     for payload in hostile {
-        let gate = gate(Options { login_timeout: Duration::from_secs(2), ..Options::default() });
+        let gate = gate(LoginOptions { login_timeout: Duration::from_secs(2), ..LoginOptions::default() });
         let (mut client, ours) = UnixStream::pair().unwrap();
         let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
         read(&mut client).await;
@@ -338,7 +338,7 @@ async fn what_is_no_login_is_a_bad_handshake() {
 #[tokio::test]
 async fn packets_that_break_the_framing_are_named() {
     for (bytes, code) in [(&b"\x01\0\0\x05x"[..], 1156), (b"\xff\xff\x20\x01", 1153)] {
-        let gate = gate(Options::default());
+        let gate = gate(LoginOptions::default());
         let (mut client, ours) = UnixStream::pair().unwrap();
         let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
         read(&mut client).await;
@@ -379,8 +379,12 @@ async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_as
         let mut config = Config::new(address, "nobody", Secret::default());
         config.tls = tls;
         let late = Arc::new(Late(0.into()));
-        let gate =
-            Gate::new(Arc::new(config), Arc::clone(&late) as Arc<dyn Knowledge>, None, Options::default());
+        let gate = Gate::new(
+            Arc::new(config),
+            Arc::clone(&late) as Arc<dyn Knowledge>,
+            None,
+            LoginOptions::default(),
+        );
         let asker = Asker { gate: &gate, channel: Channel::Clear, epoch: None };
         assert_eq!(asker.preference().await.unwrap(), preference);
         assert_eq!(late.0.load(std::sync::atomic::Ordering::Relaxed), asked);

@@ -5,7 +5,7 @@ use freshet_upstream::{Config, control};
 use tokio::net::UnixStream;
 
 use super::*;
-use crate::bounds::{Bounds, Options, Permit};
+use crate::bounds::{Bounds, Limits, Permit};
 use crate::registry::Registry;
 use crate::relay::Filter;
 
@@ -14,8 +14,8 @@ const ANSWER_BYTES: usize = 900 << 10;
 /// Where a client is to be given up, that is soon.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-fn impatient() -> Options {
-    Options { net_write_timeout: PATIENCE, ..Options::default() }
+fn impatient() -> Limits {
+    Limits { net_write_timeout: PATIENCE, ..Limits::default() }
 }
 
 /// A client that does not read, and the server's end and ours of a connection to it.
@@ -27,8 +27,8 @@ struct Setting {
     stream: Stream,
 }
 
-fn setting(options: Options) -> Setting {
-    let bounds = Arc::new(Bounds::new(&options));
+fn setting(limits: Limits) -> Setting {
+    let bounds = Arc::new(Bounds::new(&limits));
     let (ours, client) = UnixStream::pair().unwrap();
     let (stream, server) = UnixStream::pair().unwrap();
     let wire = Wire::new(Stream::Unix(ours), 1 << 20, &bounds);
@@ -71,7 +71,7 @@ fn is_given_up(done: &Result<(), Lost>) -> bool {
 
 #[tokio::test]
 async fn the_server_is_read_although_the_client_does_not_read() {
-    let mut setting = setting(Options::default());
+    let mut setting = setting(Limits::default());
     setting.sends(ANSWER_BYTES, 1, Duration::ZERO);
     let (read, done) = setting.read(ANSWER_BYTES).await;
     assert!(done.is_ok() && read == ANSWER_BYTES);
@@ -90,7 +90,7 @@ async fn no_more_is_read_on_than_may_be() {
 
 #[tokio::test]
 async fn nothing_is_read_on_where_there_is_no_room_for_it() {
-    let mut setting = setting(Options { send_bytes_max: 1 << 20, ..impatient() });
+    let mut setting = setting(Limits { send_bytes_max: 1 << 20, ..impatient() });
     let mut others = Permit::default();
     assert!(others.cover(&setting.bounds.send, 1 << 20));
     setting.sends(ANSWER_BYTES, 1, Duration::ZERO);
