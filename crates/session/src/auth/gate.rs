@@ -280,7 +280,7 @@ impl Gate {
     pub(crate) fn begins(&self, admitted: &Admitted, begun: LoginBegun, environment: &Arc<Environment>) {
         if environment.begins_alike {
             let kind = LoginKind::of(&admitted.login, admitted.channel);
-            self.secrets.begins(&admitted.user, kind, environment, (begun.epoch, begun.at_ms));
+            self.secrets.begins(&admitted.user, kind, environment, begun);
         }
     }
 }

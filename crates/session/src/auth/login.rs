@@ -5,7 +5,6 @@ use freshet_upstream::{Address, Connection, Credential, Error, Password, now_ms}
 
 use tokio::time::Instant;
 
-use super::account::Accepted;
 use super::asker::Asker;
 use super::at_server::{ask_server, change_of, with_plugin};
 use super::begun::LoginBegun;
@@ -14,7 +13,7 @@ use super::gate::Gate;
 use super::local::{self, Verified};
 use super::peer::{self, Judged};
 use super::relay::{Learned, LoginRelay, RelayedLogin};
-use super::secrets::LoginKind;
+use super::secrets::{Accepted, LoginKind};
 use super::spare::Leave;
 
 use super::admitted::{Admitted, Client};

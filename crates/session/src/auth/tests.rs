@@ -17,7 +17,7 @@ use super::admitted::Scrambles;
 use super::asker::Asker;
 use super::knowledge::{Epoch, RowsFuture};
 use super::local::{self, Verified};
-use super::secrets::{LoginKind, Secrets};
+use super::secrets::{Accepted, LoginKind, Secrets};
 use super::*;
 
 const EPOCH: Epoch = Epoch { stream: 1, accounts: 1, globals: 1, schemas: 1 };
@@ -97,7 +97,8 @@ fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Verif
 fn teach(secrets: &Secrets, login: &Login, channel: Channel, password: &[u8], ok: &OkPacket) {
     secrets.meet(&login.user, b"ali@%", true, EPOCH);
     let credential = Secret::new(password).into();
-    secrets.learn(&login.user, LoginKind::of(login, channel), (credential, ok), EPOCH);
+    let accepted = Accepted { user: &login.user, kind: LoginKind::of(login, channel), ok };
+    secrets.learn(accepted, credential, EPOCH);
 }
 
 #[test]
@@ -233,7 +234,7 @@ fn an_account_with_bounds_is_never_repeated() {
     secrets.meet(b"ali", b"ali@%", false, EPOCH);
     let kind = LoginKind::of(&login(b"ali"), Channel::Tls);
     let credential = Secret::new(*b"x").into();
-    secrets.learn(b"ali", kind, (credential, &OkPacket::default()), EPOCH);
+    secrets.learn(Accepted { user: b"ali", kind, ok: &OkPacket::default() }, credential, EPOCH);
     assert!(!is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH));
 }
 
