@@ -372,7 +372,7 @@ async fn adopt(session: &Session, id: QueryId) {
         if let Some(frame) = frame.filter(|_| is_servable) {
             let noted =
                 NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms(), proven: None };
-            cache.note_frame((key, &summary.text), noted);
+            cache.note_frame(stored, noted);
         }
         cache.note(StoredResult {
             environment: Arc::clone(environment),

@@ -150,7 +150,7 @@ fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     let key_text = way.key_text(session)?;
     let infos: Vec<Arc<TableInfo>> = infos_of(way);
     let frame_text = way.frame_text(&key_text);
-    let frame_key = (way.first_key(), &*frame_text);
+    let frame_key = Key { environment: way.first_key(), text: &frame_text };
     let mut noted = cache.frame(frame_key)?;
     let is_of = noted.is_of(rights, infos.iter());
     if !is_of && noted.proven.is_none() {
@@ -194,8 +194,8 @@ fn is_redefined(session: &Session, way: Way<'_>) -> bool {
 fn prove(session: &Session, way: Way<'_>, maintained: &Maintained) {
     if let Some(key_text) = way.key_text(session) {
         let frame_text = way.frame_text(&key_text);
-        let at = (way.first_key(), &*frame_text);
-        maintained.cache.prove_frame(at, &infos_of(way), &maintained.asked.query);
+        let frame_key = Key { environment: way.first_key(), text: &frame_text };
+        maintained.cache.prove_frame(frame_key, &infos_of(way), &maintained.asked.query);
     }
 }
 
@@ -251,7 +251,10 @@ pub(super) async fn maintainable(
     let modes = session.modes();
     let bound = bound_for_certain(session, text, schema).await;
     let computing = session.environment().map(|environment| environment.computing()).unwrap_or_default();
-    loadable(&session.shared, (text, modes), bound.template(), (schema, computing))
+    let template = bound.template();
+    let (tables, schema) = (&template.tables, Some(schema).filter(|schema| !schema.is_empty()));
+    let planning = Planning { text, modes, values: &[], tables, schema, computing };
+    loadable(&session.shared, template, planning)
 }
 
 /// The rows, and the position that they are as of.
@@ -319,7 +322,7 @@ async fn store(
     };
     // What is executed is compared with the server by the text that asks the same.
     if let Some(text) = way.written(session) {
-        maintained.cache.note_if_new((of_texts, &text), || result(&text));
+        maintained.cache.note_if_new(Key { environment: of_texts, text: &text }, || result(&text));
     }
     let stored = cache.insert_settled(key, fill);
     if stored == Insert::Stored && returns_what_it_finds(key.text) {

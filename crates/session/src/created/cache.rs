@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ahash::HashMap;
-use freshet_cache::{Dep, Position};
+use freshet_cache::{Dep, Key, Position};
 use freshet_catalog::TableInfo;
 use freshet_digest::Digest;
 use freshet_sql::Method;
@@ -254,10 +254,10 @@ type FrameKey = (u32, Box<[u8]>);
 /// A longer select list has no frame, in bytes.
 const SELECT_LIST_BYTES_MAX: usize = 4096;
 
-fn frame_key(key: u32, text: &[u8]) -> Option<FrameKey> {
+fn frame_key(Key { environment, text }: Key<'_>) -> Option<FrameKey> {
     const FROM: &[u8] = b"from";
     let last = text.windows(FROM.len()).rposition(|word| word.eq_ignore_ascii_case(FROM))?;
-    (last <= SELECT_LIST_BYTES_MAX).then(|| (key, text[..last].into()))
+    (last <= SELECT_LIST_BYTES_MAX).then(|| (environment, text[..last].into()))
 }
 
 impl CreatedCache {
@@ -304,8 +304,8 @@ impl CreatedCache {
     }
 
     /// Notes what is around the rows of the answer to a text under such a key.
-    pub(crate) fn note_frame(&self, (key, text): (u32, &[u8]), noted: NotedFrame) {
-        let Some(key) = frame_key(key, text) else { return };
+    pub(crate) fn note_frame(&self, key: Key<'_>, noted: NotedFrame) {
+        let Some(key) = frame_key(key) else { return };
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if frames.len() < FRAMES_MAX || frames.contains_key(&key) {
             frames.insert(key, noted);
@@ -313,8 +313,8 @@ impl CreatedCache {
     }
 
     /// What is around the rows of an answer to such a text is that of these definitions, and of this query.
-    pub(crate) fn prove_frame(&self, (key, text): (u32, &[u8]), tables: &[Arc<TableInfo>], query: &Query) {
-        let Some(key) = frame_key(key, text) else { return };
+    pub(crate) fn prove_frame(&self, key: Key<'_>, tables: &[Arc<TableInfo>], query: &Query) {
+        let Some(key) = frame_key(key) else { return };
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(noted) = frames.get_mut(&key).filter(|noted| noted.is_of(noted.rights, tables.iter())) {
             noted.proven = Some(Arc::new(query.clone()));
@@ -322,8 +322,8 @@ impl CreatedCache {
     }
 
     /// What is around the rows of the answer to a text under such a key, if the server has given one.
-    pub(crate) fn frame(&self, (key, text): (u32, &[u8])) -> Option<NotedFrame> {
-        let key = frame_key(key, text)?;
+    pub(crate) fn frame(&self, key: Key<'_>) -> Option<NotedFrame> {
+        let key = frame_key(key)?;
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
@@ -338,8 +338,8 @@ impl CreatedCache {
     }
 
     /// Notes what is stored of it, if nothing is noted of it yet.
-    pub(crate) fn note_if_new(&self, (key, text): (u32, &[u8]), result: impl FnOnce() -> StoredResult) {
-        if !self.results().contains_key(&(key, text.into()) as &ResultKey) {
+    pub(crate) fn note_if_new(&self, key: Key<'_>, result: impl FnOnce() -> StoredResult) {
+        if !self.results().contains_key(&(key.environment, key.text.into()) as &ResultKey) {
             self.note(result());
         }
     }
