@@ -132,7 +132,8 @@ impl Receiving<'_> {
         let unsent = self.wire.as_mut().map_or(0, |wire| wire.out().0.len());
         match &mut self.wire {
             Some(wire) if unsent >= FLUSH_AT_BYTES => {
-                self.backpressure.read_on(self.connection.parts(), wire).await
+                let (stream, buffer) = self.connection.parts();
+                self.backpressure.read_on(stream, buffer, wire).await
             }
             _ => self.wait().await,
         }
@@ -216,7 +217,8 @@ impl Backpressure {
     /// Sends what the client is owed, and reads on meanwhile, as far as may be. Returns when either is done.
     async fn read_on(
         &mut self,
-        (stream, buffer): (&mut Stream, &mut BytesMut),
+        stream: &mut Stream,
+        buffer: &mut BytesMut,
         wire: &mut Wire,
     ) -> Result<(), Lost> {
         let unsent = wire.out().0.len();

@@ -119,7 +119,7 @@ async fn a_client_that_does_not_read_is_given_up_and_so_is_what_it_was_to_read()
 #[tokio::test]
 async fn a_client_that_does_not_read_is_given_up_at_once_where_its_session_is_ended() {
     let (mut wire, client) = wire(100);
-    let handle = Registry::default().handle((b"u".to_vec(), None), 0);
+    let handle = Registry::default().handle(b"u".to_vec(), None, 0);
     wire.obey(&handle);
     wire.put(&vec![1; 8 << 20]);
     let (sent, ()) = tokio::join!(wire.flush(), async { handle.end(Ending::Cut) });

@@ -125,10 +125,10 @@ async fn with_values(session: &mut Session, written: &[u8]) -> Result<Result<Vec
 fn rows_of(session: &mut Session, shown: &Ours) -> Vec<u8> {
     let rows = match shown {
         Ours::ShowVariables { scope, like } => {
-            list::rows(session, (Lists::Variables, *scope), |name| like.matches(name))
+            list::rows(session, Lists::Variables, *scope, |name| like.matches(name))
         }
         Ours::ShowStatus { scope, like } => {
-            list::rows(session, (Lists::Status, *scope), |name| like.matches(name))
+            list::rows(session, Lists::Status, *scope, |name| like.matches(name))
         }
         _ => Vec::new(),
     };

@@ -41,7 +41,7 @@ impl Setting {
         let (mut backpressure, mut buffer, mut read) = (Backpressure::default(), BytesMut::new(), 0);
         self.wire.put(&[0; FLUSH_AT_BYTES]);
         while read < bytes {
-            let done = backpressure.read_on((&mut self.stream, &mut buffer), &mut self.wire).await;
+            let done = backpressure.read_on(&mut self.stream, &mut buffer, &mut self.wire).await;
             read += buffer.len();
             self.wire.put(&buffer.split());
             if done.is_err() {
@@ -123,7 +123,7 @@ fn ended_at(variable: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
-        let handle = Registry::default().handle((b"u".to_vec(), None), 0);
+        let handle = Registry::default().handle(b"u".to_vec(), None, 0);
         let capabilities = lease.capabilities();
         let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let relay = || Relay::new(&filter, Command::Query, capabilities);
