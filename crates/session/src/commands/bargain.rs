@@ -82,10 +82,10 @@ pub(super) async fn handle(
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let created = creates_by_policy(session, template);
     let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations), created);
-    let question = (Key { environment: key, text: &key_text }, text);
+    let question = Key { environment: key, text: &key_text };
     let mut waited = Waited::default();
     while session.takes_turns(template) {
-        match Box::pin(session.turn(question, &mut waited)).await? {
+        match Box::pin(session.turn(question, text, &mut waited)).await? {
             Turn::Asks(leader) => {
                 plan.leader = leader;
                 break;

@@ -191,7 +191,8 @@ async fn fate<'a>(
             }
             Fillable::Surely(mut plan) => {
                 let (asked, environment) = (key_text(), plan.environment);
-                match Box::pin(session.turn((Key { environment, text: &asked }, text), &mut waited)).await? {
+                let key = Key { environment, text: &asked };
+                match Box::pin(session.turn(key, text, &mut waited)).await? {
                     Turn::Asks(leader) => {
                         plan.is_led_by(leader, template, session.shared.freshness());
                         return Ok(Fate::ToServer(bound, Ok(plan)));

@@ -69,7 +69,8 @@ impl Session {
     /// The session is ended, or its client has left.
     pub(crate) async fn turn(
         &mut self,
-        (key, text): (Key<'_>, &[u8]),
+        key: Key<'_>,
+        text: &[u8],
         waited: &mut Waited,
     ) -> Result<Turn, Lost> {
         let mut asked = match self.shared.coalescing.join(key) {

@@ -74,8 +74,8 @@ pub(super) async fn decided(
         if execution.key_of(&mut key).is_none() {
             return Ok(Ok(planned));
         }
-        let question = (Key { environment: plan.environment, text: &key }, execution.statement);
-        match Box::pin(session.turn(question, &mut waited)).await? {
+        let key = Key { environment: plan.environment, text: &key };
+        match Box::pin(session.turn(key, execution.statement, &mut waited)).await? {
             Turn::Asks(leader) => {
                 let Some(compiled) = &compiled else { return Ok(Ok(planned)) };
                 plan.is_led_by(leader, &compiled.template, session.shared.freshness());
