@@ -362,13 +362,21 @@ pub(crate) enum Left {
     Anything,
 }
 
+/// A statement, and what its answer says of it.
+#[derive(Clone, Copy)]
+pub(crate) struct ConcludedStatement<'a> {
+    pub(crate) effects: &'a Effects,
+    pub(crate) relayed: &'a Relayed,
+    pub(crate) left: Left,
+}
+
 /// Hands the fences over when the answer is in. `reports`: whether the server reports the GTID of whatever such a statement logs.
 pub(crate) fn settle(
     pending: &mut Pending,
     in_flight: Option<InFlight>,
-    (effects, left): (&Effects, Left),
-    relayed: &Relayed,
-    (flavor, reports): (Flavor, impl Fn() -> bool),
+    ConcludedStatement { effects, relayed, left }: ConcludedStatement<'_>,
+    flavor: Flavor,
+    reports: impl Fn() -> bool,
 ) {
     let changed_nothing = left == Left::Nothing && in_flight.as_ref().is_some_and(|it| it.is_alone);
     if changed_nothing || left == Left::NothingOpen {
