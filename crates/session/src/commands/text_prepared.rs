@@ -159,8 +159,9 @@ fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepar
     let markers = freshet_sql::markers(inner, session.modes())?;
     let select = PreparedSelect::new(inner, session.flavor(), hint);
     // The server knows it by its name, and by no number.
-    let prepared = Prepared::new((0, markers), effects.clone(), (None, None), None);
-    Some(prepared.with_select(Some(select)).prepared_in(session.environment_now()).by_name())
+    let prepared = Prepared::new(0, markers, effects.clone()).with_select(Some(select));
+    let (environment, version) = session.environment_now();
+    Some(prepared.prepared_in(environment, version).by_name())
 }
 
 /// A SELECT that is executed with values that are all known.

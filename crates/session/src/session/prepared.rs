@@ -139,20 +139,16 @@ impl Prepared {
         select.or(self.text.as_ref().map(|again| &*again.text)).unwrap_or_default()
     }
 
-    pub(crate) fn new(
-        (id, parameters): (u32, usize),
-        effects: impl Into<Arc<Effects>>,
-        (write, text): (Option<RowWrite>, Option<Again>),
-        kill: Option<PreparedKill>,
-    ) -> Self {
+    /// A statement that its client and the server know by this number.
+    pub(crate) fn new(id: u32, parameters: usize, effects: impl Into<Arc<Effects>>) -> Self {
         Self {
             id,
             server_id: AtomicU32::new(id),
             prepared_in: PreparedIn::default(),
             effects: effects.into(),
-            write,
-            text,
-            kill,
+            write: None,
+            text: None,
+            kill: None,
             control: None,
             keeps_found_rows: false,
             select: None,
@@ -171,13 +167,11 @@ impl Prepared {
     }
 
     /// A SELECT that was prepared from memory, under this number. The server has not prepared it.
-    pub(crate) fn here(id: u32, preparation: &Preparation, environment: (u32, u64)) -> Self {
+    pub(crate) fn here(id: u32, preparation: &Preparation, environment: u32, version: u64) -> Self {
         let select = PreparedSelect::here(preparation);
-        let number = (id, preparation.parameters);
-        let prepared = Self::new(number, Arc::clone(&preparation.effects), (None, None), None);
+        let prepared = Self::new(id, preparation.parameters, Arc::clone(&preparation.effects));
         let prepared = prepared.with_select(Some(select)).keeping_found_rows(preparation.keeps_found_rows);
-        let (environment, version) = environment;
-        let prepared = prepared.prepared_in((Some(environment), version));
+        let prepared = prepared.prepared_in(Some(environment), version);
         Self { server_id: AtomicU32::new(NOT_MADE), ..prepared }
     }
 
@@ -189,6 +183,16 @@ impl Prepared {
     /// Notes that the server has prepared it, under this number.
     pub(super) fn note_made(&self, id: u32) {
         self.server_id.store(id, Ordering::Relaxed);
+    }
+
+    /// The same statement, which writes these rows, or has a text that is to be read again before it is executed.
+    pub(crate) fn with_write(self, write: Option<RowWrite>, text: Option<Again>) -> Self {
+        Self { write, text, ..self }
+    }
+
+    /// The same statement, which kills what its parameter says.
+    pub(crate) fn with_kill(self, kill: Option<PreparedKill>) -> Self {
+        Self { kill, ..self }
     }
 
     /// The same as a SELECT whose answers may come from memory.
@@ -231,8 +235,8 @@ impl Prepared {
     }
 
     /// The same statement, prepared in the environment with this identity, if that is known, and the session's version of it.
-    pub(crate) fn prepared_in(self, environment: (Option<u32>, u64)) -> Self {
-        Self { prepared_in: PreparedIn::new(environment), ..self }
+    pub(crate) fn prepared_in(self, environment: Option<u32>, version: u64) -> Self {
+        Self { prepared_in: PreparedIn::new(environment, version), ..self }
     }
 
     /// The same statement, which does this to the transaction.

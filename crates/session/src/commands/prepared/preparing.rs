@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use freshet_cache::{Dep, Position};
-use freshet_protocol::{Command, ErrPacket, PrepareOk};
+use freshet_protocol::{Command, ErrPacket};
 use freshet_rules::Decision;
 use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
@@ -97,7 +97,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let effects = Arc::new(session.certain(&packet[1..], effects));
     let write = write.filter(|_| reading::writes_one_table(&effects));
     let select = select.and_then(|OneSelect { hint }| selected(session, &packet[1..], hint));
-    let environment = session.environment_now();
+    let (environment, version) = session.environment_now();
     let pending = match &select {
         // What is rewritten may be so no longer when it is prepared again.
         Some(select) if asked.is_none() => Box::pin(pending_preparation(session, select)).await,
@@ -119,16 +119,17 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
-        let number = (ok.statement_id, ok.parameters.into());
         let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
         let is_short = packet.len() < LONG_BYTES_MIN;
         let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
-        if let (Some(pending), Some(select), Some(captured)) = (pending, &select, relayed.captured.take()) {
-            keep(session, pending, (select, &effects, keeps), (*ok, captured));
+        let prepared =
+            Prepared::new(ok.statement_id, ok.parameters.into(), effects).keeping_found_rows(keeps);
+        let prepared = prepared.with_write(write, again).with_kill(kill).with_control(control);
+        let prepared = prepared.with_select(select).prepared_in(environment, version);
+        if let (Some(pending), Some(captured)) = (pending, relayed.captured.take()) {
+            pending.keep(session, &prepared, &captured);
         }
-        let prepared = Prepared::new(number, effects, (write, again), kill);
-        let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
-        let prepared = prepared.prepared_in(environment).numbered(relayed.numbered);
+        let prepared = prepared.numbered(relayed.numbered);
         let came = asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default();
         session.lease.prepared.add(prepared.asked_as(came, asked.is_some()));
     }
@@ -238,27 +239,25 @@ fn capture(session: &Session, pending: &PendingPreparation) -> Option<Capture> {
     Some(capture.warned(warnings).of_preparation())
 }
 
-fn keep(
-    session: &Session,
-    pending: PendingPreparation,
-    (select, effects, keeps_found_rows): (&PreparedSelect, &Arc<Effects>, bool),
-    (ok, captured): (PrepareOk, Captured),
-) {
-    let Some((deps, valid_from)) = pending.kept else { return };
-    let mut key = Vec::new();
-    Preparations::put_key(pending.environment, &select.text, &mut key);
-    let preparation = Preparation {
-        text: Arc::clone(&select.text),
-        hint: select.hint,
-        effects: Arc::clone(effects),
-        keeps_found_rows,
-        remembers: select.remembers(),
-        compiled: pending.compiled,
-        parameters: ok.parameters.into(),
-        status_at: captured.status_at,
-        answer: captured.body.clone(),
-        valid_from,
-        deps,
-    };
-    session.shared.preparations.keep(&key, preparation);
+impl PendingPreparation {
+    /// Keeps what the server has prepared, with its answer, for other sessions.
+    fn keep(self, session: &Session, prepared: &Prepared, captured: &Captured) {
+        let (Some((deps, valid_from)), Some(select)) = (self.kept, &prepared.select) else { return };
+        let mut key = Vec::new();
+        Preparations::put_key(self.environment, &select.text, &mut key);
+        let preparation = Preparation {
+            text: Arc::clone(&select.text),
+            hint: select.hint,
+            effects: Arc::clone(&prepared.effects),
+            keeps_found_rows: prepared.keeps_found_rows,
+            remembers: select.remembers(),
+            compiled: self.compiled,
+            parameters: prepared.parameters(),
+            status_at: captured.status_at,
+            answer: captured.body.clone(),
+            valid_from,
+            deps,
+        };
+        session.shared.preparations.keep(&key, preparation);
+    }
 }
