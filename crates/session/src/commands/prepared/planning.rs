@@ -18,7 +18,7 @@ use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
-use crate::rows::{Behind, Named, ReadPlan, StatementText, Tables, deps_of_execution};
+use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
 use crate::template::{Cacheability, Template};
 use crate::why::{Refusal, Why};
@@ -176,7 +176,7 @@ async fn planned(
         }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
-            deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+            deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
         match plan(session, template, (of_executions, *missed), depends) {
             Fillable::Surely(plan) => break Ok(plan),
