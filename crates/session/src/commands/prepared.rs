@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use freshet_catalog::Told;
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Datum, Effects, Flavor, Reads};
+use freshet_sql::{Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
 use super::filling::{Sought, count_not_cached, fill};
@@ -27,7 +27,7 @@ use crate::session::{
 use crate::why::Why;
 
 use execution::take_bargain;
-pub(super) use execution::{By, Execution, framed, note_answered, take_stored};
+pub(super) use execution::{BoundExecution, By, Execution, framed, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
 pub(super) use planning::is_dated;
 use planning::{Planned, compiled, decided};
@@ -126,7 +126,8 @@ async fn carry_out(
     }
     if let (Some(prepared), Some(values)) = (&prepared, values) {
         let execution = Execution::by_command(session, prepared, &packet);
-        return Box::pin(select(session, &packet, (execution, values, missed), effects)).await;
+        let bound = BoundExecution { execution, values };
+        return Box::pin(select(session, &packet, bound, missed, effects)).await;
     }
     match number(session, &mut packet, command).await? {
         None => {}
@@ -211,7 +212,8 @@ pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
 pub(super) async fn select(
     session: &mut Session,
     payload: &[u8],
-    (execution, values, mut missed): (Execution<'_>, Vec<Datum>, Missed),
+    BoundExecution { execution, values }: BoundExecution<'_>,
+    mut missed: Missed,
     mut effects: Effects,
 ) -> Result<Flow, Lost> {
     let prepared = execution.prepared;

@@ -93,11 +93,10 @@ pub(super) async fn handle(
     if session.ruled.is_bargain() {
         return Box::pin(bargain::handle(session, query, known)).await;
     }
-    let (bound, plan) =
-        match fate(session, (text, looked_under), (known, patience), &mut query.missed).await? {
-            Fate::Answered(flow) => return Ok(flow),
-            Fate::ToServer(bound, plan) => (bound, plan),
-        };
+    let (bound, plan) = match fate(session, &mut query, looked_under, known, patience).await? {
+        Fate::Answered(flow) => return Ok(flow),
+        Fate::ToServer(bound, plan) => (bound, plan),
+    };
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
@@ -131,10 +130,12 @@ enum Fate<'a> {
 /// What becomes of it; `looked_under` is the first part of the key under which it was looked for.
 async fn fate<'a>(
     session: &mut Session,
-    (text, mut looked_under): (&'a [u8], Option<u32>),
-    (mut known, patience): (Option<BoundSelect<'a>>, Patience),
-    missed: &mut Missed,
+    query: &mut Query<'a>,
+    mut looked_under: Option<u32>,
+    mut known: Option<BoundSelect<'a>>,
+    patience: Patience,
 ) -> Result<Fate<'a>, Lost> {
+    let (text, missed) = (query.text(), &mut query.missed);
     let mut waited = Waited::default();
     // Once, but for a statement that waits until its answer can be stored, or for that of another.
     loop {

@@ -11,7 +11,7 @@ use freshet_upstream::Error;
 
 use super::kill;
 use super::ours_prepared;
-use super::prepared::{self, By, Execution};
+use super::prepared::{self, BoundExecution, By, Execution};
 use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{self, OneSelect};
@@ -223,7 +223,8 @@ async fn select(session: &mut Session, query: Query<'_>, executing: Executing) -
     // Which collation a string is compared in hangs on its variable, and so it tells no rows.
     let told = |value| if let Datum::Text(_) = value { Datum::Other } else { value };
     let values = values.into_iter().flatten().map(told).collect();
-    Box::pin(prepared::select(session, query.packet, (execution, values, query.missed), effects)).await
+    let bound = BoundExecution { execution, values };
+    Box::pin(prepared::select(session, query.packet, bound, query.missed, effects)).await
 }
 
 /// Carries out a KILL that was prepared; `None` if it is none, or concerns no client of ours.

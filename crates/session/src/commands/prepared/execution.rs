@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use freshet_cache::Key;
 use freshet_protocol::Capabilities;
+use freshet_sql::Datum;
 
 use crate::environment::key_of_executions;
 use crate::relay::Repeated;
@@ -73,6 +74,12 @@ pub(in crate::commands) struct Execution<'a> {
     pub(in crate::commands) name: &'a str,
     /// What is repeated at the server if the client asks about it: the packet, or the text that executes it.
     pub(in crate::commands) statement: &'a [u8],
+}
+
+/// An execution with what its parameters are bound to.
+pub(in crate::commands) struct BoundExecution<'a> {
+    pub(in crate::commands) execution: Execution<'a>,
+    pub(in crate::commands) values: Vec<Datum>,
 }
 
 impl<'a> Execution<'a> {
