@@ -15,6 +15,15 @@ const REFUSED: u16 = 1148;
 /// The variant of statements for which the rules that would be met are not told by their text, where they have met none.
 const MET_NOTHING: u64 = u64::MAX;
 
+/// By what an answer may be stale.
+#[derive(Clone, Copy)]
+struct BargainTerms {
+    /// The epoch of rights at which it is asked for.
+    rights: u64,
+    /// What stands for all policies of caches; 0: a query rule allows it.
+    policies: u64,
+}
+
 /// What the number of an environment in the keys of answers stands for.
 enum Identity {
     /// The environment alone.
@@ -174,8 +183,8 @@ impl Session {
         }
         let is_meant = || ruling.generation != 0 && ruling.schema == environment.schema;
         let bargain = match ruling.bargain {
-            Some(rights) => is_meant().then_some((rights, 0))?,
-            None => ruling.agreed.map(|agreed| (agreed.rights, agreed.policies))?,
+            Some(rights) => is_meant().then_some(BargainTerms { rights, policies: 0 })?,
+            None => ruling.agreed.map(|Agreed { rights, policies, .. }| BargainTerms { rights, policies })?,
         };
         self.identity_of(environment, ruling.variant, Some(bargain))
     }
@@ -200,7 +209,7 @@ impl Session {
         &self,
         environment: &Environment,
         variant: u64,
-        bargain: Option<(u64, u64)>,
+        bargain: Option<BargainTerms>,
     ) -> Option<u32> {
         let ruled = match self.identified(environment, variant, bargain) {
             Identity::None => return None,
@@ -213,7 +222,7 @@ impl Session {
         }
     }
 
-    fn identified(&self, environment: &Environment, variant: u64, bargain: Option<(u64, u64)>) -> Identity {
+    fn identified(&self, environment: &Environment, variant: u64, bargain: Option<BargainTerms>) -> Identity {
         let (generation, class) = (self.ruled.generation(), self.ruled.class);
         let keeper = match self.ruled.keeper {
             None if generation == 0 && bargain.is_none() => return Identity::Environment,
@@ -222,7 +231,7 @@ impl Session {
             Some(KeptRights { number, .. }) => number,
         };
         let environment = environment.id;
-        let (bargain, policies) = bargain.map_or((None, 0), |(rights, policies)| (Some(rights), policies));
+        let (bargain, policies) = bargain.map_or((None, 0), |terms| (Some(terms.rights), terms.policies));
         Identity::Ruled(RuledEnvironment {
             environment,
             generation,
