@@ -125,8 +125,7 @@ async fn carry_out(
         return done;
     }
     if let (Some(prepared), Some(values)) = (&prepared, values) {
-        let execution = Execution::by_command(session, prepared, &packet);
-        let bound = BoundExecution { execution, values };
+        let bound = BoundExecution { execution: Execution::by_command(session, prepared, &packet), values };
         return Box::pin(select(session, &packet, bound, missed, effects)).await;
     }
     match number(session, &mut packet, command).await? {

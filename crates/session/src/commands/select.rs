@@ -191,9 +191,7 @@ async fn fate<'a>(
                 return Ok(Fate::ToServer(bound, Ok(plan)));
             }
             Fillable::Surely(mut plan) => {
-                let (asked, environment) = (key_text(), plan.environment);
-                let key = Key { environment, text: &asked };
-                match Box::pin(session.turn(key, text, &mut waited)).await? {
+                match Box::pin(turn(session, text, plan.environment, &mut waited)).await? {
                     Turn::Asks(leader) => {
                         plan.is_led_by(leader, template, session.shared.freshness());
                         return Ok(Fate::ToServer(bound, Ok(plan)));
@@ -209,6 +207,17 @@ async fn fate<'a>(
             Fillable::Never(why) => return Ok(Fate::ToServer(bound, Err(why))),
         }
     }
+}
+
+/// Takes its turn, with the key whose first part is `environment`.
+async fn turn(
+    session: &mut Session,
+    text: &[u8],
+    environment: u32,
+    waited: &mut Waited,
+) -> Result<Turn, Lost> {
+    let asked = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    session.turn(Key { environment, text: &asked }, text, waited).await
 }
 
 /// Whether it is answered from memory at another look. What is missed then is noted.
