@@ -87,8 +87,8 @@ pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use making::{Made, unknown_statement};
 pub(crate) use prepared::{
-    AGAIN_BYTES_MAX, Again, Carriable, Executed, LAST_PREPARED, OwedCommand, Prepared, PreparedSelect,
-    SELECT_BYTES_MAX, ZoneAt,
+    AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
+    PreparedSelect, SELECT_BYTES_MAX, ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, TransactionTracking};
 pub(crate) use ruled::{Came, Logged, Storing};

@@ -47,7 +47,7 @@ const LOADED_WITHIN: Duration = Duration::from_secs(600);
 /// How often it is looked whether the tables of a new cache are loaded.
 const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
-/// What a statement comes to.
+/// What a statement on caches is answered with.
 enum CacheReply {
     Rows(Rowset),
     Ok,

@@ -16,13 +16,13 @@ use freshet_upstream::Error;
 
 use super::filling::{Sought, count_not_cached, fill};
 use super::refusals::unavailable;
-use super::select::note_pace;
+use super::select::note_execution;
 use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{Looking, ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
-    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared, PreparedSelect, Session,
-    Touches, ZoneAt, unknown_statement,
+    ControlStatement, Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared,
+    PreparedSelect, Session, Touches, ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
@@ -168,7 +168,7 @@ async fn without_the_server(
             done => return Some(done.map(|_| Flow::Continue)),
         }
     }
-    let (control, text) = prepared.control.as_ref()?;
+    let ControlStatement { control, text } = prepared.control.as_ref()?;
     if let Some(flow) = transaction::answered(session, control, Command::StmtExecute) {
         return Some(Ok(flow));
     }
@@ -192,7 +192,7 @@ async fn without_the_server(
 
 /// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
 fn control_text(prepared: Option<&Prepared>) -> &[u8] {
-    prepared.and_then(|prepared| prepared.control.as_ref()).map_or(&[], |(_, text)| text)
+    prepared.and_then(|prepared| prepared.control.as_ref()).map_or(&[], |statement| &statement.text)
 }
 
 /// Notes an execution that the server is sent. Its packet, if that is not the client's own.
@@ -274,7 +274,7 @@ pub(super) async fn select(
     if let Some(compiled) = compiled {
         session.note_template(relayed.tag, &compiled.template);
         if !relayed.is_unsent {
-            note_pace(&compiled.template, &relayed);
+            note_execution(&compiled.template, &relayed);
         }
     }
     prepared.ended(relayed.error, relayed.is_unsent);

@@ -86,7 +86,7 @@ async fn carried(
             return Ok(None);
         }
     };
-    note_pace(template, &carried);
+    note_execution(template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
         None => session.note_read_now(),
@@ -186,7 +186,7 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
     })
 }
 
-fn note_pace(template: &Template, carried: &Carried) {
+fn note_execution(template: &Template, carried: &Carried) {
     template.profile.carried(carried.took);
     if carried.took >= SLOW {
         template.profile.stalls(now_ms());

@@ -111,7 +111,7 @@ pub(super) async fn handle(
             let relayed =
                 pin!(fill(session, forward, Sought { key_text: &key_text, missed: query.missed }, plan))
                     .await?;
-            note_pace(template, &relayed);
+            note_execution(template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
         }
@@ -243,7 +243,7 @@ async fn forward_uncached(
     forward.reads_tables_alone = template.reads_tables_alone();
     let relayed = session.forward(forward).await?;
     count_not_cached(session, relayed.error);
-    note_pace(template, &relayed);
+    note_execution(template, &relayed);
     session.note_template(relayed.tag, template);
     match template.verdict.refusal() {
         Some(refusal) => session.count_refused(&relayed, refusal),
@@ -253,7 +253,7 @@ async fn forward_uncached(
 }
 
 /// Notes how long the server took, of a statement that others may be carried with.
-pub(super) fn note_pace(template: &Template, relayed: &Relayed) {
+pub(super) fn note_execution(template: &Template, relayed: &Relayed) {
     if relayed.uncaptured == Some(Why::TooLarge) {
         template.profile.note_large(freshet_upstream::now_ms());
     }

@@ -49,8 +49,8 @@ pub(crate) struct Prepared {
     text: Option<Again>,
     /// What it kills, if it is a KILL.
     kill: Option<PreparedKill>,
-    /// What it does to the transaction, if it is such a statement and no more, with its text.
-    pub(crate) control: Option<(TransactionControl, Box<[u8]>)>,
+    /// What it does to the transaction, if it is such a statement and no more.
+    pub(crate) control: Option<ControlStatement>,
     /// It certainly leaves FOUND_ROWS() as it is.
     pub(crate) keeps_found_rows: bool,
     /// What there is to know of it if its answers may come from memory.
@@ -77,6 +77,13 @@ pub(crate) struct Prepared {
     was_elsewhere: AtomicBool,
     /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
     plain_at: AtomicU64,
+}
+
+/// A statement that begins, marks or ends a transaction, and no more.
+#[derive(Debug)]
+pub(crate) struct ControlStatement {
+    pub(crate) control: TransactionControl,
+    pub(crate) text: Box<[u8]>,
 }
 
 /// The text of a write, to be read again where the definitions of its tables tell more; or of a CALL.
@@ -240,7 +247,7 @@ impl Prepared {
     }
 
     /// The same statement, which does this to the transaction.
-    pub(crate) fn with_control(self, control: Option<(TransactionControl, Box<[u8]>)>) -> Self {
+    pub(crate) fn with_control(self, control: Option<ControlStatement>) -> Self {
         Self { control, ..self }
     }
 

@@ -22,7 +22,8 @@ use crate::reading::{self, LONG_BYTES_MIN, OneSelect, ReadPrepared};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::deps_of_definitions;
 use crate::session::{
-    AGAIN_BYTES_MAX, Again, Came, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session,
+    AGAIN_BYTES_MAX, Again, Came, ControlStatement, Flow, Forward, Missed, Prepared, PreparedSelect,
+    SELECT_BYTES_MAX, Session,
 };
 use crate::template::{Cacheability, Template};
 
@@ -119,7 +120,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
-        let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
+        let control = transaction::read(session, &packet[1..]);
+        let control = control.map(|control| ControlStatement { control, text: packet[1..].into() });
         let is_short = packet.len() < LONG_BYTES_MIN;
         let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
         let prepared =
