@@ -4,7 +4,7 @@
 //! before it SET ROLE and USE where they are needed. Whether it led there is for the caller to find out, by reading the
 //! environment once: a server may refuse a value, and a default schema may have another collation since.
 
-use super::table::{Assignment, Expression, Item};
+use super::table::{AssignmentKind, Expression, Item};
 use super::{Environment, VectorQuery};
 
 /// The statements that lead from an environment to another of the same kind of login, both read by `query`. None at all where they
@@ -21,19 +21,21 @@ pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
         let differs = old != new;
         match item.assignment {
             _ if is_named(item) => {}
-            Assignment::Never if differs => return None,
-            Assignment::Use if differs => {
+            AssignmentKind::Never if differs => return None,
+            AssignmentKind::Use if differs => {
                 has_moved = true;
                 statements.push(format!("USE {}", quoted(new?)?));
             }
             // Before a schema that it may be needed for.
-            Assignment::Role if differs => statements.insert(0, format!("SET ROLE {}", role(new)?)),
-            Assignment::Set if differs => {
+            AssignmentKind::Role if differs => statements.insert(0, format!("SET ROLE {}", role(new)?)),
+            AssignmentKind::Set if differs => {
                 has_set_join_size |= item.name == "max_join_size";
                 sets.push(assignment(item, new)?);
             }
-            Assignment::SetUnlessMoved if differs && !has_moved => sets.push(assignment(item, new)?),
-            Assignment::SetAfterJoinSize if differs || has_set_join_size => sets.push(assignment(item, new)?),
+            AssignmentKind::SetUnlessMoved if differs && !has_moved => sets.push(assignment(item, new)?),
+            AssignmentKind::SetAfterJoinSize if differs || has_set_join_size => {
+                sets.push(assignment(item, new)?)
+            }
             _ => {}
         }
     }
@@ -73,12 +75,12 @@ pub(crate) fn path_but_for_account(
     let (mut statements, mut sets) = (Vec::new(), Vec::new());
     for (item, new) in differing(query, from, to) {
         match item.assignment {
-            Assignment::Use => statements.push(format!("USE {}", quoted(new?)?)),
-            Assignment::Set | Assignment::SetUnlessMoved | Assignment::SetAfterJoinSize => {
+            AssignmentKind::Use => statements.push(format!("USE {}", quoted(new?)?)),
+            AssignmentKind::Set | AssignmentKind::SetUnlessMoved | AssignmentKind::SetAfterJoinSize => {
                 sets.push(assignment(item, new)?)
             }
-            Assignment::Apart => {}
-            Assignment::Role | Assignment::Never => return None,
+            AssignmentKind::Apart => {}
+            AssignmentKind::Role | AssignmentKind::Never => return None,
         }
     }
     if !sets.is_empty() {

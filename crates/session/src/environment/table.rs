@@ -12,7 +12,7 @@ pub(super) struct Item {
     /// Whether it can change a result and so belongs to the key.
     keyed: bool,
     /// How a session is given another value.
-    pub(super) assignment: Assignment,
+    pub(super) assignment: AssignmentKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum Expression {
 
 /// How a session is given a value of what is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Assignment {
+pub(super) enum AssignmentKind {
     /// By SET of the variable.
     Set,
     /// By SET too, unless the default schema changes, which brings the value along.
@@ -42,7 +42,7 @@ pub(super) enum Assignment {
     Never,
 }
 
-use Assignment::{Apart, Never, Role, Set, SetAfterJoinSize, SetUnlessMoved, Use};
+use AssignmentKind::{Apart, Never, Role, Set, SetAfterJoinSize, SetUnlessMoved, Use};
 use Expression::{OfRoles, Sql, Variable};
 
 const fn keyed(name: &'static str) -> Item {
@@ -59,7 +59,7 @@ impl Item {
         matches!(self.name, "account" | "role")
     }
 
-    const fn assigned(self, assignment: Assignment) -> Self {
+    const fn assigned(self, assignment: AssignmentKind) -> Self {
         Self { assignment, ..self }
     }
 }
