@@ -81,7 +81,7 @@ pub struct Config {
     /// Bytes.
     pub max_allowed_packet: usize,
     /// What bounds clients in memory and time.
-    pub bounds: bounds::Options,
+    pub bounds: bounds::Limits,
     /// A silent client's time.
     pub idle_timeout: Duration,
     /// A login's time.
@@ -336,10 +336,10 @@ fn certificate(typed: &Typed) -> Result<Option<(PathBuf, PathBuf)>, Refusal> {
     }
 }
 
-fn bounds(typed: &Typed) -> Result<bounds::Options, Refusal> {
+fn bounds(typed: &Typed) -> Result<bounds::Limits, Refusal> {
     let size = |text: &str| bytes(text, BUFFERS_SIZE_MIN, BUFFERS_SIZE_MAX).map(|bytes| bytes as usize);
     let patience = |text: &str| time(text, 1000, 365 * 86_400_000);
-    Ok(bounds::Options {
+    Ok(bounds::Limits {
         receive_bytes_max: typed.read(&settings::RECEIVE_BUFFERS_SIZE, size)?,
         send_bytes_max: typed.read(&settings::SEND_BUFFERS_SIZE, size)?,
         fill_bytes_max: typed.read(&settings::FILL_BUFFERS_SIZE, size)?,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use freshet_cache::{Cache, Freshness};
 use freshet_follow::Upstream;
-use freshet_session::auth::{Gate, Options as Logins};
+use freshet_session::auth::{Gate, LoginOptions};
 use freshet_session::persisted::PersistError;
 use freshet_session::{FileError, Options, Shared, serve};
 use freshet_upstream::net::Stream;
@@ -42,12 +42,12 @@ impl Sessions {
         let size = usize::try_from(config.query_cache_size).unwrap_or(usize::MAX);
         let limit = usize::try_from(config.query_cache_limit).unwrap_or(usize::MAX);
         let cache = Arc::new(Cache::new(freshness, size, limit));
-        let logins = Logins {
+        let logins = LoginOptions {
             login_timeout: config.login_timeout,
             require_tls: config.require_secure_transport,
             max_allowed_packet: config.max_allowed_packet,
             bounds: config.bounds.clone(),
-            ..Logins::default()
+            ..LoginOptions::default()
         };
         let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), Some(tls), logins);
         let options = Options {

@@ -44,7 +44,7 @@ use tokio::time::timeout;
 pub use self::admitted::Admitted;
 pub(crate) use self::begun::LoginBegun;
 pub use self::error::AdmitError;
-pub use self::gate::{CONNECTION_ID_MIN, Gate, LOGIN_TIMEOUT, Options, refuse_too_many};
+pub use self::gate::{CONNECTION_ID_MIN, Gate, LOGIN_TIMEOUT, LoginOptions, refuse_too_many};
 pub use self::knowledge::{Epoch, Knowledge};
 pub use self::open::open;
 pub(crate) use self::spare::{Leave, LoginFit};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ahash::HashMap;
 use tracing::{info, warn};
 
-use crate::created::{CacheOptions, CreatedCache, Kept, NamedQuery, QueryId};
+use crate::created::{CacheOptions, CreatedCache, NamedQuery, QueryId, Upkeep};
 use crate::maintaining::{Answer, question};
 use crate::shared::Shared;
 use crate::why::Lasts;
@@ -32,11 +32,11 @@ const DOUBLINGS_MAX: u32 = 10;
 
 /// What is known of a query from one look to the next.
 #[derive(Debug, Default)]
-struct Seen {
+struct QueryHistory {
     sent: u64,
     server_us: u64,
     /// It has a cache that was created here.
-    own: Option<Own>,
+    own: Option<AutomaticCache>,
     /// It is left alone for so many looks more.
     pause: u32,
     pauses: u32,
@@ -44,7 +44,7 @@ struct Seen {
 
 /// A cache that was created here.
 #[derive(Debug)]
-struct Own {
+struct AutomaticCache {
     /// What the server took for one result, in microseconds.
     cost_us: u64,
     /// How often a result was made from copies up to the last look.
@@ -64,7 +64,7 @@ struct Measured {
 
 #[derive(Default)]
 struct Automatic {
-    seen: HashMap<QueryId, Seen>,
+    histories: HashMap<QueryId, QueryHistory>,
 }
 
 /// Creates and drops such caches, for ever.
@@ -88,11 +88,11 @@ impl Automatic {
         let passed_us = u64::try_from(passed.as_micros()).unwrap_or(u64::MAX);
         let measured = self.measured(shared);
         let owned: Vec<QueryId> =
-            self.seen.iter().filter(|(_, seen)| seen.own.is_some()).map(|(id, _)| *id).collect();
+            self.histories.iter().filter(|(_, history)| history.own.is_some()).map(|(id, _)| *id).collect();
         for id in owned {
             self.judge(shared, id, passed_us * SAVES_PER_MILLE / 1000).await;
         }
-        self.seen.values_mut().for_each(|seen| seen.pause = seen.pause.saturating_sub(1));
+        self.histories.values_mut().for_each(|history| history.pause = history.pause.saturating_sub(1));
         let pays = |one: &Measured| {
             one.is_stored
                 && one.sent >= SENT_MIN
@@ -102,8 +102,8 @@ impl Automatic {
         let mut paying: Vec<Measured> = measured.into_iter().filter(pays).collect();
         paying.sort_by_key(|one| std::cmp::Reverse(one.server_us));
         for one in paying {
-            let count = self.seen.values().filter(|seen| seen.own.is_some()).count();
-            let is_left_alone = self.seen.get(&one.query.id).is_some_and(|seen| seen.pause > 0);
+            let count = self.histories.values().filter(|history| history.own.is_some()).count();
+            let is_left_alone = self.histories.get(&one.query.id).is_some_and(|history| history.pause > 0);
             if count < shared.options.automatic_caches
                 && !is_left_alone
                 && shared.created.of(one.query.id).is_none()
@@ -132,15 +132,15 @@ impl Automatic {
             measured.is_stored &= !is_never;
         }
         // What is counted no more is not remembered, but for what has a cache.
-        self.seen.retain(|id, seen| seen.own.is_some() || all.contains_key(id));
+        self.histories.retain(|id, history| history.own.is_some() || all.contains_key(id));
         let since = |mut measured: Measured| {
-            let is_new = !self.seen.contains_key(&measured.query.id);
-            let seen = self.seen.entry(measured.query.id).or_default();
+            let is_new = !self.histories.contains_key(&measured.query.id);
+            let history = self.histories.entry(measured.query.id).or_default();
             let (sent, server_us) = (measured.sent, measured.server_us);
             // What was counted before the first look took an unknown time.
-            measured.sent = if is_new { 0 } else { sent.saturating_sub(seen.sent) };
-            measured.server_us = if is_new { 0 } else { server_us.saturating_sub(seen.server_us) };
-            (seen.sent, seen.server_us) = (sent, server_us);
+            measured.sent = if is_new { 0 } else { sent.saturating_sub(history.sent) };
+            measured.server_us = if is_new { 0 } else { server_us.saturating_sub(history.server_us) };
+            (history.sent, history.server_us) = (sent, server_us);
             measured
         };
         all.into_values().map(since).collect()
@@ -153,7 +153,7 @@ impl Automatic {
         }
         let options = CacheOptions { is_automatic: true, ..CacheOptions::default() };
         let cache = CreatedCache::new(of.query.clone(), id.to_string(), &of.schema, options);
-        cache.is_kept(Kept::NotYet("a table is being loaded"));
+        cache.note_upkeep(Upkeep::NotYet("a table is being loaded"));
         if let Err(why) = shared.created.create(cache) {
             warn!(query = &*of.query.text, ?why, "no cache is created");
             return self.leave_alone(id);
@@ -161,24 +161,26 @@ impl Automatic {
         shared.refreshes.notify_one();
         let cost_us = of.server_us / of.sent;
         info!(query = &*of.query.text, cost_us, executions = of.sent, "a cache is created, since it pays");
-        self.seen.entry(id).or_default().own =
-            Some(Own { cost_us, made: 0, idle_looks: 0, is_loaded: false });
+        self.histories.entry(id).or_default().own =
+            Some(AutomaticCache { cost_us, made: 0, idle_looks: 0, is_loaded: false });
         self.load(shared, id).await;
     }
 
     /// Has the tables of a cache loaded, if they are not; false if it cannot be maintained.
     async fn load(&mut self, shared: &Shared, id: QueryId) -> bool {
         let Some(cache) = shared.created.of(id) else { return false };
-        let Some(own) = self.seen.get_mut(&id).and_then(|seen| seen.own.as_mut()) else { return false };
+        let Some(own) = self.histories.get_mut(&id).and_then(|history| history.own.as_mut()) else {
+            return false;
+        };
         if own.is_loaded {
-            return !matches!(cache.kept(), Kept::Refreshed(_));
+            return !matches!(cache.upkeep(), Upkeep::Refreshed(_));
         }
         let asked = question::of_query(shared, &cache.query.text, &cache.schema);
         let Ok(asked) = asked.await else { return false };
         match shared.maintaining.ask(asked).await {
             Answer::Rows(..) | Answer::Loaded => {
                 own.is_loaded = true;
-                cache.is_kept(Kept::Maintained);
+                cache.note_upkeep(Upkeep::Maintained);
                 true
             }
             Answer::NotYet(_) => true,
@@ -191,13 +193,13 @@ impl Automatic {
         let cache = shared.created.of(id).filter(|cache| cache.options.is_automatic);
         let Some(cache) = cache else {
             // Somebody has dropped it, or has created one of the same query: that is not undone.
-            if let Some(seen) = self.seen.get_mut(&id) {
-                (seen.own, seen.pause) = (None, u32::MAX);
+            if let Some(history) = self.histories.get_mut(&id) {
+                (history.own, history.pause) = (None, u32::MAX);
             }
             return;
         };
         let can_be = self.load(shared, id).await;
-        let Some(own) = self.seen.get_mut(&id).and_then(|seen| seen.own.as_mut()) else { return };
+        let Some(own) = self.histories.get_mut(&id).and_then(|history| history.own.as_mut()) else { return };
         let made = cache.maintained.load(Ordering::Relaxed);
         let saved_us = made.saturating_sub(own.made).saturating_mul(own.cost_us);
         own.made = made;
@@ -211,9 +213,9 @@ impl Automatic {
     }
 
     fn leave_alone(&mut self, id: QueryId) {
-        let seen = self.seen.entry(id).or_default();
-        seen.own = None;
-        seen.pause = PAUSE_LOOKS << seen.pauses.min(DOUBLINGS_MAX);
-        seen.pauses += 1;
+        let history = self.histories.entry(id).or_default();
+        history.own = None;
+        history.pause = PAUSE_LOOKS << history.pauses.min(DOUBLINGS_MAX);
+        history.pauses += 1;
     }
 }

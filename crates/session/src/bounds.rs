@@ -32,9 +32,9 @@ const LARGE_BYTES: usize = 32 << 20;
 /// The unit in which bytes are counted.
 const UNIT_BYTES: usize = 1024;
 
-/// What may be set.
+/// What clients may hold and how long they may keep us waiting, as it is set.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct Limits {
     /// What all packets under way from clients may hold, in bytes.
     pub receive_bytes_max: usize,
     /// What all large answers under way to clients may hold, in bytes.
@@ -47,7 +47,7 @@ pub struct Options {
     pub net_write_timeout: Duration,
 }
 
-impl Default for Options {
+impl Default for Limits {
     fn default() -> Self {
         Self {
             receive_bytes_max: 128 << 20,
@@ -77,20 +77,20 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self::new(&Options::default())
+        Self::new(&Limits::default())
     }
 }
 
 impl Bounds {
     /// Nobody holds anything.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(limits: &Limits) -> Self {
         let budget = |bytes, free| Arc::new(Budget::new(bytes, free));
         Self {
-            receive: budget(options.receive_bytes_max, RECEIVE_FREE_BYTES),
-            send: budget(options.send_bytes_max, SEND_FREE_BYTES),
-            fill: budget(options.fill_bytes_max, FILL_FREE_BYTES),
-            net_read_timeout: options.net_read_timeout,
-            net_write_timeout: options.net_write_timeout,
+            receive: budget(limits.receive_bytes_max, RECEIVE_FREE_BYTES),
+            send: budget(limits.send_bytes_max, SEND_FREE_BYTES),
+            fill: budget(limits.fill_bytes_max, FILL_FREE_BYTES),
+            net_read_timeout: limits.net_read_timeout,
+            net_write_timeout: limits.net_write_timeout,
             read_timeouts: AtomicU64::new(0),
             write_timeouts: AtomicU64::new(0),
             vanished: AtomicU64::new(0),
@@ -204,7 +204,7 @@ impl Permit {
             return true;
         }
         budget.waits.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting::in_line(budget);
+        let _waiter = WaiterGuard::in_line(budget);
         tokio::select! {
             biased;
             room = Arc::clone(&budget.room).acquire_many_owned(lacking) => self.take(room.ok()),
@@ -264,17 +264,17 @@ impl Permit {
     }
 }
 
-/// Somebody waits for room, until this is dropped.
-struct Waiting<'a>(&'a Budget);
+/// Counts one who waits for room, until this is dropped.
+struct WaiterGuard<'a>(&'a Budget);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaiterGuard<'a> {
     fn in_line(budget: &'a Budget) -> Self {
         budget.waiting.fetch_add(1, Ordering::Relaxed);
         Self(budget)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }

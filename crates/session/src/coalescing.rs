@@ -36,12 +36,12 @@ pub(crate) struct QuestionRefused {
 }
 
 /// The first part of a key, and the second.
-type Question = (u32, Box<[u8]>);
+type QuestionKey = (u32, Box<[u8]>);
 
 /// The questions under way whose answers may be stored.
 #[derive(Debug, Default)]
 pub(crate) struct Coalescing {
-    shards: [Mutex<HashMap<Question, watch::Receiver<QuestionState>>>; SHARDS],
+    shards: [Mutex<HashMap<QuestionKey, watch::Receiver<QuestionState>>>; SHARDS],
     hash: RandomState,
 }
 
@@ -76,8 +76,8 @@ impl Coalescing {
 
     fn shard(
         &self,
-        question: &Question,
-    ) -> MutexGuard<'_, HashMap<Question, watch::Receiver<QuestionState>>> {
+        question: &QuestionKey,
+    ) -> MutexGuard<'_, HashMap<QuestionKey, watch::Receiver<QuestionState>>> {
         let at = self.hash.hash_one(question) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +87,7 @@ impl Coalescing {
 #[derive(Debug)]
 pub(crate) struct Leader {
     coalescing: Arc<Coalescing>,
-    question: Question,
+    question: QuestionKey,
     tells: watch::Sender<QuestionState>,
     end: QuestionState,
     /// What its answer depends on, and from where on it is valid.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) use cache::{
-    CacheOptions, CreatedCache, Kept, NamedQuery, NotedFrame, Policy, QueryId, StoredResult, Tries,
+    CacheOptions, CreatedCache, NamedQuery, NotedFrame, Policy, QueryId, StoredResult, Tries, Upkeep,
 };
 pub use file::FileError;
 pub(crate) use frame::Frame;

@@ -22,10 +22,10 @@ use freshet_views::Computing;
 
 use crate::session::Reports;
 
-pub(crate) use interner::{Environments, Ruled, Transition};
+pub(crate) use interner::{Environments, RuledEnvironment, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
 pub(crate) use path::{are_alike_but_for_account, path, path_but_for_account};
-use table::Given;
+use table::AssignmentKind;
 pub(crate) use table::{VectorQuery, variable_names};
 
 /// The servers sort texts by so many bytes unless they are told otherwise.
@@ -137,7 +137,8 @@ impl Environment {
         let (keyed, others) = row.split_at(query.keyed().min(row.len()));
         let keyed = canonical(fixed.to_vec(), keyed);
         let whole = canonical(keyed.clone(), others);
-        let values = query.items().iter().zip(row).filter(|(item, _)| item.given != Given::Apart);
+        let values =
+            query.items().iter().zip(row).filter(|(item, _)| item.assignment != AssignmentKind::Apart);
         let own: Vec<_> = values.map(|(_, value)| value.clone()).collect();
         let own = canonical(fixed.to_vec(), &own);
         let isolation = text("isolation");

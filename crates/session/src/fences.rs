@@ -172,8 +172,8 @@ impl Drop for InFlight {
     }
 }
 
-/// What stands behind a session.
-pub(crate) struct Behind<'a> {
+/// A session as its fences know it: where they are raised, who lifts them, and which connection the writes come from.
+pub(crate) struct FencingSession<'a> {
     pub(crate) freshness: &'a Arc<Freshness>,
     pub(crate) upstream: &'a Upstream,
     /// The session's connection there.
@@ -190,9 +190,9 @@ pub(crate) fn raise(
     effects: &Effects,
     reach: Reach,
     in_transaction: bool,
-    behind: &Behind<'_>,
+    session: &FencingSession<'_>,
 ) -> Option<InFlight> {
-    let freshness = behind.freshness;
+    let freshness = session.freshness;
     let commits = reach.commits
         || match effects.transaction {
             TransactionEffect::None => !in_transaction,
@@ -210,17 +210,17 @@ pub(crate) fn raise(
     pending.add(&reach, freshness);
     let told = pending.told.as_ref().filter(|_| rests_on_others);
     let reached = || match (commits, reach.at_once) {
-        (true, _) => fence(&pending.deps, &pending.written, &pending.writes, behind),
-        (false, true) => fence(&reach.deps, &reach.written, &reach.writes, behind),
+        (true, _) => fence(&pending.deps, &pending.written, &pending.writes, session),
+        (false, true) => fence(&reach.deps, &reach.written, &reach.writes, session),
         (false, false) => None,
     };
     // Routines that change nothing may have become others.
     let told = told.filter(|_| commits || reach.at_once || reach.runs_routines);
-    let (fence, definition) = beside_definitions(reached, defined, told, behind)?;
+    let (fence, definition) = beside_definitions(reached, defined, told, session)?;
     Some(InFlight {
         fence: Some(fence),
-        upstream: behind.upstream.clone(),
-        thread: behind.thread,
+        upstream: session.upstream.clone(),
+        thread: session.thread,
         scattered: reach.runs_routines || effects.several,
         is_alone,
         definition,
@@ -258,31 +258,31 @@ fn beside_definitions(
     reached: impl Fn() -> Option<Fence>,
     defined: Option<Defined>,
     told: Option<&Told>,
-    behind: &Behind<'_>,
+    session: &FencingSession<'_>,
 ) -> Option<(Fence, Option<Arc<Definition>>)> {
     // Before what hangs on the tables is looked up.
-    let mut clock = behind.upstream.catalog_version();
+    let mut clock = session.upstream.catalog_version();
     let mut fence = reached();
-    let own = defined.filter(|_| fence.is_some()).map(|defined| Arc::new(behind.upstream.define(defined)));
-    let noted = told.map(|told| behind.upstream.write(told.clone()));
+    let own = defined.filter(|_| fence.is_some()).map(|defined| Arc::new(session.upstream.define(defined)));
+    let noted = told.map(|told| session.upstream.write(told.clone()));
     let mut beside = Beside::Nothing;
     for _ in 0..LOOKUPS_MAX {
-        beside = told.map_or(Beside::Nothing, |told| behind.upstream.beside((told, clock), own.as_deref()));
+        beside = told.map_or(Beside::Nothing, |told| session.upstream.beside((told, clock), own.as_deref()));
         if beside != Beside::Overtaken {
             break;
         }
-        clock = behind.upstream.catalog_version();
+        clock = session.upstream.catalog_version();
         fence = reached();
     }
     let mut deps = match beside {
         Beside::Nothing => Vec::new(),
-        Beside::Tables(tables) => definitions_of(&tables, behind),
+        Beside::Tables(tables) => definitions_of(&tables, session),
         Beside::Overtaken | Beside::Everything => vec![Dep::EVERYTHING],
     };
     deps.extend(own.is_some().then_some(Dep::DEFINITIONS));
     if !deps.is_empty() {
         deps.extend(fence.iter().flat_map(|fence| fence.deps()));
-        fence = Some(behind.freshness.fence(deps).holding(fence));
+        fence = Some(session.freshness.fence(deps).holding(fence));
     }
     let fence = fence?.holding(noted);
     match own {
@@ -294,8 +294,8 @@ fn beside_definitions(
 /// How often what hangs on a statement's tables is looked up at most, where each time a definition is applied meanwhile.
 const LOOKUPS_MAX: usize = 4;
 
-fn definitions_of(tables: &[Name], behind: &Behind<'_>) -> Vec<Dep> {
-    tables.iter().map(|(schema, name)| behind.freshness.table(schema, name).definition).collect()
+fn definitions_of(tables: &[Name], session: &FencingSession<'_>) -> Vec<Dep> {
+    tables.iter().map(|(schema, name)| session.freshness.table(schema, name).definition).collect()
 }
 
 /// How long, and how often, a definition waits for writes that were told by what it changes.
@@ -306,7 +306,7 @@ const EARLIER_WRITES_TRIES: u32 = 20;
 /// what they are not fenced by. Those that look later find it. It waits a little for those that it concerns, which costs less
 /// than a fence on everything, and then fences for all that are under way still what it may make them change, until they are
 /// applied.
-pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, behind: &Behind<'_>) {
+pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, session: &FencingSession<'_>) {
     let Some(definition) = &in_flight.definition else { return };
     for _ in 0..EARLIER_WRITES_TRIES {
         if !definition.concerns_earlier_writes() {
@@ -314,9 +314,9 @@ pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, behind: &Behind<'_
         }
         tokio::time::sleep(EARLIER_WRITES_WAIT).await;
     }
-    let everything = || behind.freshness.fence([Dep::EVERYTHING]);
-    let tables = || match behind.upstream.with_children(definition.tables()) {
-        Some(tables) => behind.freshness.fence(definitions_of(&tables, behind)),
+    let everything = || session.freshness.fence([Dep::EVERYTHING]);
+    let tables = || match session.upstream.with_children(definition.tables()) {
+        Some(tables) => session.freshness.fence(definitions_of(&tables, session)),
         None => everything(),
     };
     definition.fence_earlier_writes(everything, tables);
@@ -324,26 +324,31 @@ pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, behind: &Behind<'_
 
 /// Raises a fence on these dependencies, on what hangs on these tables, and on what these writes touch; `None` if there is
 /// nothing to fence.
-fn fence(deps: &[Dep], written: &[Name], writes: &[Described], behind: &Behind<'_>) -> Option<Fence> {
+fn fence(
+    deps: &[Dep],
+    written: &[Name],
+    writes: &[Described],
+    session: &FencingSession<'_>,
+) -> Option<Fence> {
     let mut deps = deps.to_vec();
     for (schema, name) in written {
-        match behind.upstream.descendants(schema, name) {
+        match session.upstream.descendants(schema, name) {
             Some(below) => {
                 let below = below.all.iter();
-                deps.extend(below.map(|(schema, name)| behind.freshness.table(schema, name).definition));
+                deps.extend(below.map(|(schema, name)| session.freshness.table(schema, name).definition));
             }
             None => deps.push(Dep::EVERYTHING),
         }
     }
     let mut tickets = Vec::with_capacity(writes.len());
     for write in writes {
-        let (of_write, held) = touched(write, behind.freshness, behind.upstream);
+        let (of_write, held) = touched(write, session.freshness, session.upstream);
         deps.extend(of_write);
         tickets.extend(held);
     }
     deps.sort_unstable();
     deps.dedup();
-    (!deps.is_empty()).then(|| behind.freshness.fence(deps).holding(tickets))
+    (!deps.is_empty()).then(|| session.freshness.fence(deps).holding(tickets))
 }
 
 /// What a statement leaves behind, as far as its effects and its answer say so.
@@ -357,13 +362,21 @@ pub(crate) enum Left {
     Anything,
 }
 
+/// A statement, and what its answer says of it.
+#[derive(Clone, Copy)]
+pub(crate) struct ConcludedStatement<'a> {
+    pub(crate) effects: &'a Effects,
+    pub(crate) relayed: &'a Relayed,
+    pub(crate) left: Left,
+}
+
 /// Hands the fences over when the answer is in. `reports`: whether the server reports the GTID of whatever such a statement logs.
 pub(crate) fn settle(
     pending: &mut Pending,
     in_flight: Option<InFlight>,
-    (effects, left): (&Effects, Left),
-    relayed: &Relayed,
-    (flavor, reports): (Flavor, impl Fn() -> bool),
+    ConcludedStatement { effects, relayed, left }: ConcludedStatement<'_>,
+    flavor: Flavor,
+    reports: impl Fn() -> bool,
 ) {
     let changed_nothing = left == Left::Nothing && in_flight.as_ref().is_some_and(|it| it.is_alone);
     if changed_nothing || left == Left::NothingOpen {

@@ -76,12 +76,13 @@ impl fmt::Display for CopyState {
     }
 }
 
-type Question = (ResultQuestion, oneshot::Sender<Answer>);
+/// A question to the keeper, and where its answer goes.
+type QueuedQuestion = (ResultQuestion, oneshot::Sender<Answer>);
 
 /// The handle to the keeper.
 pub(crate) struct Maintaining {
-    questions: mpsc::UnboundedSender<Question>,
-    asked: Mutex<Option<mpsc::UnboundedReceiver<Question>>>,
+    questions: mpsc::UnboundedSender<QueuedQuestion>,
+    asked: Mutex<Option<mpsc::UnboundedReceiver<QueuedQuestion>>>,
     news: Arc<News>,
     copies: Mutex<BTreeMap<Name, CopyState>>,
 }

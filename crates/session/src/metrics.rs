@@ -29,7 +29,7 @@ struct Metric {
     labels: &'static str,
     kind: MetricKind,
     doc: &'static str,
-    read: fn(&Facts) -> u64,
+    read: fn(&MetricsSnapshot) -> u64,
 }
 
 /// What the program knows of itself.
@@ -42,7 +42,7 @@ pub struct Program {
 }
 
 /// What the values are read of, at one moment.
-struct Facts {
+struct MetricsSnapshot {
     program: Program,
     cache: Cached,
     server: ServerConnections,
@@ -57,7 +57,7 @@ struct Facts {
     rules: u64,
 }
 
-impl Facts {
+impl MetricsSnapshot {
     fn of(shared: &Shared, program: Program) -> Self {
         let counted = |count| shared.counters.sum(count);
         Self {
@@ -83,67 +83,84 @@ impl Facts {
 }
 
 const fn metric(
-    (name, family, labels): (&'static str, &'static str, &'static str),
+    name: &'static str,
+    family: &'static str,
     kind: MetricKind,
     doc: &'static str,
-    read: fn(&Facts) -> u64,
+    read: fn(&MetricsSnapshot) -> u64,
 ) -> Metric {
-    Metric { name, family, labels, kind, doc, read }
+    Metric { name, family, labels: "", kind, doc, read }
+}
+
+impl Metric {
+    const fn labelled(self, labels: &'static str) -> Self {
+        Self { labels, ..self }
+    }
 }
 
 /// All of them. Those with the same family stand together.
 #[rustfmt::skip]
 static METRICS: [Metric; 26] = [
-    metric(("ProxySQL_Uptime", "proxysql_uptime_seconds_total", ""), Counter,
+    metric("ProxySQL_Uptime", "proxysql_uptime_seconds_total", Counter,
         "Seconds since the start.", |it| it.program.uptime_s),
-    metric(("Client_Connections_aborted", "proxysql_client_connections_total", "status=\"aborted\""), Counter,
-        "Clients that were let in, and those that left while they were owed an answer.", |it| it.vanished),
-    metric(("Client_Connections_created", "proxysql_client_connections_total", "status=\"created\""), Counter,
-        "Clients that were let in, and those that left while they were owed an answer.", |it| it.connections),
-    metric(("Client_Connections_connected", "proxysql_client_connections_connected", ""), Gauge,
+    metric("Client_Connections_aborted", "proxysql_client_connections_total", Counter,
+        "Clients that were let in, and those that left while they were owed an answer.", |it| it.vanished)
+        .labelled("status=\"aborted\""),
+    metric("Client_Connections_created", "proxysql_client_connections_total", Counter,
+        "Clients that were let in, and those that left while they were owed an answer.", |it| it.connections)
+        .labelled("status=\"created\""),
+    metric("Client_Connections_connected", "proxysql_client_connections_connected", Gauge,
         "Clients connected now.", |it| it.clients),
-    metric(("Client_Connections_non_idle", "proxysql_client_connections_non_idle", ""), Gauge,
+    metric("Client_Connections_non_idle", "proxysql_client_connections_non_idle", Gauge,
         "Clients for which the server works now.", |it| it.busy),
-    metric(("Server_Connections_aborted", "proxysql_server_connections_total", "status=\"aborted\""), Counter,
-        "Connections to the server that were had, and those that were not.", |it| it.server.failed),
-    metric(("Server_Connections_created", "proxysql_server_connections_total", "status=\"created\""), Counter,
-        "Connections to the server that were had, and those that were not.", |it| it.server.opened),
-    metric(("Server_Connections_connected", "proxysql_server_connections_connected", ""), Gauge,
+    metric("Server_Connections_aborted", "proxysql_server_connections_total", Counter,
+        "Connections to the server that were had, and those that were not.", |it| it.server.failed)
+        .labelled("status=\"aborted\""),
+    metric("Server_Connections_created", "proxysql_server_connections_total", Counter,
+        "Connections to the server that were had, and those that were not.", |it| it.server.opened)
+        .labelled("status=\"created\""),
+    metric("Server_Connections_connected", "proxysql_server_connections_connected", Gauge,
         "Connections to the server now.", |it| (it.server.used + it.server.free) as u64),
-    metric(("Questions", "proxysql_questions_total", ""), Counter,
+    metric("Questions", "proxysql_questions_total", Counter,
         "Statements of clients: from memory, and sent to the server.", |it| it.forwarded + it.cache.hits),
-    metric(("MySQL_Thread_Workers", "proxysql_mysql_thread_workers", ""), Gauge,
+    metric("MySQL_Thread_Workers", "proxysql_mysql_thread_workers", Gauge,
         "Event loops.", |it| it.program.threads as u64),
-    metric(("Queries_backends_bytes_recv", "proxysql_queries_backends_bytes_total", "traffic_flow=\"recv\""), Counter,
-        "Bytes between Freshet and the server.", |it| it.server.bytes_received),
-    metric(("Queries_backends_bytes_sent", "proxysql_queries_backends_bytes_total", "traffic_flow=\"sent\""), Counter,
-        "Bytes between Freshet and the server.", |it| it.server.bytes_sent),
-    metric(("Backend_query_time_nsec", "proxysql_backend_query_time_seconds_total", ""), Nanoseconds,
+    metric("Queries_backends_bytes_recv", "proxysql_queries_backends_bytes_total", Counter,
+        "Bytes between Freshet and the server.", |it| it.server.bytes_received)
+        .labelled("traffic_flow=\"recv\""),
+    metric("Queries_backends_bytes_sent", "proxysql_queries_backends_bytes_total", Counter,
+        "Bytes between Freshet and the server.", |it| it.server.bytes_sent)
+        .labelled("traffic_flow=\"sent\""),
+    metric("Backend_query_time_nsec", "proxysql_backend_query_time_seconds_total", Nanoseconds,
         "How long the server took for statements that were counted.", |it| it.backend_us * 1000),
-    metric(("Query_Cache_Memory_bytes", "proxysql_query_cache_memory_bytes", ""), Gauge,
+    metric("Query_Cache_Memory_bytes", "proxysql_query_cache_memory_bytes", Gauge,
         "Memory of results, keys and overhead included.", |it| it.cache.used),
-    metric(("Query_Cache_count_GET", "", ""), Counter, "Lookups.", Facts::looked_up),
-    metric(("", "proxysql_query_cache_count_get_total", "status=\"err\""), Counter,
-        "Lookups that found no answer, and those that found one.", |it| it.looked_up() - it.cache.hits),
-    metric(("Query_Cache_count_GET_OK", "proxysql_query_cache_count_get_total", "status=\"ok\""), Counter,
-        "Lookups that found no answer, and those that found one.", |it| it.cache.hits),
-    metric(("Query_Cache_count_SET", "proxysql_query_cache_count_set_total", ""), Counter,
+    metric("Query_Cache_count_GET", "", Counter, "Lookups.", MetricsSnapshot::looked_up),
+    metric("", "proxysql_query_cache_count_get_total", Counter,
+        "Lookups that found no answer, and those that found one.", |it| it.looked_up() - it.cache.hits)
+        .labelled("status=\"err\""),
+    metric("Query_Cache_count_GET_OK", "proxysql_query_cache_count_get_total", Counter,
+        "Lookups that found no answer, and those that found one.", |it| it.cache.hits)
+        .labelled("status=\"ok\""),
+    metric("Query_Cache_count_SET", "proxysql_query_cache_count_set_total", Counter,
         "Results stored.", |it| it.cache.inserts),
-    metric(("Query_Cache_bytes_IN", "proxysql_query_cache_bytes_total", "op=\"written\""), Counter,
-        "Bytes of results that were stored, and of answers from memory.", |it| it.cache.bytes_stored),
-    metric(("Query_Cache_bytes_OUT", "proxysql_query_cache_bytes_total", "op=\"read\""), Counter,
-        "Bytes of results that were stored, and of answers from memory.", |it| it.served_bytes),
-    metric(("Query_Cache_Purged", "proxysql_query_cache_purged_total", ""), Counter,
+    metric("Query_Cache_bytes_IN", "proxysql_query_cache_bytes_total", Counter,
+        "Bytes of results that were stored, and of answers from memory.", |it| it.cache.bytes_stored)
+        .labelled("op=\"written\""),
+    metric("Query_Cache_bytes_OUT", "proxysql_query_cache_bytes_total", Counter,
+        "Bytes of results that were stored, and of answers from memory.", |it| it.served_bytes)
+        .labelled("op=\"read\""),
+    metric("Query_Cache_Purged", "proxysql_query_cache_purged_total", Counter,
         "Results that were evicted, or removed because of a change.", |it| it.cache.lowmem_prunes + it.cache.invalidated),
-    metric(("Query_Cache_Entries", "proxysql_query_cache_entries_total", ""), Gauge,
+    metric("Query_Cache_Entries", "proxysql_query_cache_entries_total", Gauge,
         "Results stored now, those included that changes have made stale.", |it| it.cache.queries_in_cache),
-    metric(("Stmt_Cached", "proxysql_stmt_cached", ""), Gauge,
+    metric("Stmt_Cached", "proxysql_stmt_cached", Gauge,
         "SELECTs of which it is known what preparing them gives.", |it| it.prepared),
-    metric(("Query_Rules_active", "proxysql_query_rules_active", ""), Gauge,
+    metric("Query_Rules_active", "proxysql_query_rules_active", Gauge,
         "Query rules that count.", |it| it.rules),
-    metric(("ConnPool_get_conn_success", "proxysql_connpool_get_conn_success_total", ""), Counter,
+    metric("ConnPool_get_conn_success", "proxysql_connpool_get_conn_success_total", Counter,
         "Commands that had a connection to the server.", |it| it.server.commands),
-    metric(("ConnPool_get_conn_failure", "proxysql_connpool_get_conn_failure_total", ""), Counter,
+    metric("ConnPool_get_conn_failure", "proxysql_connpool_get_conn_failure_total", Counter,
         "Connections to the server that were not had.", |it| it.server.failed),
 ];
 
@@ -165,15 +182,15 @@ const GAUGES: [&str; 12] = [
 
 /// Everything by its name: ProxySQL's, and then ours.
 pub fn named(shared: &Shared, program: Program) -> Vec<(&'static str, String)> {
-    let facts = Facts::of(shared, program);
+    let snapshot = MetricsSnapshot::of(shared, program);
     let shown = METRICS.iter().filter(|metric| !metric.name.is_empty());
-    let theirs = shown.map(|metric| (metric.name, (metric.read)(&facts).to_string()));
+    let theirs = shown.map(|metric| (metric.name, (metric.read)(&snapshot).to_string()));
     theirs.chain(status::all(shared)).collect()
 }
 
 /// Everything that is a number, in the text format of Prometheus.
 pub fn prometheus(shared: &Shared, program: Program) -> String {
-    let facts = Facts::of(shared, program);
+    let snapshot = MetricsSnapshot::of(shared, program);
     let mut text = String::new();
     let mut family = "";
     for metric in METRICS.iter().filter(|metric| !metric.family.is_empty()) {
@@ -182,13 +199,13 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
             describe(&mut text, family, metric.kind, metric.doc);
         }
         let labels = if metric.labels.is_empty() { String::new() } else { format!("{{{}}}", metric.labels) };
-        let number = (metric.read)(&facts);
+        let number = (metric.read)(&snapshot);
         let _ = match metric.kind {
             Nanoseconds => writeln!(text, "{family}{labels} {}", number as f64 / 1e9),
             Counter | Gauge => writeln!(text, "{family}{labels} {number}"),
         };
     }
-    pool(&mut text, shared, &facts.server);
+    pool(&mut text, shared, &snapshot.server);
     for (value, (name, read)) in status::STATUS.iter().zip(status::all(shared)) {
         let number = match read.as_str() {
             // Of one session alone.

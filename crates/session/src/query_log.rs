@@ -24,7 +24,7 @@ const FILE_BYTES: u64 = 100 << 20;
 pub struct QueryLog {
     /// Whether there is one. Read before each line, so that nobody takes a lock while there is none.
     is_on: AtomicBool,
-    open: Mutex<Open>,
+    target: Mutex<LogTarget>,
     /// When a file is this large, the next one is begun, in bytes.
     file_bytes: Arc<AtomicU64>,
     /// Lines that were left out.
@@ -33,7 +33,7 @@ pub struct QueryLog {
 
 /// Where lines go.
 #[derive(Debug, Default)]
-struct Open {
+struct LogTarget {
     /// The files' path without their numbers.
     path: Option<PathBuf>,
     writer: Option<Arc<Writer>>,
@@ -43,7 +43,7 @@ impl Default for QueryLog {
     fn default() -> Self {
         Self {
             is_on: AtomicBool::new(false),
-            open: Mutex::default(),
+            target: Mutex::default(),
             file_bytes: Arc::new(AtomicU64::new(FILE_BYTES)),
             lost: Arc::default(),
         }
@@ -51,8 +51,8 @@ impl Default for QueryLog {
 }
 
 impl QueryLog {
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn target(&self) -> MutexGuard<'_, LogTarget> {
+        self.target.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has lines go to files of this name from now on; `None`: there is no log. A name that it has already changes nothing.
@@ -60,11 +60,11 @@ impl QueryLog {
     /// # Errors
     /// The file cannot be made; lines go where they went before.
     pub fn set_path(&self, path: Option<PathBuf>) -> io::Result<()> {
-        let mut open = self.open();
-        if open.path != path {
+        let mut target = self.target();
+        if target.path != path {
             let writer = path.as_ref().map(|path| self.begin(path)).transpose()?;
             self.is_on.store(writer.is_some(), Ordering::Relaxed);
-            *open = Open { path, writer };
+            *target = LogTarget { path, writer };
         }
         Ok(())
     }
@@ -74,9 +74,9 @@ impl QueryLog {
     /// # Errors
     /// The file cannot be made; lines go where they went before.
     pub fn begin_anew(&self) -> io::Result<()> {
-        let mut open = self.open();
-        if let Some(path) = &open.path {
-            open.writer = Some(self.begin(path)?);
+        let mut target = self.target();
+        if let Some(path) = &target.path {
+            target.writer = Some(self.begin(path)?);
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl QueryLog {
 
     /// Writes a line for a statement, sooner or later.
     pub(crate) fn write(&self, event: &Event<'_>) {
-        let Some(writer) = self.open().writer.clone() else { return };
+        let Some(writer) = self.target().writer.clone() else { return };
         writer.write(event.line());
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const CACHED_BYTES_MAX: usize = 256 << 10;
 
 /// How a text is to be read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct ParseSettings {
     pub(crate) modes: Modes,
     /// For the rows of a write.
     pub(crate) modes_of_write: Modes,
@@ -51,10 +51,16 @@ pub(crate) struct ReadPrepared {
     pub(crate) write: Option<RowWrite>,
     /// What it kills.
     pub(crate) kill: Option<PreparedKill>,
-    /// It is one SELECT, with this hint.
-    pub(crate) select: Option<Option<Hint>>,
+    /// It is one SELECT.
+    pub(crate) select: Option<OneSelect>,
     /// The text without hints that the server does not know.
     pub(crate) stripped: Option<Vec<u8>>,
+}
+
+/// What is read of a text that is one SELECT and is to be prepared.
+#[derive(Debug)]
+pub(crate) struct OneSelect {
+    pub(crate) hint: Option<Hint>,
 }
 
 /// The threads that long texts are read on.
@@ -88,32 +94,32 @@ impl Readers {
 }
 
 /// Reads a long text in one go.
-pub(crate) fn query(text: &[u8], manner: Manner) -> ReadText {
-    let request = freshet_sql::read(text, manner.modes);
+pub(crate) fn query(text: &[u8], settings: ParseSettings) -> ReadText {
+    let request = freshet_sql::read(text, settings.modes);
     let is_select = matches!(request, Request::Select { .. }) && text.len() > CACHED_BYTES_MAX;
     let select = is_select.then(|| LongSelect {
-        effects: freshet_sql::effects(text, manner.modes),
-        hint_error: freshet_sql::hint_error(text, manner.modes),
-        stripped: without_hint(text, manner.modes),
+        effects: freshet_sql::effects(text, settings.modes),
+        hint_error: freshet_sql::hint_error(text, settings.modes),
+        stripped: without_hint(text, settings.modes),
     });
     let write = match &request {
-        Request::Other(effects) => row_write(text, effects, manner),
+        Request::Other(effects) => row_write(text, effects, settings),
         _ => None,
     };
     ReadText { request, write, select }
 }
 
 /// Reads a text that is to be prepared. The server may prepare it again after the session's character set has changed.
-pub(crate) fn prepared(text: &[u8], manner: Manner) -> ReadPrepared {
-    let effects = freshet_sql::effects(text, manner.modes);
-    let modes_of_write = Modes { utf8_strings: false, ..manner.modes_of_write };
-    let write = row_write(text, &effects, Manner { modes_of_write, ..manner });
-    let kill = freshet_sql::prepared_kill(text, manner.modes);
-    let select = match freshet_sql::read(text, manner.modes) {
-        Request::Select { hint } => Some(hint),
+pub(crate) fn prepared(text: &[u8], settings: ParseSettings) -> ReadPrepared {
+    let effects = freshet_sql::effects(text, settings.modes);
+    let modes_of_write = Modes { utf8_strings: false, ..settings.modes_of_write };
+    let write = row_write(text, &effects, ParseSettings { modes_of_write, ..settings });
+    let kill = freshet_sql::prepared_kill(text, settings.modes);
+    let select = match freshet_sql::read(text, settings.modes) {
+        Request::Select { hint } => Some(OneSelect { hint }),
         _ => None,
     };
-    ReadPrepared { effects, write, kill, select, stripped: without_hint(text, manner.modes) }
+    ReadPrepared { effects, write, kill, select, stripped: without_hint(text, settings.modes) }
 }
 
 /// The text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
@@ -125,8 +131,8 @@ pub(crate) fn without_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
 }
 
 /// The rows that a text with these effects writes, if it is one write to one table and tells them by itself.
-pub(crate) fn row_write(text: &[u8], effects: &Effects, manner: Manner) -> Option<RowWrite> {
-    if writes_one_table(effects) { freshet_sql::row_write(text, manner.modes_of_write) } else { None }
+pub(crate) fn row_write(text: &[u8], effects: &Effects, settings: ParseSettings) -> Option<RowWrite> {
+    if writes_one_table(effects) { freshet_sql::row_write(text, settings.modes_of_write) } else { None }
 }
 
 /// Whether what is written is one table.

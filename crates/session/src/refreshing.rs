@@ -27,7 +27,7 @@ use self::beginning::Beginning;
 use self::checking::Checking;
 use self::own::OwnSessions;
 use crate::commands::returns_what_it_finds;
-use crate::created::{CreatedCache, Kept, Policy, StoredResult, Tries};
+use crate::created::{CreatedCache, Policy, StoredResult, Tries, Upkeep};
 use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::Relayed;
 use crate::rows::Depends;
@@ -108,7 +108,7 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
     };
     // What is made from copies of rows is made when somebody asks for it.
     let is_asked_for =
-        |cache: &Arc<CreatedCache>| !matches!(cache.kept(), Kept::Maintained | Kept::NotYet(_));
+        |cache: &Arc<CreatedCache>| !matches!(cache.upkeep(), Upkeep::Maintained | Upkeep::NotYet(_));
     shared.created.all().into_iter().filter(is_asked_for).flat_map(of_one).collect()
 }
 

@@ -138,7 +138,7 @@ impl Drop for Aimed {
 }
 
 impl Handle {
-    fn new((user, client): (Vec<u8>, Option<SocketAddr>), now_ms: u64, place: Arc<Place>) -> Self {
+    fn new(user: Vec<u8>, client: Option<SocketAddr>, now_ms: u64, place: Arc<Place>) -> Self {
         Self {
             user,
             client,
@@ -373,17 +373,18 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// A session's handle, which is not registered yet.
-    pub(crate) fn handle(&self, who: (Vec<u8>, Option<SocketAddr>), now_ms: u64) -> Arc<Handle> {
-        Arc::new(Handle::new(who, now_ms, Place::among(&self.connected)))
+    pub(crate) fn handle(&self, user: Vec<u8>, client: Option<SocketAddr>, now_ms: u64) -> Arc<Handle> {
+        Arc::new(Handle::new(user, client, now_ms, Place::among(&self.connected)))
     }
 
     /// The handle of who comes after that session on the same connection.
     pub(crate) fn next_handle(
         before: &Handle,
-        who: (Vec<u8>, Option<SocketAddr>),
+        user: Vec<u8>,
+        client: Option<SocketAddr>,
         now_ms: u64,
     ) -> Arc<Handle> {
-        Arc::new(Handle::new(who, now_ms, Arc::clone(&before.place)))
+        Arc::new(Handle::new(user, client, now_ms, Arc::clone(&before.place)))
     }
 
     /// How many of them have a connection to the server.
@@ -463,7 +464,7 @@ mod tests {
     #[test]
     fn who_is_connected_is_counted_until_it_leaves() {
         let registry = Registry::default();
-        let [first, second] = [b"a", b"b"].map(|user| registry.handle((user.to_vec(), None), 0));
+        let [first, second] = [b"a", b"b"].map(|user| registry.handle(user.to_vec(), None, 0));
         first.set_thread_id(7);
         first.set_thread_id(8);
         second.set_thread_id(9);
@@ -477,12 +478,12 @@ mod tests {
     #[test]
     fn who_is_about_to_be_killed_keeps_its_connection() {
         let registry = Registry::default();
-        let handle = registry.handle((b"a".to_vec(), None), 0);
+        let handle = registry.handle(b"a".to_vec(), None, 0);
         handle.set_thread_id(7);
         let aimed = Aimed::at(Arc::clone(&handle), true);
         assert_eq!(aimed.thread_id, 7);
         assert!(!handle.gives_up(1_000) && !handle.parts());
-        let next = Registry::next_handle(&handle, (b"b".to_vec(), None), 0);
+        let next = Registry::next_handle(&handle, b"b".to_vec(), None, 0);
         assert!(!next.parts(), "another login does not make it another connection");
         assert_eq!((handle.thread_id(), registry.connected().read(false).0), (7, 1));
         drop(aimed);
@@ -503,7 +504,7 @@ mod tests {
 
     #[test]
     fn a_session_is_idle_only_between_commands() {
-        let handle = Registry::default().handle((b"u".to_vec(), None), 100);
+        let handle = Registry::default().handle(b"u".to_vec(), None, 100);
         assert!(handle.is_idle(101) && !handle.is_idle(100));
         handle.begins();
         assert!(!handle.is_idle(1_000));
@@ -515,7 +516,7 @@ mod tests {
     #[test]
     fn what_is_with_the_server_is_shown_while_it_is_there() {
         let registry = Registry::default();
-        let handle = registry.handle((b"u".to_vec(), None), 0);
+        let handle = registry.handle(b"u".to_vec(), None, 0);
         registry.add(1, &handle);
         let shown = || registry.processes(0).pop().map(|it| (it.schema, it.statement)).unwrap();
         let is = |schema: &str, statement: Option<&str>| {

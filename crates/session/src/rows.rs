@@ -13,6 +13,8 @@ mod writing;
 
 pub(crate) use bind::bind;
 pub(crate) use plans::ReadPlan;
-pub(crate) use reading::{Behind, Depends, deps_of_definitions, deps_of_execution, deps_of_reading};
+pub(crate) use reading::{
+    Behind, BoundPlan, Depends, deps_of_definitions, deps_of_execution, deps_of_reading,
+};
 pub(crate) use tables::{Named, StatementText, Tables};
 pub(crate) use writing::{CalledWith, Described, SentWith, Write, WriteText, touched};

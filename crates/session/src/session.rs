@@ -87,10 +87,10 @@ pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use making::{Made, unknown_statement};
 pub(crate) use prepared::{
-    AGAIN_BYTES_MAX, Again, Carriable, Executed, LAST_PREPARED, Prepared, PreparedSelect, SELECT_BYTES_MAX,
-    Shown, ZoneAt,
+    AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
+    PreparedSelect, SELECT_BYTES_MAX, ZoneAt,
 };
-pub(crate) use reports::{Gtids, Reports, Transactions};
+pub(crate) use reports::{Gtids, Reports, TransactionTracking};
 pub(crate) use ruled::{Came, Logged, Storing};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
@@ -133,7 +133,7 @@ fn client_of(wire: &Wire) -> Option<SocketAddr> {
 impl Session {
     fn new(shared: Arc<Shared>, mut wire: Wire, mut admitted: Admitted, rights_from: Position) -> Self {
         let lease = Lease::of(&mut admitted, rights_from);
-        let handle = shared.registry.handle((admitted.user.clone(), client_of(&wire)), now_ms());
+        let handle = shared.registry.handle(admitted.user.clone(), client_of(&wire), now_ms());
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
@@ -186,8 +186,8 @@ impl Session {
         *self.admitted =
             crate::auth::reauthenticate(&mut self.wire, before, change, &self.shared.gate).await?;
         self.admitted.connection_id = id;
-        let who = (self.admitted.user.clone(), client_of(&self.wire));
-        self.handle = Registry::next_handle(&self.handle, who, now_ms());
+        let (user, client) = (self.admitted.user.clone(), client_of(&self.wire));
+        self.handle = Registry::next_handle(&self.handle, user, client, now_ms());
         let prepared = self.lease.prepared.begun_anew();
         self.lease = Lease::of(&mut self.admitted, rights_from);
         self.lease.prepared = prepared;

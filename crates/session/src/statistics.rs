@@ -48,7 +48,7 @@ const LEAVING: usize = PLACES / 8;
 
 /// What is counted of statements that went to the server.
 #[derive(Debug)]
-struct Sent {
+struct ForwardedCounts {
     count: AtomicU64,
     first_ms: AtomicU64,
     last_ms: AtomicU64,
@@ -63,7 +63,7 @@ struct Sent {
     needless: AtomicU64,
 }
 
-impl Sent {
+impl ForwardedCounts {
     const fn new() -> Self {
         Self {
             count: AtomicU64::new(0),
@@ -89,9 +89,9 @@ struct Hits {
     last_ms: AtomicU64,
 }
 
-/// Whose a place is.
+/// A digest that has a place, and whose it is.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct KnownDigest {
     pub(crate) schema: Box<str>,
     pub(crate) user: Box<str>,
     pub(crate) digest: Digest,
@@ -108,13 +108,13 @@ pub(crate) struct Named {
 type TableNames = Box<[(String, String)]>;
 
 /// What a digest is found by: its number, and a hash of the schema, the user, and the query rules that were met.
-type Id = (Digest, u64);
+type DigestKey = (Digest, u64);
 
 #[derive(Debug, Default)]
 struct Digests {
     /// The tags of digests.
-    places: HashMap<Id, u16>,
-    named: HashMap<usize, Named>,
+    places: HashMap<DigestKey, u16>,
+    named: HashMap<usize, KnownDigest>,
     free: Vec<usize>,
     /// Places up to here have been taken at some time.
     taken: usize,
@@ -126,7 +126,7 @@ struct Digests {
 #[derive(Debug)]
 pub(crate) struct Statistics {
     known: RwLock<Digests>,
-    sent: Box<[Sent]>,
+    sent: Box<[ForwardedCounts]>,
     generations: Box<[AtomicU8]>,
     /// For each stripe of threads, made when the first of them counts.
     hits: Box<[OnceLock<Box<[Hits]>>]>,
@@ -143,7 +143,7 @@ impl Default for Statistics {
     fn default() -> Self {
         Self {
             known: RwLock::default(),
-            sent: (0..PLACES).map(|_| Sent::new()).collect(),
+            sent: (0..PLACES).map(|_| ForwardedCounts::new()).collect(),
             generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
             refused: (0..PLACES).map(|_| OnceLock::new()).collect(),
@@ -255,12 +255,12 @@ impl Statistics {
         self.errors.rows(resets)
     }
 
-    /// The second part of an [`Id`].
+    /// The second part of a [`DigestKey`].
     fn hash_of(&self, Whose { schema, user, outcome }: Whose<'_>) -> u64 {
         self.hash.hash_one((schema, user, outcome.map(|it| it.id)))
     }
 
-    fn take_place(&self, id: Id, whose: Whose<'_>, digest_text: &[u8]) -> u16 {
+    fn take_place(&self, id: DigestKey, whose: Whose<'_>, digest_text: &[u8]) -> u16 {
         let mut known = self.write();
         if let Some(tag) = known.places.get(&id) {
             return *tag;
@@ -273,7 +273,7 @@ impl Statistics {
         self.kinds[place].store(commands::place(digest_text), Ordering::Relaxed);
         let tag = self.tag_of(place);
         known.places.insert(id, tag);
-        let name = Named {
+        let digest = KnownDigest {
             schema: whose.schema.into(),
             user: String::from_utf8_lossy(whose.user).into(),
             digest: id.0,
@@ -282,13 +282,13 @@ impl Statistics {
             query: OnceLock::new(),
             outcome: whose.outcome.cloned(),
         };
-        known.named.insert(place, name);
+        known.named.insert(place, digest);
         tag
     }
 
     /// Has those leave that were seen longest ago.
     fn make_room(&self, known: &mut Digests) {
-        let mut by_age: Vec<(u64, Id, usize)> = known
+        let mut by_age: Vec<(u64, DigestKey, usize)> = known
             .places
             .iter()
             .map(|(id, tag)| (self.last_ms(place_of(*tag)), *id, place_of(*tag)))
@@ -316,7 +316,7 @@ impl Statistics {
     }
 
     /// Counts from 0 again. What is counted at the same moment may be lost. Rules keep what they have counted.
-    fn begin_anew(&self, place: usize, named: Option<&Named>) {
+    fn begin_anew(&self, place: usize, named: Option<&KnownDigest>) {
         if let Some(outcome) = named.and_then(|named| named.outcome.as_ref()) {
             outcome.count(self.times(place));
         }
@@ -371,7 +371,7 @@ impl Statistics {
     }
 
     /// Tells of a tag whether it is one of those that are meant. One that is nobody's any more may have been.
-    pub(crate) fn tags(&self, is_meant: impl Fn(&Named) -> bool) -> Box<dyn Fn(u16) -> bool + '_> {
+    pub(crate) fn tags(&self, is_meant: impl Fn(&KnownDigest) -> bool) -> Box<dyn Fn(u16) -> bool + '_> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut spared = vec![false; PLACES];
         for (place, named) in &known.named {
@@ -415,7 +415,7 @@ impl Statistics {
         self.commands.rows(&hits)
     }
 
-    fn hits_row(&self, place: usize, named: &Named, clock: Clock) -> Option<DigestRow> {
+    fn hits_row(&self, place: usize, named: &KnownDigest, clock: Clock) -> Option<DigestRow> {
         let (mut count, mut first, mut last) = (0, u64::MAX, 0);
         for hits in self.stripes(place) {
             let more = hits.count.load(Ordering::Relaxed);
@@ -431,7 +431,7 @@ impl Statistics {
     }
 }
 
-impl Sent {
+impl ForwardedCounts {
     fn add(&self, cost: Cost, now_ms: u64) {
         let time_us = u64::try_from(cost.time.as_micros()).unwrap_or(u64::MAX);
         if self.count.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -445,7 +445,7 @@ impl Sent {
         self.rows.fetch_add(cost.rows, Ordering::Relaxed);
     }
 
-    fn row(&self, named: &Named, clock: Clock) -> Option<DigestRow> {
+    fn row(&self, named: &KnownDigest, clock: Clock) -> Option<DigestRow> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let count = read(&self.count);
         (count > 0).then(|| DigestRow {
@@ -460,7 +460,7 @@ impl Sent {
     }
 }
 
-impl Named {
+impl KnownDigest {
     fn row(&self) -> DigestRow {
         DigestRow {
             from_memory: false,

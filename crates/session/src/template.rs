@@ -6,7 +6,7 @@
 
 mod analysis;
 mod forms;
-mod pace;
+mod profile;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

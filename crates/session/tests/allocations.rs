@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use freshet_cache::{Cache, Freshness};
 use freshet_follow::Upstream;
-use freshet_session::auth::{Gate, Options as Logins};
+use freshet_session::auth::{Gate, LoginOptions};
 use freshet_session::{Options, Shared, serve};
 use freshet_upstream::Config;
 use freshet_upstream::net::Stream;
@@ -107,7 +107,8 @@ fn shared(url: &str) -> Arc<Shared> {
     let config = Config::from_url(url).expect("a server's URL");
     let upstream = Upstream::start(config, Arc::clone(&freshness)).expect("a follower");
     let cache = Arc::new(Cache::new(freshness, 16 << 20, 1 << 20));
-    let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), None, Logins::default());
+    let gate =
+        Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), None, LoginOptions::default());
     let options = Options { counts_digests: true, ..Options::default() }; // As the program has them.
     Arc::new(Shared::new(gate, upstream, cache, options))
 }

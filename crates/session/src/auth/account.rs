@@ -8,14 +8,14 @@
 
 use std::time::Duration;
 
-use freshet_protocol::{OkPacket, native};
+use freshet_protocol::native;
 use freshet_upstream::{Connection, Credential, Error, NativeHash};
 use tokio::time::timeout;
 
 use super::asker::{Asker, unhex, who};
 use super::knowledge::Epoch;
 use super::relay::Learned;
-use super::secrets::LoginKind;
+use super::secrets::Accepted;
 
 /// The definition of the session's own account.
 const DEFINITION: &str = "SHOW CREATE USER CURRENT_USER()";
@@ -26,13 +26,6 @@ const STORED_LIMIT: Duration = Duration::from_secs(1);
 
 /// What a stored value of `mysql_native_password` is, written out: an asterisk and digits.
 const STORED_DIGITS: usize = 2 * native::TOKEN_LEN;
-
-/// A login that the server has accepted.
-pub(super) struct Accepted<'a> {
-    pub(super) user: &'a [u8],
-    pub(super) kind: LoginKind,
-    pub(super) ok: &'a OkPacket,
-}
 
 impl Asker<'_> {
     /// Remembers a login that the server has accepted on `connection`, and gives what proves it, if that is known.
@@ -45,7 +38,7 @@ impl Asker<'_> {
         accepted: Accepted<'_>,
         learned: Learned,
     ) -> Result<Option<Credential>, Error> {
-        let Accepted { user, kind, ok } = accepted;
+        let user = accepted.user;
         let Some(epoch) = self.epoch else { return self.keep(connection, user, known(learned)).await };
         let credential = if self.gate.secrets.is_met(user, epoch) {
             known(learned)
@@ -53,7 +46,7 @@ impl Asker<'_> {
             self.meet(connection, user, learned, epoch).await?
         };
         if let Some(credential) = &credential {
-            self.gate.secrets.learn(user, kind, (credential.clone(), ok), epoch);
+            self.gate.secrets.learn(accepted, credential.clone(), epoch);
         }
         Ok(credential)
     }

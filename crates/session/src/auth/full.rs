@@ -12,7 +12,7 @@ use crate::wire::{Wire, WireError};
 const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
 
 /// What a client that was asked for its password has sent.
-pub(super) enum Given {
+pub(super) enum PasswordReply {
     /// The password.
     Password(Secret),
     /// Bytes encrypted for somebody else: the client has the server's own key.
@@ -20,21 +20,25 @@ pub(super) enum Given {
 }
 
 /// Asks a client that has sent its `caching_sha2_password` proof for the whole password.
-pub(super) async fn ask(wire: &mut Wire, gate: &Gate, scramble: &[u8; 20]) -> Result<Given, AdmitError> {
+pub(super) async fn ask(
+    wire: &mut Wire,
+    gate: &Gate,
+    scramble: &[u8; 20],
+) -> Result<PasswordReply, AdmitError> {
     wire.put(&auth_more(&[caching_sha2::FULL_AUTH]));
     wire.flush().await?;
     let first = answer(wire).await?;
-    given(wire, gate, scramble, first).await
+    read_reply(wire, gate, scramble, first).await
 }
 
 /// What `first` says: the password in clear where nobody can listen, else encrypted by our key, which the client may
 /// first ask for.
-pub(super) async fn given(
+pub(super) async fn read_reply(
     wire: &mut Wire,
     gate: &Gate,
     scramble: &[u8; 20],
     first: Zeroizing<Vec<u8>>,
-) -> Result<Given, AdmitError> {
+) -> Result<PasswordReply, AdmitError> {
     if is_key_request(&first) {
         let key = gate.key().ok_or_else(no_key)?;
         wire.put(&auth_more(key.public_pem().as_bytes()));
@@ -43,7 +47,7 @@ pub(super) async fn given(
         return Ok(unsealed(gate, scramble, sealed));
     }
     if wire.is_secure() {
-        return Ok(Given::Password(without_nul(&first)?));
+        return Ok(PasswordReply::Password(without_nul(&first)?));
     }
     Ok(unsealed(gate, scramble, first))
 }
@@ -59,13 +63,13 @@ fn is_key_request(bytes: &[u8]) -> bool {
 }
 
 /// Decrypts with our key, if it was encrypted for it.
-fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> Given {
+fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> PasswordReply {
     let plain = gate.key().and_then(|key| key.decrypt(&sealed)).map(Zeroizing::new);
     let password =
         plain.and_then(|masked| without_nul(&Zeroizing::new(caching_sha2::mask(&masked, scramble))).ok());
     match password {
-        Some(secret) => Given::Password(secret),
-        None => Given::Sealed(sealed.to_vec()),
+        Some(secret) => PasswordReply::Password(secret),
+        None => PasswordReply::Sealed(sealed.to_vec()),
     }
 }
 

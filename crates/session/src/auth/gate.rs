@@ -52,7 +52,7 @@ const ALWAYS_UPSTREAM: Capabilities = Capabilities::PROTOCOL_41
 
 /// What may be set for logins.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct LoginOptions {
     /// From the accepted connection to the OK packet.
     pub login_timeout: Duration,
     /// Clients without TLS or a unix socket are refused.
@@ -62,17 +62,17 @@ pub struct Options {
     /// What a packet may have, in bytes, after the login.
     pub max_allowed_packet: usize,
     /// What bounds a client in memory and time, from its first byte on.
-    pub bounds: bounds::Options,
+    pub bounds: bounds::Limits,
 }
 
-impl Default for Options {
+impl Default for LoginOptions {
     fn default() -> Self {
         Self {
             login_timeout: LOGIN_TIMEOUT,
             require_tls: false,
             offered: Capabilities::all(),
             max_allowed_packet: 64 << 20,
-            bounds: bounds::Options::default(),
+            bounds: bounds::Limits::default(),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Default for Options {
 pub struct Gate {
     pub(super) config: Arc<Config>,
     pub(super) tls: Option<Arc<ServerConfig>>,
-    pub(super) options: Options,
+    pub(super) options: LoginOptions,
     pub(super) secrets: Secrets,
     pub(super) spares: Spares,
     knowledge: Arc<dyn Knowledge>,
@@ -107,7 +107,7 @@ impl Gate {
         config: Arc<Config>,
         knowledge: Arc<dyn Knowledge>,
         tls: Option<Arc<ServerConfig>>,
-        options: Options,
+        options: LoginOptions,
     ) -> Self {
         Self {
             bounds: Arc::new(Bounds::new(&options.bounds)),
@@ -280,7 +280,7 @@ impl Gate {
     pub(crate) fn begins(&self, admitted: &Admitted, begun: LoginBegun, environment: &Arc<Environment>) {
         if environment.begins_alike {
             let kind = LoginKind::of(&admitted.login, admitted.channel);
-            self.secrets.begins(&admitted.user, kind, environment, (begun.epoch, begun.at_ms));
+            self.secrets.begins(&admitted.user, kind, environment, begun);
         }
     }
 }

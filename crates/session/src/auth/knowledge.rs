@@ -12,11 +12,11 @@ pub trait Knowledge: Send + Sync {
     fn epoch(&self) -> Option<Epoch>;
 
     /// A question to the server on a connection of its own.
-    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a>;
+    fn ask<'a>(&'a self, sql: &'a str) -> RowsFuture<'a>;
 }
 
 /// What [`Knowledge::ask`] will have heard.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 'a>>;
+pub type RowsFuture<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 'a>>;
 
 impl Knowledge for Upstream {
     fn epoch(&self) -> Option<Epoch> {
@@ -30,7 +30,7 @@ impl Knowledge for Upstream {
         })
     }
 
-    fn ask<'a>(&'a self, sql: &'a str) -> Answer<'a> {
+    fn ask<'a>(&'a self, sql: &'a str) -> RowsFuture<'a> {
         Box::pin(Upstream::ask(self, sql))
     }
 }

@@ -9,7 +9,7 @@ use super::admitted::Scrambles;
 
 /// A proof that holds, and what the client waits for after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(super) enum Verified {
     /// The OK packet.
     Plain,
     /// The mark of a fast login, then the OK packet.
@@ -17,23 +17,25 @@ pub(super) enum Proof {
 }
 
 /// Checks the proof that came with the login itself, made with a scramble of ours. `None` if it proves nothing.
-pub(super) fn verify(login: &Login, scrambles: &Scrambles, credential: &Credential) -> Option<Proof> {
+pub(super) fn verify(login: &Login, scrambles: &Scrambles, credential: &Credential) -> Option<Verified> {
     let token = login.auth_response.as_slice();
     if is_empty(token) || credential.is_empty() {
-        return (is_empty(token) && credential.is_empty()).then_some(Proof::Plain);
+        return (is_empty(token) && credential.is_empty()).then_some(Verified::Plain);
     }
     let holds = |verify: &dyn Fn(&[u8; SCRAMBLE_LEN]) -> bool| {
         std::iter::once(&scrambles.greeting).chain(&scrambles.switch).any(verify)
     };
     match (plugin(login), credential) {
         (MYSQL_NATIVE_PASSWORD, Credential::Password(password)) => {
-            holds(&|scramble| native::verify(token, scramble, password.expose())).then_some(Proof::Plain)
+            holds(&|scramble| native::verify(token, scramble, password.expose())).then_some(Verified::Plain)
         }
         (MYSQL_NATIVE_PASSWORD, Credential::NativeHash(hash)) => {
-            holds(&|scramble| native::verify_by_hash(token, scramble, hash.expose())).then_some(Proof::Plain)
+            holds(&|scramble| native::verify_by_hash(token, scramble, hash.expose()))
+                .then_some(Verified::Plain)
         }
         (CACHING_SHA2_PASSWORD, Credential::Password(password)) => {
-            holds(&|scramble| caching_sha2::verify(token, scramble, password.expose())).then_some(Proof::Fast)
+            holds(&|scramble| caching_sha2::verify(token, scramble, password.expose()))
+                .then_some(Verified::Fast)
         }
         _ => None,
     }

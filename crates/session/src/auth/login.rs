@@ -5,16 +5,15 @@ use freshet_upstream::{Address, Connection, Credential, Error, Password, now_ms}
 
 use tokio::time::Instant;
 
-use super::account::Accepted;
 use super::asker::Asker;
 use super::at_server::{ask_server, change_of, with_plugin};
 use super::begun::LoginBegun;
 use super::error::AdmitError;
 use super::gate::Gate;
-use super::local::{self, Proof};
+use super::local::{self, Verified};
 use super::peer::{self, Judged};
-use super::relay::{Learned, Relay, Relayed};
-use super::secrets::LoginKind;
+use super::relay::{Learned, LoginRelay, RelayedLogin};
+use super::secrets::{Accepted, LoginKind};
 use super::spare::Leave;
 
 use super::admitted::{Admitted, Client};
@@ -35,7 +34,7 @@ struct AcceptedLogin {
 
 /// A login that proves what is known of its user.
 struct Proven {
-    proof: Proof,
+    proof: Verified,
     credential: Credential,
     /// What the server would say, if it need not be asked.
     accepted: Option<OkPacket>,
@@ -133,8 +132,8 @@ fn proven(client: &Client, asker: Asker<'_>) -> Option<Proven> {
 }
 
 /// Tells a client that waits for it that its proof was enough.
-fn mark(wire: &mut Wire, proof: Proof) {
-    if proof == Proof::Fast {
+fn mark(wire: &mut Wire, proof: Verified) {
+    if proof == Verified::Fast {
         wire.put(&auth_more(&[caching_sha2::FAST_AUTH_OK]));
     }
 }
@@ -197,10 +196,10 @@ async fn by_relay(
     let Asker { gate, channel, .. } = asker;
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
-    let mut relay = Relay::new(wire, gate, client);
+    let mut relay = LoginRelay::new(wire, gate, client);
     let is_first = upstream.is_none();
     let asked = ask_through(upstream, with_plugin(&login, Some(NO_PLUGIN)), &mut relay, asker).await;
-    let Relayed { learned, challenged, is_proven, has_password, failure } = relay.finish();
+    let RelayedLogin { learned, challenged, is_proven, has_password, failure } = relay.finish();
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -230,7 +229,7 @@ async fn by_relay(
 async fn ask_through(
     upstream: Option<Connection>,
     login: Login,
-    relay: &mut Relay<'_>,
+    relay: &mut LoginRelay<'_>,
     asker: Asker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     if upstream.is_none()

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::admitted::Client;
 use super::error::AdmitError;
-use super::full::{self, Given};
+use super::full::{self, PasswordReply};
 use super::gate::Gate;
 use super::local::{self, is_empty};
 use crate::wire::Wire;
@@ -27,7 +27,7 @@ const NOTHING: u8 = 0xFF;
 const SWITCH: u8 = 0xFE;
 
 /// Stands between the server that asks and the client that answers, during one login.
-pub(super) struct Relay<'a> {
+pub(super) struct LoginRelay<'a> {
     wire: &'a mut Wire,
     gate: &'a Gate,
     client: &'a mut Client,
@@ -59,20 +59,20 @@ pub(super) enum Learned {
 }
 
 /// What a login by relay has left behind.
-pub(super) struct Relayed {
+pub(super) struct RelayedLogin {
     /// What the client's last answer told of its password.
     pub(super) learned: Option<Learned>,
-    /// See [`Relay::challenged`].
+    /// See [`LoginRelay::challenged`].
     pub(super) challenged: bool,
-    /// See [`Relay::note_proven`].
+    /// See [`LoginRelay::note_proven`].
     pub(super) is_proven: bool,
-    /// See [`Relay::has_password`].
+    /// See [`LoginRelay::has_password`].
     pub(super) has_password: bool,
     /// Why the client's side ended the login, if it did: it takes precedence over the server's side of the same.
     pub(super) failure: Option<AdmitError>,
 }
 
-impl<'a> Relay<'a> {
+impl<'a> LoginRelay<'a> {
     pub(super) fn new(wire: &'a mut Wire, gate: &'a Gate, client: &'a mut Client) -> Self {
         let has_password = !is_empty(&client.login.auth_response);
         Self {
@@ -88,8 +88,8 @@ impl<'a> Relay<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Relayed {
-        Relayed {
+    pub(super) fn finish(self) -> RelayedLogin {
+        RelayedLogin {
             learned: self.learned,
             challenged: self.challenged,
             is_proven: self.is_proven,
@@ -212,8 +212,8 @@ impl<'a> Relay<'a> {
             return Ok(Some(first.to_vec()));
         }
         let scramble = self.client.scrambles.latest();
-        let given = full::given(self.wire, self.gate, &scramble, first).await?;
-        self.with_given(SHA256_PASSWORD, Challenge::Switch(data), given, secure).await
+        let reply = full::read_reply(self.wire, self.gate, &scramble, first).await?;
+        self.with_reply(SHA256_PASSWORD, Challenge::Switch(data), reply, secure).await
     }
 
     /// A password in clear goes only where nobody can read it, on either side of us; and it is not remembered, because
@@ -242,26 +242,26 @@ impl<'a> Relay<'a> {
         scramble: [u8; 20],
         secure: bool,
     ) -> Result<Option<Vec<u8>>, AdmitError> {
-        let given = full::ask(self.wire, self.gate, &scramble).await?;
-        self.with_given(plugin, challenge, given, secure).await
+        let reply = full::ask(self.wire, self.gate, &scramble).await?;
+        self.with_reply(plugin, challenge, reply, secure).await
     }
 
-    async fn with_given(
+    async fn with_reply(
         &mut self,
         plugin: &str,
         challenge: Challenge<'_>,
-        given: Given,
+        reply: PasswordReply,
         secure: bool,
     ) -> Result<Option<Vec<u8>>, AdmitError> {
-        match given {
-            Given::Password(secret) => {
+        match reply {
+            PasswordReply::Password(secret) => {
                 self.learned = Some(Learned::Known(secret.clone().into()));
                 // The server's own scramble, which the client was given too.
                 self.password = Some(Password::resumed(secret, self.client.scrambles.latest()));
                 self.by_password(plugin, challenge, secure).await
             }
             // The client encrypted it for the server whose key it was given beforehand; that server may read it.
-            Given::Sealed(bytes) => Ok(Some(bytes)),
+            PasswordReply::Sealed(bytes) => Ok(Some(bytes)),
         }
     }
 
@@ -296,7 +296,7 @@ impl<'a> Relay<'a> {
     }
 }
 
-impl Responder for Relay<'_> {
+impl Responder for LoginRelay<'_> {
     async fn answer(
         &mut self,
         plugin: &str,

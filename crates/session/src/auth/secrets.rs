@@ -17,9 +17,17 @@ pub(super) use self::login::LoginKind;
 use self::users::Users;
 #[cfg(test)]
 pub(super) use self::users::{ACCOUNTS_MAX, NAMES_PER_ACCOUNT_MAX};
+use super::begun::LoginBegun;
 use super::knowledge::Epoch;
 use super::requirement::Requirement;
 use crate::environment::Environment;
+
+/// A login that the server has accepted.
+pub(super) struct Accepted<'a> {
+    pub(super) user: &'a [u8],
+    pub(super) kind: LoginKind,
+    pub(super) ok: &'a OkPacket,
+}
 
 /// What is remembered of the user of a login.
 pub(super) struct Remembered {
@@ -80,12 +88,11 @@ impl Secrets {
         }
     }
 
-    /// The server has accepted this login of a user who has been met. `epoch` is from before the login was sent.
+    /// The server has accepted this login of a user who has been met, which `credential` proves. `epoch` is from before the login was sent.
     pub(super) fn learn(
         &self,
-        user: &[u8],
-        kind: LoginKind,
-        (credential, ok): (Credential, &OkPacket),
+        Accepted { user, kind, ok }: Accepted<'_>,
+        credential: Credential,
         epoch: Epoch,
     ) {
         let mut users = self.lock();
@@ -119,13 +126,13 @@ impl Secrets {
         self.lock().current(user, epoch)?.logins.beginning(kind, epoch, age_ms_max)
     }
 
-    /// A session of this kind began in `environment`, after a login that was made at `at_ms` in `epoch`.
+    /// A session of this kind began in `environment`, after this login.
     pub(super) fn begins(
         &self,
         user: &[u8],
         kind: LoginKind,
         environment: &Arc<Environment>,
-        (epoch, at_ms): (Epoch, u64),
+        LoginBegun { epoch, at_ms }: LoginBegun,
     ) {
         let mut users = self.lock();
         // The session's name of its account depends on its character set: it serves where there is no other.

@@ -15,9 +15,9 @@ use tokio::net::UnixStream;
 
 use super::admitted::Scrambles;
 use super::asker::Asker;
-use super::knowledge::{Answer, Epoch};
-use super::local::{self, Proof};
-use super::secrets::{LoginKind, Secrets};
+use super::knowledge::{Epoch, RowsFuture};
+use super::local::{self, Verified};
+use super::secrets::{Accepted, LoginKind, Secrets};
 use super::*;
 
 const EPOCH: Epoch = Epoch { stream: 1, accounts: 1, globals: 1, schemas: 1 };
@@ -30,7 +30,7 @@ impl Knowledge for Still {
         self.0
     }
 
-    fn ask<'a>(&'a self, _: &'a str) -> Answer<'a> {
+    fn ask<'a>(&'a self, _: &'a str) -> RowsFuture<'a> {
         Box::pin(async { Err(freshet_upstream::Error::Closed) })
     }
 }
@@ -66,7 +66,7 @@ fn greeting() -> Greeting {
 }
 
 /// A gate to a server that is not there, of which all the same something is known.
-fn gate(options: Options) -> Gate {
+fn gate(options: LoginOptions) -> Gate {
     let address = Address::Unix("/nonexistent/server.sock".into());
     let config = Arc::new(Config::new(address, "nobody", Secret::default()));
     let gate = Gate::new(config, Arc::new(Still(Some(EPOCH))), None, options);
@@ -89,7 +89,7 @@ async fn write(client: &mut UnixStream, mut seq: u8, payload: &[u8]) {
     client.write_all(&frames).await.unwrap();
 }
 
-fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Proof> {
+fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Verified> {
     local::verify(login, scrambles, &secret.clone().into())
 }
 
@@ -97,7 +97,8 @@ fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Proof
 fn teach(secrets: &Secrets, login: &Login, channel: Channel, password: &[u8], ok: &OkPacket) {
     secrets.meet(&login.user, b"ali@%", true, EPOCH);
     let credential = Secret::new(password).into();
-    secrets.learn(&login.user, LoginKind::of(login, channel), (credential, ok), EPOCH);
+    let accepted = Accepted { user: &login.user, kind: LoginKind::of(login, channel), ok };
+    secrets.learn(accepted, credential, EPOCH);
 }
 
 #[test]
@@ -108,11 +109,11 @@ fn a_proof_holds_for_its_password_and_scramble_only() {
     for (scramble, holds) in [([1; 20], true), ([2; 20], true), ([3; 20], false)] {
         login.auth_plugin = Some(CACHING_SHA2_PASSWORD.into());
         login.auth_response = caching_sha2::token(b"open sesame", &scramble);
-        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Proof::Fast));
+        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Verified::Fast));
         assert_eq!(verify(&login, &scrambles, &Secret::new(*b"open barley")), None);
         login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
         login.auth_response = native::token(b"open sesame", &scramble);
-        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Proof::Plain));
+        assert_eq!(verify(&login, &scrambles, &secret), holds.then_some(Verified::Plain));
     }
 }
 
@@ -122,7 +123,7 @@ fn no_password_proves_only_no_password() {
     let mut login = login(b"ali");
     for empty in [&b""[..], b"\0"] {
         login.auth_response = empty.to_vec();
-        assert_eq!(verify(&login, &scrambles, &Secret::default()), Some(Proof::Plain));
+        assert_eq!(verify(&login, &scrambles, &Secret::default()), Some(Verified::Plain));
         assert_eq!(verify(&login, &scrambles, &Secret::new(*b"x")), None);
     }
     login.auth_response = caching_sha2::token(b"x", &[1; 20]);
@@ -139,7 +140,7 @@ fn what_proves_less_than_a_password_proves_its_plugin_alone() {
     let mut login = login(b"ali");
     login.auth_plugin = Some(MYSQL_NATIVE_PASSWORD.into());
     for (response, proof) in [
-        (token, Some(Proof::Plain)),
+        (token, Some(Verified::Plain)),
         (native::token(b"Secret", &[1; 20]), None),
         (native::token(b"secret", &[2; 20]), None),
         (hash.to_vec(), None),
@@ -233,7 +234,7 @@ fn an_account_with_bounds_is_never_repeated() {
     secrets.meet(b"ali", b"ali@%", false, EPOCH);
     let kind = LoginKind::of(&login(b"ali"), Channel::Tls);
     let credential = Secret::new(*b"x").into();
-    secrets.learn(b"ali", kind, (credential, &OkPacket::default()), EPOCH);
+    secrets.learn(Accepted { user: b"ali", kind, ok: &OkPacket::default() }, credential, EPOCH);
     assert!(!is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH));
 }
 
@@ -264,7 +265,7 @@ fn names_push_out_only_names_of_their_account() {
 #[tokio::test]
 async fn the_greeting_is_the_servers_in_our_name() {
     let (client, ours) = UnixStream::pair().unwrap();
-    let gate = gate(Options { login_timeout: Duration::from_millis(50), ..Options::default() });
+    let gate = gate(LoginOptions { login_timeout: Duration::from_millis(50), ..LoginOptions::default() });
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
     let mut client = client;
     let (seq, payload) = read(&mut client).await;
@@ -282,7 +283,7 @@ async fn the_greeting_is_the_servers_in_our_name() {
 
 #[tokio::test]
 async fn a_known_client_is_let_in_without_the_server() {
-    let gate = Arc::new(gate(Options::default()));
+    let gate = Arc::new(gate(LoginOptions::default()));
     let ok = OkPacket { status: StatusFlags::AUTOCOMMIT, ..OkPacket::default() };
     teach(&gate.secrets, &login(b"ali"), Channel::Socket, b"open sesame", &ok);
     let (mut client, ours) = UnixStream::pair().unwrap();
@@ -302,7 +303,7 @@ async fn a_known_client_is_let_in_without_the_server() {
 
 #[tokio::test]
 async fn a_wrong_password_is_left_to_the_server() {
-    let gate = Arc::new(gate(Options::default()));
+    let gate = Arc::new(gate(LoginOptions::default()));
     teach(&gate.secrets, &login(b"ali"), Channel::Socket, b"open sesame", &OkPacket::default());
     let (mut client, ours) = UnixStream::pair().unwrap();
     let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
@@ -324,7 +325,7 @@ async fn what_is_no_login_is_a_bad_handshake() {
     asks_for_tls[1] |= (Capabilities::SSL.bits() >> 8) as u8;
     hostile.push(asks_for_tls);
     for payload in hostile {
-        let gate = gate(Options { login_timeout: Duration::from_secs(2), ..Options::default() });
+        let gate = gate(LoginOptions { login_timeout: Duration::from_secs(2), ..LoginOptions::default() });
         let (mut client, ours) = UnixStream::pair().unwrap();
         let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
         read(&mut client).await;
@@ -338,7 +339,7 @@ async fn what_is_no_login_is_a_bad_handshake() {
 #[tokio::test]
 async fn packets_that_break_the_framing_are_named() {
     for (bytes, code) in [(&b"\x01\0\0\x05x"[..], 1156), (b"\xff\xff\x20\x01", 1153)] {
-        let gate = gate(Options::default());
+        let gate = gate(LoginOptions::default());
         let (mut client, ours) = UnixStream::pair().unwrap();
         let admitted = tokio::spawn(async move { admit(Stream::Unix(ours), &gate).await.map(|_| ()) });
         read(&mut client).await;
@@ -363,7 +364,7 @@ impl Knowledge for Late {
         None
     }
 
-    fn ask<'a>(&'a self, _: &'a str) -> Answer<'a> {
+    fn ask<'a>(&'a self, _: &'a str) -> RowsFuture<'a> {
         let is_there = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 3;
         Box::pin(async move { if is_there { Ok(Rows::default()) } else { Err(Error::Closed) } })
     }
@@ -379,8 +380,12 @@ async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_as
         let mut config = Config::new(address, "nobody", Secret::default());
         config.tls = tls;
         let late = Arc::new(Late(0.into()));
-        let gate =
-            Gate::new(Arc::new(config), Arc::clone(&late) as Arc<dyn Knowledge>, None, Options::default());
+        let gate = Gate::new(
+            Arc::new(config),
+            Arc::clone(&late) as Arc<dyn Knowledge>,
+            None,
+            LoginOptions::default(),
+        );
         let asker = Asker { gate: &gate, channel: Channel::Clear, epoch: None };
         assert_eq!(asker.preference().await.unwrap(), preference);
         assert_eq!(late.0.load(std::sync::atomic::Ordering::Relaxed), asked);

@@ -38,7 +38,7 @@ pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
     // A transaction learns from what is stored when its read view was opened.
     is_asked_for
         || was_stored
-        || !template.pace.takes_less_than(WORTH_WEIGHING_US)
+        || !template.profile.takes_less_than(WORTH_WEIGHING_US)
         || template.shows_rows_read && session.reads_show_view()
         || shared.cache.admits(Key { environment, text: text().as_ref() })
 }

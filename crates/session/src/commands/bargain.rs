@@ -82,10 +82,10 @@ pub(super) async fn handle(
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let created = creates_by_policy(session, template);
     let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations), created);
-    let question = (Key { environment: key, text: &key_text }, text);
+    let question = Key { environment: key, text: &key_text };
     let mut waited = Waited::default();
     while session.takes_turns(template) {
-        match Box::pin(session.turn(question, &mut waited)).await? {
+        match Box::pin(session.turn(question, text, &mut waited)).await? {
             Turn::Asks(leader) => {
                 plan.leader = leader;
                 break;
@@ -118,8 +118,8 @@ async fn forward_uncached(
     Ok(Flow::Continue)
 }
 
-/// What becomes of an execution of a prepared SELECT.
-pub(super) enum Agreed {
+/// What becomes of an execution of a prepared SELECT whose answer may be stale.
+pub(super) enum BargainDecision {
     /// It was answered from memory.
     Answered,
     /// The server answers, and the answer is stored.
@@ -137,30 +137,30 @@ pub(super) async fn planned(
     missed: &mut Missed,
     prepared: &Prepared,
     look: impl FnOnce(&mut Session, u32) -> Result<(), Missed>,
-) -> Result<Agreed, Error> {
+) -> Result<BargainDecision, Error> {
     let version = session.state.environment_version;
     let is_of = |environment: &Arc<Environment>| prepared.prepared_in.is_of(environment.id, version);
     let is_of_now = session.environment().is_some_and(is_of);
     // What the text means was decided in the environment in which it was prepared.
     let Some(select) = prepared.select.as_ref().filter(|_| is_of_now) else {
-        return Ok(Agreed::Refused(Why::Parameters.into()));
+        return Ok(BargainDecision::Refused(Why::Parameters.into()));
     };
     let compiled = select.compiled();
     let template = compiled.as_ref().map(|compiled| &*compiled.template);
     let (key, names) = match key_for(session, &select.text, template, select.hint).await? {
-        Err(refusal) => return Ok(Agreed::Refused(refusal)),
+        Err(refusal) => return Ok(BargainDecision::Refused(refusal)),
         Ok(found) => found,
     };
     match look(session, key) {
-        Ok(()) => return Ok(Agreed::Answered),
+        Ok(()) => return Ok(BargainDecision::Answered),
         Err(later) => *missed = missed.and(later),
     }
     if !missed.may_be_stored() {
-        return Ok(Agreed::Refused(Why::AnsweredBefore.into()));
+        return Ok(BargainDecision::Refused(Why::AnsweredBefore.into()));
     }
     Ok(match unshared(session, &names).await? {
-        Some(refusal) => Agreed::Refused(refusal),
-        None => Agreed::Stored(FillPlan::bargain(key_of_executions(key), 0, None)),
+        Some(refusal) => BargainDecision::Refused(refusal),
+        None => BargainDecision::Stored(FillPlan::bargain(key_of_executions(key), 0, None)),
     })
 }
 

@@ -20,8 +20,8 @@ use super::introspect::{Form, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
 use crate::created::{
-    CacheOptions, CreatedCache, FileError, Frame, Kept, NamedQuery, NotCreated, NotedFrame, Policy, QueryId,
-    StoredResult, Tries,
+    CacheOptions, CreatedCache, FileError, Frame, NamedQuery, NotCreated, NotedFrame, Policy, QueryId,
+    StoredResult, Tries, Upkeep,
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Rowset;
@@ -47,17 +47,17 @@ const LOADED_WITHIN: Duration = Duration::from_secs(600);
 /// How often it is looked whether the tables of a new cache are loaded.
 const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
-/// What a statement comes to.
-enum Done {
+/// What a statement on caches is answered with.
+enum CacheReply {
     Rows(Rowset),
     Ok,
 }
 
 /// Carries one out.
 pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) -> Result<Flow, Lost> {
-    match done(session, statement).await? {
-        Ok(Done::Rows(found)) => put(session, &found, Form::Text),
-        Ok(Done::Ok) => {
+    match carry_out(session, statement).await? {
+        Ok(CacheReply::Rows(found)) => put(session, &found, Form::Text),
+        Ok(CacheReply::Ok) => {
             session.state.warnings.clear();
             session.put_ok(0);
             Ok(Flow::Continue)
@@ -71,9 +71,9 @@ pub(super) async fn found(
     session: &mut Session,
     statement: &CacheStatement,
 ) -> Result<Result<Rowset, ErrPacket>, Lost> {
-    Ok(match done(session, statement).await? {
-        Ok(Done::Rows(found)) => Ok(found),
-        Ok(Done::Ok) => Ok(Rowset { columns: Vec::new(), rows: Vec::new() }),
+    Ok(match carry_out(session, statement).await? {
+        Ok(CacheReply::Rows(found)) => Ok(found),
+        Ok(CacheReply::Ok) => Ok(Rowset { columns: Vec::new(), rows: Vec::new() }),
         Err(error) => Err(error),
     })
 }
@@ -96,10 +96,13 @@ pub(super) fn titles(statement: &CacheStatement) -> &'static [&'static str] {
     }
 }
 
-async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Result<Done, ErrPacket>, Lost> {
+async fn carry_out(
+    session: &mut Session,
+    statement: &CacheStatement,
+) -> Result<Result<CacheReply, ErrPacket>, Lost> {
     match statement {
-        CacheStatement::ExplainLast => return Ok(Ok(Done::Rows(listed::last(session)))),
-        CacheStatement::Version => return Ok(Ok(Done::Rows(listed::version()))),
+        CacheStatement::ExplainLast => return Ok(Ok(CacheReply::Rows(listed::last(session)))),
+        CacheStatement::Version => return Ok(Ok(CacheReply::Rows(listed::version()))),
         _ => {}
     }
     if let Err(error) = may(session).await? {
@@ -109,28 +112,30 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
     Ok(match statement {
         CacheStatement::ShowProxied { supported, method, id, limit } => {
             match listed::proxied(session, *supported || method.is_some(), id.as_deref()) {
-                Ok(all) => Ok(Done::Rows(listed::of_proxied(of_method(session, all, *method).await, *limit))),
+                Ok(all) => {
+                    Ok(CacheReply::Rows(listed::of_proxied(of_method(session, all, *method).await, *limit)))
+                }
                 Err(error) => Err(error),
             }
         }
         CacheStatement::ShowCaches { method, id } => {
-            Ok(Done::Rows(listed::caches(session, *method, id.as_deref())))
+            Ok(CacheReply::Rows(listed::caches(session, *method, id.as_deref())))
         }
-        CacheStatement::ExplainCaches => Ok(Done::Rows(listed::exported(session))),
-        CacheStatement::Status => Ok(Done::Rows(listed::status(session))),
-        CacheStatement::Tables => Ok(Done::Rows(listed::tables(session))),
+        CacheStatement::ExplainCaches => Ok(CacheReply::Rows(listed::exported(session))),
+        CacheStatement::Status => Ok(CacheReply::Rows(listed::status(session))),
+        CacheStatement::Tables => Ok(CacheReply::Rows(listed::tables(session))),
         CacheStatement::ExplainCreate(asked) => match source(session, asked).await? {
             Ok(asked) => {
                 let kept = kept(session, &asked).await;
                 let kept = kept.map_or_else(|why| format!("refreshed: {why}"), |_| "maintained".to_owned());
-                Ok(Done::Rows(listed::explained(&asked, kept)))
+                Ok(CacheReply::Rows(listed::explained(&asked, kept)))
             }
             Err(error) => Err(error),
         },
         CacheStatement::Create(asked) => create(session, asked).await?,
         CacheStatement::Drop { name, if_exists } => match created.named(name) {
             Some(cache) => dropped(created.drop_where(|other| other.query.id == cache.query.id)),
-            None if *if_exists => Ok(Done::Ok),
+            None if *if_exists => Ok(CacheReply::Ok),
             None => Err(error(format!("there is no cache '{name}'; SHOW CACHES lists them"))),
         },
         CacheStatement::DropAll(method) => dropped(created.drop_where(|cache| {
@@ -138,9 +143,9 @@ async fn done(session: &mut Session, statement: &CacheStatement) -> Result<Resul
         })),
         CacheStatement::DropAllProxied => {
             session.shared.digests(true);
-            Ok(Done::Ok)
+            Ok(CacheReply::Ok)
         }
-        CacheStatement::ExplainLast | CacheStatement::Version => Ok(Done::Ok),
+        CacheStatement::ExplainLast | CacheStatement::Version => Ok(CacheReply::Ok),
     })
 }
 
@@ -151,8 +156,8 @@ async fn may(session: &mut Session) -> Result<Result<(), ErrPacket>, Lost> {
     if is_own { Ok(Ok(())) } else { privileges::require(session, Privilege::SetGlobal).await }
 }
 
-fn dropped(result: Result<usize, FileError>) -> Result<Done, ErrPacket> {
-    result.map(|_| Done::Ok).map_err(|why| error(format!("it is still there: {why}")))
+fn dropped(result: Result<usize, FileError>) -> Result<CacheReply, ErrPacket> {
+    result.map(|_| CacheReply::Ok).map_err(|why| error(format!("it is still there: {why}")))
 }
 
 async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<AskedQuery, ErrPacket>, Lost> {
@@ -196,7 +201,7 @@ fn by_id(session: &Session, id: &str) -> Result<AskedQuery, ErrPacket> {
     }
 }
 
-async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Done, ErrPacket>, Lost> {
+async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<CacheReply, ErrPacket>, Lost> {
     let options = match options(asked) {
         Ok(options) => options,
         Err(error) => return Ok(Err(error)),
@@ -220,11 +225,11 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
             return Ok(Err(error(format!("this query is not maintained: {why}"))));
         }
         Some(Err(why)) => {
-            cache.is_kept(Kept::Refreshed(why));
+            cache.note_upkeep(Upkeep::Refreshed(why));
             None
         }
         Some(Ok(load)) => {
-            cache.is_kept(Kept::NotYet("a table is being loaded"));
+            cache.note_upkeep(Upkeep::NotYet("a table is being loaded"));
             Some(load)
         }
         None => None,
@@ -237,10 +242,10 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Don
             session.shared.refreshes.notify_one();
             match load {
                 Some(load) => loaded(session, id, asked, load).await?,
-                None => Ok(Done::Ok),
+                None => Ok(CacheReply::Ok),
             }
         }
-        Err(NotCreated::Exists(_)) if asked.if_not_exists => Ok(Done::Ok),
+        Err(NotCreated::Exists(_)) if asked.if_not_exists => Ok(CacheReply::Ok),
         Err(NotCreated::Exists(other)) => Err(error(format!("the query has a cache already: '{other}'"))),
         Err(NotCreated::NameTaken) => {
             Err(error(format!("there is a cache '{name}' of another query; DROP CACHE drops it")))
@@ -304,22 +309,22 @@ async fn loaded(
     id: QueryId,
     asked: &CreateCache,
     load: ResultQuestion,
-) -> Result<Result<Done, ErrPacket>, Lost> {
+) -> Result<Result<CacheReply, ErrPacket>, Lost> {
     let shared = Arc::clone(&session.shared);
     let until = Instant::now() + LOADED_WITHIN;
     loop {
         let answer = session.waits_for(shared.maintaining.ask(load.clone())).await?;
         // Without the stream nothing can be copied; it is when a client asks after the stream has come back.
         let goes_on = shared.freshness().is_live(now_ms()) && Instant::now() < until;
-        let Some(cache) = shared.created.of(id) else { return Ok(Ok(Done::Ok)) };
+        let Some(cache) = shared.created.of(id) else { return Ok(Ok(CacheReply::Ok)) };
         match answer {
             Answer::Never(why) if asked.method == Some(Method::Deep) => {
                 return Ok(dropped(shared.created.drop_where(|other| other.query.id == id))
                     .and_then(|_| Err(error(format!("this query is not maintained: {why}")))));
             }
-            Answer::Never(why) => cache.is_kept(Kept::Refreshed(why)),
+            Answer::Never(why) => cache.note_upkeep(Upkeep::Refreshed(why)),
             Answer::Rows(..) | Answer::Loaded => {
-                cache.is_kept(Kept::Maintained);
+                cache.note_upkeep(Upkeep::Maintained);
                 let results = cache.all_results();
                 for result in results.iter().take(WARMED_MAX) {
                     let warmed = async {
@@ -334,9 +339,9 @@ async fn loaded(
                 session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
                 continue;
             }
-            Answer::NotYet(why) => cache.is_kept(Kept::NotYet(why)),
+            Answer::NotYet(why) => cache.note_upkeep(Upkeep::NotYet(why)),
         }
-        return Ok(Ok(Done::Ok));
+        return Ok(Ok(CacheReply::Ok));
     }
 }
 
@@ -367,7 +372,7 @@ async fn adopt(session: &Session, id: QueryId) {
         if let Some(frame) = frame.filter(|_| is_servable) {
             let noted =
                 NotedFrame { frame: Arc::new(frame), rights, tables, noted_ms: now_ms(), proven: None };
-            cache.note_frame((key, &summary.text), noted);
+            cache.note_frame(stored, noted);
         }
         cache.note(StoredResult {
             environment: Arc::clone(environment),

@@ -455,7 +455,7 @@ fn note_frame(session: &Session, key: Key<'_>, plan: &FillPlan, relayed: &Relaye
     let (Some(frame), Some(text)) = (frame, text) else { return };
     let (frame, rights, tables) = (Arc::new(frame), creates.rights, creates.tables.clone());
     let noted = NotedFrame { frame, rights, tables, noted_ms: now_ms(), proven: None };
-    creates.cache.note_frame((key.environment, &text), noted);
+    creates.cache.note_frame(Key { environment: key.environment, text: &text }, noted);
 }
 
 /// Why an answer was not stored; `uncaptured`: why there was no copy of it.

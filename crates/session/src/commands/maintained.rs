@@ -12,7 +12,7 @@ use freshet_views::Query;
 
 use super::filling::{FillPlan, Fillable, Patience, returns_what_it_finds};
 use crate::counters::Count;
-use crate::created::{CreatedCache, Frame, Kept, StoredResult, Tries};
+use crate::created::{CreatedCache, Frame, StoredResult, Tries, Upkeep};
 use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};
 use crate::maintaining::{Answer, ResultQuestion, is_current};
 use crate::prefixes::{body_prefix, text_prefix};
@@ -151,7 +151,7 @@ fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     let key_text = way.key_text(session)?;
     let infos: Vec<Arc<TableInfo>> = infos_of(way);
     let frame_text = way.frame_text(&key_text);
-    let frame_key = (way.first_key(), &*frame_text);
+    let frame_key = Key { environment: way.first_key(), text: &frame_text };
     let mut noted = cache.frame(frame_key)?;
     let is_of = noted.is_of(rights, infos.iter());
     if !is_of && noted.proven.is_none() {
@@ -160,7 +160,7 @@ fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     let asked = match compiled(session, way, noted.frame.columns) {
         Ok(asked) => asked,
         Err(why) if is_of => {
-            cache.is_kept(Kept::Refreshed(why));
+            cache.note_upkeep(Upkeep::Refreshed(why));
             return None;
         }
         // What the server answers now may have other columns.
@@ -195,8 +195,8 @@ fn is_redefined(session: &Session, way: Way<'_>) -> bool {
 fn prove(session: &Session, way: Way<'_>, maintained: &Maintained) {
     if let Some(key_text) = way.key_text(session) {
         let frame_text = way.frame_text(&key_text);
-        let at = (way.first_key(), &*frame_text);
-        maintained.cache.prove_frame(at, &infos_of(way), &maintained.asked.query);
+        let frame_key = Key { environment: way.first_key(), text: &frame_text };
+        maintained.cache.prove_frame(frame_key, &infos_of(way), &maintained.asked.query);
     }
 }
 
@@ -252,7 +252,10 @@ pub(super) async fn maintainable(
     let modes = session.modes();
     let bound = bound_for_certain(session, text, schema).await;
     let computing = session.environment().map(|environment| environment.computing()).unwrap_or_default();
-    loadable(&session.shared, (text, modes), bound.template(), (schema, computing))
+    let template = bound.template();
+    let (tables, schema) = (&template.tables, Some(schema).filter(|schema| !schema.is_empty()));
+    let planning = Planning { text, modes, values: &[], tables, schema, computing };
+    loadable(&session.shared, template, planning)
 }
 
 /// The rows, and the position that they are as of.
@@ -266,7 +269,7 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
         }
         other => other,
     };
-    maintained.cache.is_kept(Kept::from(&answer));
+    maintained.cache.note_upkeep(Upkeep::from(&answer));
     Ok(matches!(answer, Answer::Rows(..)).then_some(answer))
 }
 
@@ -322,7 +325,7 @@ async fn store(
     };
     // What is executed is compared with the server by the text that asks the same.
     if let Some(text) = way.written(session) {
-        maintained.cache.note_if_new((of_texts, &text), || result(&text));
+        maintained.cache.note_if_new(Key { environment: of_texts, text: &text }, || result(&text));
     }
     let stored = cache.insert_settled(key, fill);
     if stored == Insert::Stored && returns_what_it_finds(key.text) {

@@ -160,7 +160,7 @@ fn set(
 }
 
 fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
-    let rows = list::rows(session, (lists, scope), |name| like.matches(name)).into_iter();
+    let rows = list::rows(session, lists, scope, |name| like.matches(name)).into_iter();
     let rows: Vec<[Cell; 2]> = rows.map(|(name, value)| [Cell::text(name), Cell::text(value)]).collect();
     local::put_rows(session, &["Variable_name", "Value"], &rows);
 }

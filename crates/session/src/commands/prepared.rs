@@ -11,23 +11,23 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use freshet_catalog::Told;
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Datum, Effects, Flavor, Reads};
+use freshet_sql::{Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
 use super::filling::{Sought, count_not_cached, fill};
 use super::refusals::unavailable;
-use super::select::note_pace;
+use super::select::note_execution;
 use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{Looking, ReadReach, Sources, reading};
 use crate::relay::Lost;
 use crate::session::{
-    Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared, PreparedSelect, Session,
-    Touches, ZoneAt, unknown_statement,
+    ControlStatement, Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared,
+    PreparedSelect, Session, Touches, ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
 use execution::take_bargain;
-pub(super) use execution::{By, Execution, framed, note_answered, take_stored};
+pub(super) use execution::{BoundExecution, By, Execution, framed, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
 pub(super) use planning::is_dated;
 use planning::{Planned, compiled, decided};
@@ -125,8 +125,8 @@ async fn carry_out(
         return done;
     }
     if let (Some(prepared), Some(values)) = (&prepared, values) {
-        let execution = Execution::by_command(session, prepared, &packet);
-        return Box::pin(select(session, &packet, (execution, values, missed), effects)).await;
+        let bound = BoundExecution { execution: Execution::by_command(session, prepared, &packet), values };
+        return Box::pin(select(session, &packet, bound, missed, effects)).await;
     }
     match number(session, &mut packet, command).await? {
         None => {}
@@ -168,7 +168,7 @@ async fn without_the_server(
             done => return Some(done.map(|_| Flow::Continue)),
         }
     }
-    let (control, text) = prepared.control.as_ref()?;
+    let ControlStatement { control, text } = prepared.control.as_ref()?;
     if let Some(flow) = transaction::answered(session, control, Command::StmtExecute) {
         return Some(Ok(flow));
     }
@@ -192,7 +192,7 @@ async fn without_the_server(
 
 /// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
 fn control_text(prepared: Option<&Prepared>) -> &[u8] {
-    prepared.and_then(|prepared| prepared.control.as_ref()).map_or(&[], |(_, text)| text)
+    prepared.and_then(|prepared| prepared.control.as_ref()).map_or(&[], |statement| &statement.text)
 }
 
 /// Notes an execution that the server is sent. Its packet, if that is not the client's own.
@@ -211,7 +211,8 @@ pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
 pub(super) async fn select(
     session: &mut Session,
     payload: &[u8],
-    (execution, values, mut missed): (Execution<'_>, Vec<Datum>, Missed),
+    BoundExecution { execution, values }: BoundExecution<'_>,
+    mut missed: Missed,
     mut effects: Effects,
 ) -> Result<Flow, Lost> {
     let prepared = execution.prepared;
@@ -273,7 +274,7 @@ pub(super) async fn select(
     if let Some(compiled) = compiled {
         session.note_template(relayed.tag, &compiled.template);
         if !relayed.is_unsent {
-            note_pace(&compiled.template, &relayed);
+            note_execution(&compiled.template, &relayed);
         }
     }
     prepared.ended(relayed.error, relayed.is_unsent);

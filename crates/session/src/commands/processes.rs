@@ -14,7 +14,7 @@ use crate::session::{Flow, Forward, Session};
 pub(super) async fn show(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
     let text = query.text();
     process_list(text, session.modes()).filter(|list| list.is_whole)?;
-    Some(Box::pin(listed(session, Command::Query, (query.packet, text))).await)
+    Some(Box::pin(listed(session, Command::Query, query.packet, text)).await)
 }
 
 /// COM_PROCESS_INFO, which MariaDB has.
@@ -22,14 +22,10 @@ pub(super) async fn info(session: &mut Session, packet: &[u8]) -> Result<Flow, L
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
-    listed(session, Command::ProcessInfo, (packet, b"SHOW PROCESSLIST")).await
+    listed(session, Command::ProcessInfo, packet, b"SHOW PROCESSLIST").await
 }
 
-async fn listed(
-    session: &mut Session,
-    command: Command,
-    (packet, text): (&[u8], &[u8]),
-) -> Result<Flow, Lost> {
+async fn listed(session: &mut Session, command: Command, packet: &[u8], text: &[u8]) -> Result<Flow, Lost> {
     let sees_all = privileges::require(session, Privilege::Process).await?.is_ok();
     let is_listed = |process: &Process| {
         process.server_id == 0 && (sees_all || process.user.as_bytes() == &*session.admitted.user)

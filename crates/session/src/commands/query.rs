@@ -339,14 +339,14 @@ fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
 
 /// What the text is: of a long one, everything that is to be known of it.
 async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> ReadText {
-    let manner = session.manner();
+    let settings = session.parse_settings();
     let Some(packet) = query.long else {
-        let of_text = || freshet_sql::read(query.text(), manner.modes);
+        let of_text = || freshet_sql::read(query.text(), settings.modes);
         let request = new.map_or_else(of_text, |new| new.tokens.request());
         return ReadText { request, write: None, select: None };
     };
     let text = packet.slice(query.text_at..);
-    let read = session.shared.readers.read(text, move |text| reading::query(text, manner)).await;
+    let read = session.shared.readers.read(text, move |text| reading::query(text, settings)).await;
     read.unwrap_or_else(|| ReadText { request: Request::Other(Effects::worst()), write: None, select: None })
 }
 

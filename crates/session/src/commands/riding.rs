@@ -20,7 +20,7 @@ use super::filling::{
 };
 use super::text::Query;
 use crate::counters::Count;
-use crate::created::Kept;
+use crate::created::Upkeep;
 use crate::relay::Lost;
 use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView};
 use crate::shared::Multiplexing;
@@ -81,12 +81,12 @@ async fn carried(
         Ok(carried) => carried,
         Err(why) => {
             if why == NotCarried::TooLarge {
-                template.pace.note_unfit(now_ms());
+                template.profile.note_unfit(now_ms());
             }
             return Ok(None);
         }
     };
-    note_pace(template, &carried);
+    note_execution(template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
         None => session.note_read_now(),
@@ -94,7 +94,7 @@ async fn carried(
         Some(_) => {}
     }
     let Some(mut relayed) = session.put_carried(lane, message.command, carried, warnings(plan))? else {
-        template.pace.note_unfit(now_ms());
+        template.profile.note_unfit(now_ms());
         return Ok(None);
     };
     let took = started.elapsed();
@@ -170,8 +170,8 @@ fn may_be_carried(session: &Session, template: &Template) -> bool {
     template.reads_tables_alone()
         && !session.ruled.is_bargain()
         && session.state.locals.fill_wait(&session.shared.globals).is_zero()
-        && (template.pace.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
-        && template.pace.is_fit(now_ms())
+        && (template.profile.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
+        && template.profile.is_fit(now_ms())
         && session.shared.upstream.is_current(&template.told)
         && !has_way_of_its_own(session, template)
 }
@@ -181,14 +181,15 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
     let cache = session.shared.created.of(template.query.id);
     cache.is_some_and(|cache| {
         cache.options.policy.is_some()
-            || cache.options.method != Some(Method::Shallow) && !matches!(cache.kept(), Kept::Refreshed(_))
+            || cache.options.method != Some(Method::Shallow)
+                && !matches!(cache.upkeep(), Upkeep::Refreshed(_))
     })
 }
 
-fn note_pace(template: &Template, carried: &Carried) {
-    template.pace.carried(carried.took);
+fn note_execution(template: &Template, carried: &Carried) {
+    template.profile.carried(carried.took);
     if carried.took >= SLOW {
-        template.pace.stalls(now_ms());
+        template.profile.stalls(now_ms());
     }
 }
 

@@ -93,11 +93,10 @@ pub(super) async fn handle(
     if session.ruled.is_bargain() {
         return Box::pin(bargain::handle(session, query, known)).await;
     }
-    let (bound, plan) =
-        match fate(session, (text, looked_under), (known, patience), &mut query.missed).await? {
-            Fate::Answered(flow) => return Ok(flow),
-            Fate::ToServer(bound, plan) => (bound, plan),
-        };
+    let (bound, plan) = match fate(session, &mut query, looked_under, known, patience).await? {
+        Fate::Answered(flow) => return Ok(flow),
+        Fate::ToServer(bound, plan) => (bound, plan),
+    };
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
@@ -112,7 +111,7 @@ pub(super) async fn handle(
             let relayed =
                 pin!(fill(session, forward, Sought { key_text: &key_text, missed: query.missed }, plan))
                     .await?;
-            note_pace(template, &relayed);
+            note_execution(template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
         }
@@ -131,10 +130,12 @@ enum Fate<'a> {
 /// What becomes of it; `looked_under` is the first part of the key under which it was looked for.
 async fn fate<'a>(
     session: &mut Session,
-    (text, mut looked_under): (&'a [u8], Option<u32>),
-    (mut known, patience): (Option<BoundSelect<'a>>, Patience),
-    missed: &mut Missed,
+    query: &mut Query<'a>,
+    mut looked_under: Option<u32>,
+    mut known: Option<BoundSelect<'a>>,
+    patience: Patience,
 ) -> Result<Fate<'a>, Lost> {
+    let (text, missed) = (query.text(), &mut query.missed);
     let mut waited = Waited::default();
     // Once, but for a statement that waits until its answer can be stored, or for that of another.
     loop {
@@ -190,8 +191,7 @@ async fn fate<'a>(
                 return Ok(Fate::ToServer(bound, Ok(plan)));
             }
             Fillable::Surely(mut plan) => {
-                let (asked, environment) = (key_text(), plan.environment);
-                match Box::pin(session.turn((Key { environment, text: &asked }, text), &mut waited)).await? {
+                match Box::pin(turn(session, text, plan.environment, &mut waited)).await? {
                     Turn::Asks(leader) => {
                         plan.is_led_by(leader, template, session.shared.freshness());
                         return Ok(Fate::ToServer(bound, Ok(plan)));
@@ -207,6 +207,17 @@ async fn fate<'a>(
             Fillable::Never(why) => return Ok(Fate::ToServer(bound, Err(why))),
         }
     }
+}
+
+/// Takes its turn, with the key whose first part is `environment`.
+async fn turn(
+    session: &mut Session,
+    text: &[u8],
+    environment: u32,
+    waited: &mut Waited,
+) -> Result<Turn, Lost> {
+    let asked = freshet_sql::key_text(text, session.modes(), strips(session, text));
+    session.turn(Key { environment, text: &asked }, text, waited).await
 }
 
 /// Whether it is answered from memory at another look. What is missed then is noted.
@@ -232,7 +243,7 @@ async fn forward_uncached(
     forward.reads_tables_alone = template.reads_tables_alone();
     let relayed = session.forward(forward).await?;
     count_not_cached(session, relayed.error);
-    note_pace(template, &relayed);
+    note_execution(template, &relayed);
     session.note_template(relayed.tag, template);
     match template.verdict.refusal() {
         Some(refusal) => session.count_refused(&relayed, refusal),
@@ -242,12 +253,12 @@ async fn forward_uncached(
 }
 
 /// Notes how long the server took, of a statement that others may be carried with.
-pub(super) fn note_pace(template: &Template, relayed: &Relayed) {
+pub(super) fn note_execution(template: &Template, relayed: &Relayed) {
     if relayed.uncaptured == Some(Why::TooLarge) {
-        template.pace.note_large(freshet_upstream::now_ms());
+        template.profile.note_large(freshet_upstream::now_ms());
     }
     if relayed.error.is_none() && relayed.bytes <= ANSWER_BYTES_MAX {
-        template.pace.took_us(relayed.took_us / crowd());
+        template.profile.took_us(relayed.took_us / crowd());
     }
 }
 

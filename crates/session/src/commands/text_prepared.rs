@@ -11,10 +11,10 @@ use freshet_upstream::Error;
 
 use super::kill;
 use super::ours_prepared;
-use super::prepared::{self, By, Execution};
+use super::prepared::{self, BoundExecution, By, Execution};
 use super::refusals::unavailable;
 use super::text::Query;
-use crate::reading;
+use crate::reading::{self, OneSelect};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{
@@ -155,12 +155,13 @@ fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepar
     if inner.len() > SELECT_BYTES_MAX || !is_readable || effects.session || effects.reads_last_statement {
         return None;
     }
-    let hint = reading::prepared(inner, session.manner()).select?;
+    let OneSelect { hint } = reading::prepared(inner, session.parse_settings()).select?;
     let markers = freshet_sql::markers(inner, session.modes())?;
     let select = PreparedSelect::new(inner, session.flavor(), hint);
     // The server knows it by its name, and by no number.
-    let prepared = Prepared::new((0, markers), effects.clone(), (None, None), None);
-    Some(prepared.with_select(Some(select)).prepared_in(session.environment_now()).by_name())
+    let prepared = Prepared::new(0, markers, effects.clone()).with_select(Some(select));
+    let (environment, version) = session.environment_now();
+    Some(prepared.prepared_in(environment, version).by_name())
 }
 
 /// A SELECT that is executed with values that are all known.
@@ -222,7 +223,8 @@ async fn select(session: &mut Session, query: Query<'_>, executing: Executing) -
     // Which collation a string is compared in hangs on its variable, and so it tells no rows.
     let told = |value| if let Datum::Text(_) = value { Datum::Other } else { value };
     let values = values.into_iter().flatten().map(told).collect();
-    Box::pin(prepared::select(session, query.packet, (execution, values, query.missed), effects)).await
+    let bound = BoundExecution { execution, values };
+    Box::pin(prepared::select(session, query.packet, bound, query.missed, effects)).await
 }
 
 /// Carries out a KILL that was prepared; `None` if it is none, or concerns no client of ours.

@@ -24,7 +24,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, bound: Bound
     let text = query.text();
     let what = bound.rows(statement(session, text));
     let schema = session.state.schema.clone();
-    let told = WriteText { text, modes: session.manner().modes_of_write, schema: schema.as_deref() };
+    let told = WriteText { text, modes: session.parse_settings().modes_of_write, schema: schema.as_deref() };
     let write = Some(Write { what, text: Some(told), ..Write::default() }.in_zone(session.zone()));
     let forward = Forward { text, write, ..Forward::new(query.packet, Command::Query, bound.effects()) };
     session.forward(forward).await?;

@@ -106,13 +106,19 @@ fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Takes a value off the beginning of a row of the text protocol; within, `None` is NULL.
-fn take<'r>(row: &mut &'r [u8]) -> Option<Option<&'r [u8]>> {
+/// A value in a row of the text protocol.
+enum TextValue<'r> {
+    Null,
+    Text(&'r [u8]),
+}
+
+/// Takes a value off the beginning of a row of the text protocol; `None` if the row has no more, or ends within it.
+fn take<'r>(row: &mut &'r [u8]) -> Option<TextValue<'r>> {
     let (first, rest) = row.split_first()?;
     let bytes_of_length = match *first {
         NULL => {
             *row = rest;
-            return Some(None);
+            return Some(TextValue::Null);
         }
         0xFC => 2,
         0xFD => 3,
@@ -120,7 +126,7 @@ fn take<'r>(row: &mut &'r [u8]) -> Option<Option<&'r [u8]>> {
         short => {
             let (value, rest) = rest.split_at_checked(short.into())?;
             *row = rest;
-            return Some(Some(value));
+            return Some(TextValue::Text(value));
         }
     };
     let (length, rest) = rest.split_at_checked(bytes_of_length)?;
@@ -128,7 +134,7 @@ fn take<'r>(row: &mut &'r [u8]) -> Option<Option<&'r [u8]>> {
     all[..bytes_of_length].copy_from_slice(length);
     let (value, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(all)).ok()?)?;
     *row = rest;
-    Some(Some(value))
+    Some(TextValue::Text(value))
 }
 
 /// A row of the text protocol in the binary form; `None` if one of its values has none that is known.
@@ -138,8 +144,8 @@ pub(super) fn row(types: &[ColumnType], mut shown: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![0; map_at + map_bytes];
     for (at, kind) in types.iter().enumerate() {
         match take(&mut shown)? {
-            Some(value) => kind.put(value, &mut out)?,
-            None => out[map_at + (at + MAP_OFFSET) / 8] |= 1 << ((at + MAP_OFFSET) % 8),
+            TextValue::Text(value) => kind.put(value, &mut out)?,
+            TextValue::Null => out[map_at + (at + MAP_OFFSET) / 8] |= 1 << ((at + MAP_OFFSET) % 8),
         }
     }
     shown.is_empty().then_some(out)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ahash::HashMap;
-use freshet_cache::{Dep, Position};
+use freshet_cache::{Dep, Key, Position};
 use freshet_catalog::TableInfo;
 use freshet_digest::Digest;
 use freshet_sql::Method;
@@ -114,7 +114,7 @@ pub(crate) struct CreatedCache {
     pub(crate) refreshed: AtomicU64,
     /// What is around the rows of its answers, by the first parts of keys and the select lists as they are written.
     frames: Mutex<HashMap<FrameKey, NotedFrame>>,
-    kept: Mutex<Kept>,
+    upkeep: Mutex<Upkeep>,
     /// Writes under way were waited for in vain, so that it is waited less until then, in monotonic milliseconds.
     vain_until_ms: AtomicU64,
     /// When a result was found equal to the server's, in monotonic milliseconds; 0: not yet.
@@ -128,7 +128,7 @@ pub(crate) struct CreatedCache {
 
 /// How a cache's results are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Kept {
+pub(crate) enum Upkeep {
     /// It has not been tried.
     #[default]
     Unknown,
@@ -140,7 +140,7 @@ pub(crate) enum Kept {
     Refreshed(String),
 }
 
-impl From<&Answer> for Kept {
+impl From<&Answer> for Upkeep {
     /// What an answer of the keeper says of it.
     fn from(answer: &Answer) -> Self {
         match answer {
@@ -254,10 +254,10 @@ type FrameKey = (u32, Box<[u8]>);
 /// A longer select list has no frame, in bytes.
 const SELECT_LIST_BYTES_MAX: usize = 4096;
 
-fn frame_key(key: u32, text: &[u8]) -> Option<FrameKey> {
+fn frame_key(Key { environment, text }: Key<'_>) -> Option<FrameKey> {
     const FROM: &[u8] = b"from";
     let last = text.windows(FROM.len()).rposition(|word| word.eq_ignore_ascii_case(FROM))?;
-    (last <= SELECT_LIST_BYTES_MAX).then(|| (key, text[..last].into()))
+    (last <= SELECT_LIST_BYTES_MAX).then(|| (environment, text[..last].into()))
 }
 
 impl CreatedCache {
@@ -270,7 +270,7 @@ impl CreatedCache {
             results: Mutex::default(),
             refreshed: AtomicU64::new(0),
             frames: Mutex::default(),
-            kept: Mutex::default(),
+            upkeep: Mutex::default(),
             vain_until_ms: AtomicU64::new(0),
             checked_ms: AtomicU64::new(0),
             is_distrusted: AtomicBool::new(false),
@@ -304,8 +304,8 @@ impl CreatedCache {
     }
 
     /// Notes what is around the rows of the answer to a text under such a key.
-    pub(crate) fn note_frame(&self, (key, text): (u32, &[u8]), noted: NotedFrame) {
-        let Some(key) = frame_key(key, text) else { return };
+    pub(crate) fn note_frame(&self, key: Key<'_>, noted: NotedFrame) {
+        let Some(key) = frame_key(key) else { return };
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if frames.len() < FRAMES_MAX || frames.contains_key(&key) {
             frames.insert(key, noted);
@@ -313,8 +313,8 @@ impl CreatedCache {
     }
 
     /// What is around the rows of an answer to such a text is that of these definitions, and of this query.
-    pub(crate) fn prove_frame(&self, (key, text): (u32, &[u8]), tables: &[Arc<TableInfo>], query: &Query) {
-        let Some(key) = frame_key(key, text) else { return };
+    pub(crate) fn prove_frame(&self, key: Key<'_>, tables: &[Arc<TableInfo>], query: &Query) {
+        let Some(key) = frame_key(key) else { return };
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(noted) = frames.get_mut(&key).filter(|noted| noted.is_of(noted.rights, tables.iter())) {
             noted.proven = Some(Arc::new(query.clone()));
@@ -322,24 +322,24 @@ impl CreatedCache {
     }
 
     /// What is around the rows of the answer to a text under such a key, if the server has given one.
-    pub(crate) fn frame(&self, (key, text): (u32, &[u8])) -> Option<NotedFrame> {
-        let key = frame_key(key, text)?;
+    pub(crate) fn frame(&self, key: Key<'_>) -> Option<NotedFrame> {
+        let key = frame_key(key)?;
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
     /// How its results are kept.
-    pub(crate) fn kept(&self) -> Kept {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn upkeep(&self) -> Upkeep {
+        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes how they are kept.
-    pub(crate) fn is_kept(&self, kept: Kept) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    pub(crate) fn note_upkeep(&self, upkeep: Upkeep) {
+        *self.upkeep.lock().unwrap_or_else(PoisonError::into_inner) = upkeep;
     }
 
     /// Notes what is stored of it, if nothing is noted of it yet.
-    pub(crate) fn note_if_new(&self, (key, text): (u32, &[u8]), result: impl FnOnce() -> StoredResult) {
-        if !self.results().contains_key(&(key, text.into()) as &ResultKey) {
+    pub(crate) fn note_if_new(&self, key: Key<'_>, result: impl FnOnce() -> StoredResult) {
+        if !self.results().contains_key(&(key.environment, key.text.into()) as &ResultKey) {
             self.note(result());
         }
     }
@@ -357,7 +357,7 @@ impl CreatedCache {
     /// A result was not the server's: none is made from copies any more.
     pub(crate) fn distrust(&self) {
         self.is_distrusted.store(true, Ordering::Release);
-        self.is_kept(Kept::Refreshed("a result was not the server's; see the log".to_owned()));
+        self.note_upkeep(Upkeep::Refreshed("a result was not the server's; see the log".to_owned()));
     }
 
     /// Whether that has happened.

@@ -38,7 +38,7 @@ pub(crate) struct Transition {
 /// An environment under query rules, or of a session that keeps rights: answers to the same text are kept apart where rules may have decided
 /// otherwise, and from those who do not have these rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Ruled {
+pub(crate) struct RuledEnvironment {
     /// The environment's identity.
     pub(crate) environment: u32,
     /// The generation of the rules.
@@ -84,7 +84,7 @@ struct Share {
     /// What a transition led to, and whether it has left no warnings.
     after: HashMap<Transition, (Arc<Environment>, bool)>,
     /// The identities that stand for one of these and for what query rules make of it.
-    ruled: HashMap<Ruled, u32>,
+    ruled: HashMap<RuledEnvironment, u32>,
     /// How many identities it was given.
     given: u32,
     used: u64,
@@ -150,14 +150,15 @@ impl Environments {
         let mut all: HashMap<u32, Arc<Environment>> =
             known.map(|environment| (environment.id, Arc::clone(environment))).collect();
         let ruled = accounts.shares.values().flat_map(|share| &share.ruled);
-        let named = |(ruled, id): (&Ruled, &u32)| Some((*id, Arc::clone(all.get(&ruled.environment)?)));
+        let named =
+            |(ruled, id): (&RuledEnvironment, &u32)| Some((*id, Arc::clone(all.get(&ruled.environment)?)));
         let more: Vec<_> = ruled.filter_map(named).collect();
         all.extend(more);
         all
     }
 
     /// The identity that stands for an environment of this account under query rules; `None` if there are no more.
-    pub(crate) fn under_rules(&self, account: &[u8], ruled: Ruled) -> Option<u32> {
+    pub(crate) fn under_rules(&self, account: &[u8], ruled: RuledEnvironment) -> Option<u32> {
         let mut accounts = self.lock();
         let share = accounts.share(account);
         if let Some(id) = share.ruled.get(&ruled) {

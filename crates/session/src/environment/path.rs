@@ -4,7 +4,7 @@
 //! before it SET ROLE and USE where they are needed. Whether it led there is for the caller to find out, by reading the
 //! environment once: a server may refuse a value, and a default schema may have another collation since.
 
-use super::table::{Expression, Given, Item};
+use super::table::{AssignmentKind, Expression, Item};
 use super::{Environment, VectorQuery};
 
 /// The statements that lead from an environment to another of the same kind of login, both read by `query`. None at all where they
@@ -19,21 +19,23 @@ pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
     let (mut has_moved, mut has_set_join_size) = (false, false);
     for ((item, old), new) in query.items().iter().zip(from.values()).zip(to.values()) {
         let differs = old != new;
-        match item.given {
+        match item.assignment {
             _ if is_named(item) => {}
-            Given::Never if differs => return None,
-            Given::Use if differs => {
+            AssignmentKind::Never if differs => return None,
+            AssignmentKind::Use if differs => {
                 has_moved = true;
                 statements.push(format!("USE {}", quoted(new?)?));
             }
             // Before a schema that it may be needed for.
-            Given::Role if differs => statements.insert(0, format!("SET ROLE {}", role(new)?)),
-            Given::Set if differs => {
+            AssignmentKind::Role if differs => statements.insert(0, format!("SET ROLE {}", role(new)?)),
+            AssignmentKind::Set if differs => {
                 has_set_join_size |= item.name == "max_join_size";
                 sets.push(assignment(item, new)?);
             }
-            Given::SetUnlessMoved if differs && !has_moved => sets.push(assignment(item, new)?),
-            Given::SetAfterJoinSize if differs || has_set_join_size => sets.push(assignment(item, new)?),
+            AssignmentKind::SetUnlessMoved if differs && !has_moved => sets.push(assignment(item, new)?),
+            AssignmentKind::SetAfterJoinSize if differs || has_set_join_size => {
+                sets.push(assignment(item, new)?)
+            }
             _ => {}
         }
     }
@@ -72,11 +74,13 @@ pub(crate) fn path_but_for_account(
 ) -> Option<Vec<String>> {
     let (mut statements, mut sets) = (Vec::new(), Vec::new());
     for (item, new) in differing(query, from, to) {
-        match item.given {
-            Given::Use => statements.push(format!("USE {}", quoted(new?)?)),
-            Given::Set | Given::SetUnlessMoved | Given::SetAfterJoinSize => sets.push(assignment(item, new)?),
-            Given::Apart => {}
-            Given::Role | Given::Never => return None,
+        match item.assignment {
+            AssignmentKind::Use => statements.push(format!("USE {}", quoted(new?)?)),
+            AssignmentKind::Set | AssignmentKind::SetUnlessMoved | AssignmentKind::SetAfterJoinSize => {
+                sets.push(assignment(item, new)?)
+            }
+            AssignmentKind::Apart => {}
+            AssignmentKind::Role | AssignmentKind::Never => return None,
         }
     }
     if !sets.is_empty() {

@@ -12,7 +12,7 @@ pub(super) struct Item {
     /// Whether it can change a result and so belongs to the key.
     keyed: bool,
     /// How a session is given another value.
-    pub(super) given: Given,
+    pub(super) assignment: AssignmentKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum Expression {
 
 /// How a session is given a value of what is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum AssignmentKind {
     /// By SET of the variable.
     Set,
     /// By SET too, unless the default schema changes, which brings the value along.
@@ -42,15 +42,15 @@ pub(super) enum Given {
     Never,
 }
 
+use AssignmentKind::{Apart, Never, Role, Set, SetAfterJoinSize, SetUnlessMoved, Use};
 use Expression::{OfRoles, Sql, Variable};
-use Given::{Apart, Never, Role, Set, SetAfterJoinSize, SetUnlessMoved, Use};
 
 const fn keyed(name: &'static str) -> Item {
-    Item { name, expression: Variable(name), keyed: true, given: Set }
+    Item { name, expression: Variable(name), keyed: true, assignment: Set }
 }
 
 const fn unkeyed(name: &'static str) -> Item {
-    Item { name, expression: Variable(name), keyed: false, given: Set }
+    Item { name, expression: Variable(name), keyed: false, assignment: Set }
 }
 
 impl Item {
@@ -59,8 +59,8 @@ impl Item {
         matches!(self.name, "account" | "role")
     }
 
-    const fn given(self, given: Given) -> Self {
-        Self { given, ..self }
+    const fn assigned(self, assignment: AssignmentKind) -> Self {
+        Self { assignment, ..self }
     }
 }
 
@@ -80,17 +80,17 @@ const TELLS_TIME: &str = "NOW() BETWEEN SYSDATE() - INTERVAL 2 SECOND AND SYSDAT
 /// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
 /// Keyed items come first.
 static ITEMS: &[Item] = &[
-    Item { name: "schema", expression: Sql("DATABASE()"), keyed: true, given: Use },
-    Item { name: "account", expression: Sql("CURRENT_USER()"), keyed: true, given: Never },
-    Item { name: "role", expression: OfRoles("CURRENT_ROLE()"), keyed: true, given: Role },
+    Item { name: "schema", expression: Sql("DATABASE()"), keyed: true, assignment: Use },
+    Item { name: "account", expression: Sql("CURRENT_USER()"), keyed: true, assignment: Never },
+    Item { name: "role", expression: OfRoles("CURRENT_ROLE()"), keyed: true, assignment: Role },
     keyed("sql_mode"),
     keyed("time_zone"),
     keyed("character_set_client"),
     // The collation brings it along.
-    keyed("character_set_connection").given(Apart),
+    keyed("character_set_connection").assigned(Apart),
     keyed("character_set_results"),
     keyed("collation_connection"),
-    keyed("collation_database").given(SetUnlessMoved),
+    keyed("collation_database").assigned(SetUnlessMoved),
     keyed("sql_select_limit"),
     keyed("max_sort_length"),
     keyed("group_concat_max_len"),
@@ -99,7 +99,7 @@ static ITEMS: &[Item] = &[
     keyed("lc_time_names"),
     keyed("sql_auto_is_null"),
     keyed("block_encryption_mode"),
-    keyed("max_allowed_packet").given(Never),
+    keyed("max_allowed_packet").assigned(Never),
     keyed("old"),
     keyed("old_passwords"),
     keyed("old_mode"),
@@ -113,7 +113,7 @@ static ITEMS: &[Item] = &[
     keyed("max_recursive_iterations"),
     keyed("cte_max_recursion_depth"),
     keyed("max_join_size"),
-    keyed("sql_big_selects").given(SetAfterJoinSize),
+    keyed("sql_big_selects").assigned(SetAfterJoinSize),
     keyed("sql_buffer_result"),
     // How many warnings of an answer are counted.
     keyed("max_error_count"),
@@ -122,8 +122,8 @@ static ITEMS: &[Item] = &[
     keyed("note_verbosity"),
     keyed("big_tables"),
     // A result is the same at READ COMMITTED and at REPEATABLE READ. At the other two levels nothing is stored and nothing given.
-    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: false, given: Set },
-    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: false, given: Set },
+    Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: false, assignment: Set },
+    Item { name: "isolation", expression: Variable("tx_isolation"), keyed: false, assignment: Set },
     unkeyed("autocommit"),
     unkeyed("completion_type"),
     // How writes are checked, and how long they wait.
@@ -132,35 +132,35 @@ static ITEMS: &[Item] = &[
     unkeyed("sql_safe_updates"),
     unkeyed("lock_wait_timeout"),
     unkeyed("innodb_lock_wait_timeout"),
-    unkeyed("auto_increment_increment").given(Never),
-    unkeyed("auto_increment_offset").given(Never),
+    unkeyed("auto_increment_increment").assigned(Never),
+    unkeyed("auto_increment_offset").assigned(Never),
     unkeyed("gtid_next"),
     unkeyed("innodb_snapshot_isolation"),
-    Item { name: "read_only", expression: Variable("transaction_read_only"), keyed: false, given: Set },
-    Item { name: "read_only", expression: Variable("tx_read_only"), keyed: false, given: Set },
+    Item { name: "read_only", expression: Variable("transaction_read_only"), keyed: false, assignment: Set },
+    Item { name: "read_only", expression: Variable("tx_read_only"), keyed: false, assignment: Set },
     unkeyed("sql_log_bin"),
     unkeyed("wait_timeout"),
     // MariaDB's: the same within transactions.
     unkeyed("idle_transaction_timeout"),
     unkeyed("idle_readonly_transaction_timeout"),
     unkeyed("idle_write_transaction_timeout"),
-    unkeyed("session_track_gtids").given(Apart),
-    unkeyed("session_track_schema").given(Apart),
-    unkeyed("session_track_state_change").given(Apart),
-    unkeyed("session_track_system_variables").given(Apart),
-    unkeyed("session_track_transaction_info").given(Apart),
+    unkeyed("session_track_gtids").assigned(Apart),
+    unkeyed("session_track_schema").assigned(Apart),
+    unkeyed("session_track_state_change").assigned(Apart),
+    unkeyed("session_track_system_variables").assigned(Apart),
+    unkeyed("session_track_transaction_info").assigned(Apart),
     // What the zone's name stands for.
     Item {
         name: "system_time_zone",
         expression: Sql("@@global.system_time_zone"),
         keyed: false,
-        given: Apart,
+        assignment: Apart,
     },
-    Item { name: "shows_utc", expression: Sql(SHOWS_UTC), keyed: false, given: Apart },
+    Item { name: "shows_utc", expression: Sql(SHOWS_UTC), keyed: false, assignment: Apart },
     // Statements that tell the time are cached by no more than a bargain.
-    Item { name: "tells_time", expression: Sql(TELLS_TIME), keyed: false, given: Apart },
+    Item { name: "tells_time", expression: Sql(TELLS_TIME), keyed: false, assignment: Apart },
     // Not the session's own: it says whether something has run in the session already.
-    Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false, given: Apart },
+    Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false, assignment: Apart },
 ];
 
 /// The query for a given server, and which of its columns is what.

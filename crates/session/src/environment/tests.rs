@@ -314,7 +314,7 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
     let query = query();
     let environments = Environments::default();
     let environment = environments.intern(Environment::read(&query, b"user", &row(&query, &[]), MYSQL));
-    let ruled = Ruled {
+    let ruled = RuledEnvironment {
         environment: environment.id,
         generation: 3,
         class: 0,
@@ -328,16 +328,16 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
     assert_eq!(id(ruled), first);
     assert_ne!(first, environment.id);
     for other in [
-        Ruled { class: 1, ..ruled },
-        Ruled { variant: 1, ..ruled },
-        Ruled { keeper: Some(0), ..ruled },
-        Ruled { environment: environment.id + 1, ..ruled },
+        RuledEnvironment { class: 1, ..ruled },
+        RuledEnvironment { variant: 1, ..ruled },
+        RuledEnvironment { keeper: Some(0), ..ruled },
+        RuledEnvironment { environment: environment.id + 1, ..ruled },
     ] {
         assert_ne!(id(other), first, "{other:?}");
     }
     assert_eq!(environments.all()[&first].id, environment.id);
     // Identities are never given twice, also where those of rules before are forgotten.
-    let later = id(Ruled { generation: 4, ..ruled });
+    let later = id(RuledEnvironment { generation: 4, ..ruled });
     assert_ne!(later, first);
     assert!(!environments.all().contains_key(&first));
     assert!(id(ruled) > later);

@@ -41,22 +41,22 @@ pub(super) async fn found(
     looking: Looking<'_>,
 ) -> Option<TouchedRows> {
     let sources = looking.sources;
-    let mut seen = Seen { text: write.text?, temporary, named: Vec::new() };
-    let writes = seen.read(written, sources).await?;
-    seen.named.iter().for_each(|named| looking.told.rest_on_table(&named.info));
+    let mut lookup = TableLookup { text: write.text?, temporary, named: Vec::new() };
+    let writes = lookup.read(written, sources).await?;
+    lookup.named.iter().for_each(|named| looking.told.rest_on_table(&named.info));
     let is_plain = |named: &Named| {
         !(named.info.runs_unknown_code || named.info.runs_any_code() || named.info.writes_elsewhere)
     };
     let infos: Vec<Arc<TableInfo>> =
-        writes.tables.iter().map(|table| seen.info(table)).collect::<Option<_>>()?;
+        writes.tables.iter().map(|table| lookup.info(table)).collect::<Option<_>>()?;
     let touched = rows::settled(writes, &infos)?;
-    let is_certain = seen.named.iter().all(is_plain)
+    let is_certain = lookup.named.iter().all(is_plain)
         && touched.iter().all(|touched| {
-            seen.agrees(&touched.0, written)
+            lookup.agrees(&touched.0, written)
                 && write.is_told(&touched.1)
                 && reaches_no_other(touched, &infos, sources)
         });
-    let through_views = seen.named.iter().any(|named| matches!(named.info.kind, TableKind::View { .. }));
+    let through_views = lookup.named.iter().any(|named| matches!(named.info.kind, TableKind::View { .. }));
     is_certain.then_some(TouchedRows { touched, through_views })
 }
 
@@ -90,13 +90,13 @@ fn reaches_no_other((info, what): &Touched, infos: &[Arc<TableInfo>], sources: S
 }
 
 /// A statement whose tables are being looked up.
-struct Seen<'a> {
+struct TableLookup<'a> {
     text: WriteText<'a>,
     temporary: &'a TemporaryTables,
     named: Vec<Named>,
 }
 
-impl Seen<'_> {
+impl TableLookup<'_> {
     /// Reads the text as often as it names what has not been looked up.
     async fn read(
         &mut self,

@@ -74,12 +74,16 @@ fn without_a_gtid_nothing_is_committed_by_what_changed_no_row() {
 #[test]
 fn an_error_leaves_the_transaction_with_what_it_wrote() {
     let mut pending = Pending { deps: vec![Dep::EVERYTHING], ..Pending::default() };
+    let settle = |pending: &mut Pending, relayed: &Relayed| {
+        let concluded = ConcludedStatement { effects: &write(), relayed, left: Left::Anything };
+        settle(pending, None, concluded, Flavor::MySql, || true);
+    };
     let failed = Relayed { error: Some(1062), ..Relayed::default() };
-    settle(&mut pending, None, (&write(), Left::Anything), &failed, (Flavor::MySql, || true));
+    settle(&mut pending, &failed);
     assert!(!pending.is_empty());
     let open = Relayed { status: Some(StatusFlags::IN_TRANS), ..Relayed::default() };
-    settle(&mut pending, None, (&write(), Left::Anything), &open, (Flavor::MySql, || true));
+    settle(&mut pending, &open);
     assert!(!pending.is_empty());
-    settle(&mut pending, None, (&write(), Left::Anything), &relayed(&[]), (Flavor::MySql, || true));
+    settle(&mut pending, &relayed(&[]));
     assert!(pending.is_empty());
 }

@@ -316,7 +316,7 @@ fn query_tables(view: &View) -> Vec<Vec<IntrospectionValue>> {
 
 /// What is known of the queries that read a table.
 #[derive(Default)]
-struct Readers {
+struct TableUsage {
     queries: u64,
     sent: u64,
     hits: u64,
@@ -328,23 +328,23 @@ struct Readers {
 
 fn tables(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let stored = view.stored();
-    let mut tables: HashMap<(String, String), Readers> = HashMap::default();
+    let mut tables: HashMap<(String, String), TableUsage> = HashMap::default();
     for row in view.queries() {
         let of = stored.get(&row.tag).copied().unwrap_or_default();
         for name in row.tables {
-            let readers = tables.entry(name).or_default();
-            readers.queries += 1;
-            readers.sent += row.sent;
-            readers.hits += row.hits;
-            readers.filled += row.stored;
-            readers.refilled += row.refilled;
-            readers.needless += row.needless;
-            readers.stored.entries += of.entries;
-            readers.stored.bytes += of.bytes;
+            let usage = tables.entry(name).or_default();
+            usage.queries += 1;
+            usage.sent += row.sent;
+            usage.hits += row.hits;
+            usage.filled += row.stored;
+            usage.refilled += row.refilled;
+            usage.needless += row.needless;
+            usage.stored.entries += of.entries;
+            usage.stored.bytes += of.bytes;
         }
     }
     let freshness = view.shared.freshness();
-    let row = |((schema, name), readers): ((String, String), Readers)| {
+    let row = |((schema, name), usage): ((String, String), TableUsage)| {
         let deps = freshness.table(&schema, &name);
         let changed_at = freshness.stamp_of(deps.definition).max(freshness.stamp_of(deps.rows)).get();
         let writes = view.shared.upstream.writes_of(&schema, &name);
@@ -352,16 +352,16 @@ fn tables(view: &View) -> Vec<Vec<IntrospectionValue>> {
         vec![
             schema.into(),
             name.into(),
-            readers.queries.into(),
-            (readers.sent + readers.hits).into(),
-            readers.hits.into(),
-            IntrospectionValue::Real(readers.hits as f64 / (readers.sent + readers.hits).max(1) as f64),
-            readers.filled.into(),
+            usage.queries.into(),
+            (usage.sent + usage.hits).into(),
+            usage.hits.into(),
+            IntrospectionValue::Real(usage.hits as f64 / (usage.sent + usage.hits).max(1) as f64),
+            usage.filled.into(),
             writes.into(),
-            readers.refilled.into(),
-            readers.needless.into(),
-            readers.stored.entries.into(),
-            readers.stored.bytes.into(),
+            usage.refilled.into(),
+            usage.needless.into(),
+            usage.stored.entries.into(),
+            usage.stored.bytes.into(),
             changed_at.into(),
             u64::from(is_fenced).into(),
         ]

@@ -14,8 +14,8 @@ use tracing::{debug, warn};
 use super::given::Copied;
 use super::layout::Layout;
 use super::loading::{Loaded, Loading, is_current};
-use super::news::{CopyNews, Ended};
-use super::{Answer, CopyState, Question, ResultQuestion};
+use super::news::{CopyNews, TransactionNews};
+use super::{Answer, CopyState, QueuedQuestion, ResultQuestion};
 use crate::counters::Count;
 use crate::shared::Shared;
 
@@ -46,7 +46,7 @@ struct Copy {
     info: Arc<TableInfo>,
     /// Its columns by all definitions that are applied.
     layout: Layout,
-    state: State,
+    phase: CopyPhase,
     /// How many changes there were at its beginning that no binlog tells of.
     unlogged: u64,
     columns: Vec<ColumnSpec>,
@@ -67,7 +67,8 @@ impl Drop for Loader {
     }
 }
 
-enum State {
+/// How far a copy has come.
+enum CopyPhase {
     /// News wait until all rows are there.
     Loading { rows: usize, waiting: Vec<(Position, Change)> },
     /// All rows are there; up to this position they may contain what is told.
@@ -113,7 +114,7 @@ pub fn maintain(shared: &Arc<Shared>) {
     local.block_on(&runtime, keep(shared, asked));
 }
 
-async fn keep(shared: &Arc<Shared>, mut asked: mpsc::UnboundedReceiver<Question>) {
+async fn keep(shared: &Arc<Shared>, mut asked: mpsc::UnboundedReceiver<QueuedQuestion>) {
     let (sender, mut loaded) = mpsc::channel(CHUNKS_MAX);
     let mut keeper = Keeper::new(shared, sender);
     let mut period = tokio::time::interval(APPLIED_EVERY);
@@ -210,16 +211,16 @@ impl<'s> Keeper<'s> {
                 return Some(Answer::Never(format!("{}: {why}", name.1)));
             }
             let told = match self.copies.get(name) {
-                Some(copy) if is_of && has_all(&copy.columns, columns) => match &copy.state {
-                    State::Complete(may_contain) if *may_contain <= self.at => continue,
-                    State::Complete(_) | State::Loading { .. } => {
+                Some(copy) if is_of && has_all(&copy.columns, columns) => match &copy.phase {
+                    CopyPhase::Complete(may_contain) if *may_contain <= self.at => continue,
+                    CopyPhase::Complete(_) | CopyPhase::Loading { .. } => {
                         self.shared.upstream.ask_probe();
                         Answer::NotYet("a table is being loaded")
                     }
-                    State::Refused { why, not_before_ms } if now_ms() < *not_before_ms => {
+                    CopyPhase::Refused { why, not_before_ms } if now_ms() < *not_before_ms => {
                         return Some(Answer::Never(format!("{}: {why}", name.1)));
                     }
-                    State::Refused { .. } => self.begin(name, info, columns),
+                    CopyPhase::Refused { .. } => self.begin(name, info, columns),
                 },
                 Some(_) if !is_of && !is_current(self.shared, name, info) => {
                     Answer::NotYet("its definition has changed")
@@ -280,7 +281,7 @@ impl<'s> Keeper<'s> {
             number,
             info: Arc::clone(info),
             layout: Layout::of(&info.columns),
-            state: State::Loading { rows: 0, waiting: Vec::new() },
+            phase: CopyPhase::Loading { rows: 0, waiting: Vec::new() },
             unlogged,
             columns: all,
             rows_about: 0,
@@ -307,16 +308,16 @@ impl<'s> Keeper<'s> {
                 self.engine.begin_table(name, columns, primary);
             }
             Loaded::Rows(chunk) => {
-                if let State::Loading { rows, .. } = &mut copy.state {
+                if let CopyPhase::Loading { rows, .. } = &mut copy.phase {
                     *rows += chunk.len();
                     chunk.iter().for_each(|row| self.engine.overwrite(&name, None, Some(row)));
                 }
                 self.keep_to_budget(&name);
             }
             Loaded::Complete { may_contain } => {
-                let State::Loading { waiting, .. } = &mut copy.state else { return };
+                let CopyPhase::Loading { waiting, .. } = &mut copy.phase else { return };
                 let waiting = std::mem::take(waiting);
-                copy.state = State::Complete(may_contain);
+                copy.phase = CopyPhase::Complete(may_contain);
                 copy.took_ms = Some(now_ms().saturating_sub(copy.begun_ms));
                 for (at, change) in waiting {
                     self.change(&name, at, &change);
@@ -371,7 +372,7 @@ impl<'s> Keeper<'s> {
             debug!(table = %format!("{}.{}", name.0, name.1), why, "the copy is given up");
             copy.number = 0;
             copy.loader.0.abort();
-            copy.state = State::Refused { why, not_before_ms };
+            copy.phase = CopyPhase::Refused { why, not_before_ms };
             self.untold.insert(name.clone());
         }
     }
@@ -381,7 +382,7 @@ impl<'s> Keeper<'s> {
         let shared = self.shared;
         let to = shared.freshness().valid_from();
         let mut changed = None;
-        for Ended { at, told } in shared.maintaining.news.take(to) {
+        for TransactionNews { at, told } in shared.maintaining.news.take(to) {
             for told in told {
                 match told {
                     CopyNews::Row { copy, before, after } => {
@@ -430,21 +431,23 @@ impl<'s> Keeper<'s> {
             self.untold.insert(name.clone());
         }
         let (before, after) = (change.0.as_deref(), change.1.as_deref());
-        match &mut copy.state {
-            State::Loading { waiting, .. } if waiting.len() < WAITING_ROWS_MAX => {
+        match &mut copy.phase {
+            CopyPhase::Loading { waiting, .. } if waiting.len() < WAITING_ROWS_MAX => {
                 waiting.push((at, change.clone()));
             }
-            State::Loading { .. } => {
+            CopyPhase::Loading { .. } => {
                 self.give_up(name, "more rows change than can be loaded".to_owned(), false)
             }
-            State::Complete(may_contain) if at <= *may_contain => self.engine.overwrite(name, before, after),
-            State::Complete(_) => {
+            CopyPhase::Complete(may_contain) if at <= *may_contain => {
+                self.engine.overwrite(name, before, after)
+            }
+            CopyPhase::Complete(_) => {
                 if let Err(why) = self.engine.change(name, before, after) {
                     warn!(table = %format!("{}.{}", name.0, name.1), %why, "a copy is not what it should be; it is made anew");
                     self.give_up(name, why.to_string(), false);
                 }
             }
-            State::Refused { .. } => {}
+            CopyPhase::Refused { .. } => {}
         }
     }
 
@@ -456,13 +459,13 @@ impl<'s> Keeper<'s> {
         let mut told = self.shared.maintaining.copies.lock().unwrap_or_else(PoisonError::into_inner);
         for name in self.untold.drain() {
             let Some(copy) = self.copies.get(&name) else { continue };
-            let state = match &copy.state {
-                State::Loading { rows, .. } => CopyState::Loading(*rows),
-                State::Complete(_) => {
+            let state = match &copy.phase {
+                CopyPhase::Loading { rows, .. } => CopyState::Loading(*rows),
+                CopyPhase::Complete(_) => {
                     let held = self.engine.table(&name).unwrap_or_default();
                     CopyState::Kept(held.rows, held.bytes)
                 }
-                State::Refused { why, .. } => CopyState::Refused(why.clone()),
+                CopyPhase::Refused { why, .. } => CopyState::Refused(why.clone()),
             };
             told.insert(name, state);
         }
@@ -489,7 +492,7 @@ impl Copy {
 
     /// Whether it is there, or is being loaded.
     const fn is_kept(&self) -> bool {
-        !matches!(self.state, State::Refused { .. })
+        !matches!(self.phase, CopyPhase::Refused { .. })
     }
 }
 

@@ -8,15 +8,15 @@ use freshet_sql::Alteration;
 
 /// The columns of a table, in the order of its row images.
 #[derive(Debug, Clone)]
-pub(super) struct Layout(Vec<Column>);
+pub(super) struct Layout(Vec<ImageColumn>);
 
 /// One of them: its name, and what is known of it. `None`: it has come, or has changed, since the table was looked at.
 #[derive(Debug, Clone)]
-struct Column(String, Option<ColumnInfo>);
+struct ImageColumn(String, Option<ColumnInfo>);
 
 impl Layout {
     pub(super) fn of(columns: &[ColumnInfo]) -> Self {
-        Self(columns.iter().map(|column| Column(column.name.clone(), Some(column.clone()))).collect())
+        Self(columns.iter().map(|column| ImageColumn(column.name.clone(), Some(column.clone()))).collect())
     }
 
     /// How many columns the images have.
@@ -26,17 +26,17 @@ impl Layout {
 
     /// What a definition makes of it, and of each of its columns where that stood before; `None` if that is not known.
     pub(super) fn altered(&self, alteration: &Alteration) -> Option<(Self, Vec<Option<usize>>)> {
-        let names: Vec<&str> = self.0.iter().map(|Column(name, _)| &**name).collect();
+        let names: Vec<&str> = self.0.iter().map(|ImageColumn(name, _)| &**name).collect();
         let columns = alteration.apply(&names)?;
         let from = columns.iter().map(|column| column.from).collect();
         let known = |from: Option<usize>| self.0.get(from?)?.1.clone();
-        let columns = columns.into_iter().map(|column| Column(column.name, known(column.from)));
+        let columns = columns.into_iter().map(|column| ImageColumn(column.name, known(column.from)));
         Some((Self(columns.collect()), from))
     }
 
     /// Whether it is that of these columns, and values of those that have not changed are read by them as before.
     pub(super) fn is_of(&self, columns: &[ColumnInfo]) -> bool {
-        let is_same = |(Column(name, known), column): (&Column, &ColumnInfo)| {
+        let is_same = |(ImageColumn(name, known), column): (&ImageColumn, &ColumnInfo)| {
             let is_read_alike = |known: &ColumnInfo| {
                 known.data_type == column.data_type
                     && known.key == column.key

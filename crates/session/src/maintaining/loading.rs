@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::given::{Copied, of_texts};
 use super::layout::Layout;
-use super::news::{Begun, News, Wanted};
+use super::news::{CopyStart, News, Wanted};
 use crate::shared::Shared;
 
 /// How many rows are read at once.
@@ -124,14 +124,14 @@ impl Loading {
         }
         let layout = Layout::of(&info.columns);
         let wanted = Wanted { name: self.name.clone(), columns: columns.clone(), layout, copy: self.copy };
-        let begun = news.want(wanted);
+        let start = news.want(wanted);
         // A definition of which it was not told is one that the catalog has been told of before.
         if !is_current(shared, &self.name, info) {
             return Err(Stopped::Server(Error::Unsettled));
         }
         let rows_about = rows_about(&mut connection, info).await?;
         self.tell(Loaded::Begun { columns: specs, primary: primary.clone(), rows_about }).await?;
-        sees_what_was_missed(shared, news, begun).await;
+        sees_what_was_missed(shared, news, start).await;
         let mut last: Option<Vec<String>> = None;
         loop {
             let sql = chunk(info, &columns, &primary, last.as_deref());
@@ -156,11 +156,11 @@ pub(crate) fn is_current(shared: &Shared, name: &freshet_catalog::Name, info: &A
 }
 
 /// Waits until whatever is read from now on contains all that was not told.
-async fn sees_what_was_missed(shared: &Shared, news: &News, begun: Begun) {
+async fn sees_what_was_missed(shared: &Shared, news: &News, start: CopyStart) {
     loop {
         // Nor is anything told that lies before the stream's beginning, which everything is stamped with.
         let freshness = shared.freshness();
-        let missed_to = news.missed_to(begun).map(|to| to.max(freshness.stamp_of(Dep::EVERYTHING)));
+        let missed_to = news.missed_to(start).map(|to| to.max(freshness.stamp_of(Dep::EVERYTHING)));
         if missed_to.is_some_and(|to| freshness.valid_from() >= to) {
             return;
         }

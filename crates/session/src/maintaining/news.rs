@@ -56,30 +56,31 @@ pub(super) enum CopyNews {
     AllGone,
 }
 
-/// News of one transaction.
+/// News of one transaction that has ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct TransactionNews {
     pub(super) at: Position,
     pub(super) told: Vec<CopyNews>,
 }
 
+/// News that nobody has taken yet.
 #[derive(Default)]
-struct Waiting {
+struct NewsQueue {
     /// Of the transaction that is being told.
     open: Vec<CopyNews>,
-    ended: VecDeque<Ended>,
+    ended: VecDeque<TransactionNews>,
     bytes: usize,
     last_ended: Position,
     transactions: u64,
 }
 
-impl Waiting {
+impl NewsQueue {
     /// No copy counts for anything, at once: what comes next has nothing to do with what was.
     fn give_up(&mut self) {
         self.open.clear();
         self.ended.clear();
         self.bytes = 0;
-        self.ended.push_back(Ended { at: Position::ZERO, told: vec![CopyNews::AllGone] });
+        self.ended.push_back(TransactionNews { at: Position::ZERO, told: vec![CopyNews::AllGone] });
     }
 }
 
@@ -87,14 +88,14 @@ impl Waiting {
 #[derive(Default)]
 pub(super) struct News {
     wanted: RwLock<HashMap<Name, Arc<Wanted>>>,
-    waiting: Mutex<Waiting>,
+    queue: Mutex<NewsQueue>,
     /// A transaction is being told, of whatever tables.
     is_open: AtomicBool,
 }
 
 /// Where the stream was when a copy was begun.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begun {
+pub(super) struct CopyStart {
     /// How many transactions had ended.
     transactions: u64,
     /// One was being told: of its rows some may have been missed.
@@ -103,10 +104,10 @@ pub(super) struct Begun {
 
 impl News {
     /// From now on rows of this table are told for this copy.
-    pub(super) fn want(&self, wanted: Wanted) -> Begun {
+    pub(super) fn want(&self, wanted: Wanted) -> CopyStart {
         self.wanted_now().insert(wanted.name.clone(), Arc::new(wanted));
-        let waiting = self.waiting();
-        Begun { transactions: waiting.transactions, is_within: self.is_open.load(Ordering::SeqCst) }
+        let queue = self.queue();
+        CopyStart { transactions: queue.transactions, is_within: self.is_open.load(Ordering::SeqCst) }
     }
 
     /// Rows of this table are told no more.
@@ -116,33 +117,33 @@ impl News {
 
     /// The position up to which a copy that was begun then may have missed rows; `None`: the stream is still within a transaction
     /// of which it may have missed some.
-    pub(super) fn missed_to(&self, begun: Begun) -> Option<Position> {
-        let waiting = self.waiting();
-        let is_over = !begun.is_within || waiting.transactions > begun.transactions;
-        is_over.then_some(waiting.last_ended)
+    pub(super) fn missed_to(&self, start: CopyStart) -> Option<Position> {
+        let queue = self.queue();
+        let is_over = !start.is_within || queue.transactions > start.transactions;
+        is_over.then_some(queue.last_ended)
     }
 
     /// Where the last transaction ended that was told.
     pub(super) fn last_ended(&self) -> Position {
-        self.waiting().last_ended
+        self.queue().last_ended
     }
 
     /// Takes out what transactions up to `to` have changed, in their order.
-    pub(super) fn take(&self, to: Position) -> Vec<Ended> {
-        let mut waiting = self.waiting();
-        let count = waiting.ended.iter().take_while(|ended| ended.at <= to).count();
-        let taken: Vec<Ended> = waiting.ended.drain(..count).collect();
-        if waiting.ended.is_empty() && waiting.open.is_empty() {
-            waiting.bytes = 0;
+    pub(super) fn take(&self, to: Position) -> Vec<TransactionNews> {
+        let mut queue = self.queue();
+        let count = queue.ended.iter().take_while(|ended| ended.at <= to).count();
+        let taken: Vec<TransactionNews> = queue.ended.drain(..count).collect();
+        if queue.ended.is_empty() && queue.open.is_empty() {
+            queue.bytes = 0;
         } else {
             let bytes: usize = taken.iter().flat_map(|ended| &ended.told).map(bytes_of).sum();
-            waiting.bytes = waiting.bytes.saturating_sub(bytes);
+            queue.bytes = queue.bytes.saturating_sub(bytes);
         }
         taken
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, NewsQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wanted_now(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<Name, Arc<Wanted>>> {
@@ -194,11 +195,11 @@ impl News {
     }
 
     fn put(&self, told: Vec<CopyNews>) {
-        let mut waiting = self.waiting();
-        waiting.bytes += told.iter().map(bytes_of).sum::<usize>();
-        waiting.open.extend(told);
-        if waiting.bytes > WAITING_BYTES_MAX {
-            waiting.give_up();
+        let mut queue = self.queue();
+        queue.bytes += told.iter().map(bytes_of).sum::<usize>();
+        queue.open.extend(told);
+        if queue.bytes > WAITING_BYTES_MAX {
+            queue.give_up();
         }
     }
 }
@@ -240,11 +241,11 @@ impl RowReader for News {
     }
 
     fn ended(&self, ending: TransactionEnd, at: Position) {
-        let mut waiting = self.waiting();
+        let mut queue = self.queue();
         self.is_open.store(false, Ordering::SeqCst);
-        waiting.transactions += 1;
-        waiting.last_ended = at;
-        let mut told = std::mem::take(&mut waiting.open);
+        queue.transactions += 1;
+        queue.last_ended = at;
+        let mut told = std::mem::take(&mut queue.open);
         match ending {
             TransactionEnd::Committed => {}
             // Nobody sees its rows. Its commit tells of its tables as wholes.
@@ -258,14 +259,14 @@ impl RowReader for News {
             }
         }
         if !told.is_empty() {
-            waiting.ended.push_back(Ended { at, told });
+            queue.ended.push_back(TransactionNews { at, told });
         }
     }
 
     fn lost(&self) {
-        let mut waiting = self.waiting();
+        let mut queue = self.queue();
         self.is_open.store(false, Ordering::SeqCst);
-        waiting.transactions += 1;
-        waiting.give_up();
+        queue.transactions += 1;
+        queue.give_up();
     }
 }

@@ -57,47 +57,48 @@ pub(crate) fn asks_for_more(text: &[u8]) -> bool {
     WORDS.iter().any(|word| contains_ignoring_case(text, word))
 }
 
-/// What has to be loaded so that a query is maintained, by its text with markers and what is known of it.
+/// What has to be loaded so that a query is maintained, by its text with markers, which has no values yet, and what is known of it.
 ///
 /// # Errors
 /// Why it is not maintained.
 pub(crate) fn loadable(
     shared: &Shared,
-    (text, modes): (&[u8], Modes),
     template: &Template,
-    (schema, computing): (&str, Computing),
+    planning: Planning<'_>,
 ) -> Result<ResultQuestion, String> {
-    if !matches!(template.verdict, Cacheability::Cache) || !template.tables.are_all_base() {
+    let tables = planning.tables;
+    if !matches!(template.verdict, Cacheability::Cache) || !tables.are_all_base() {
         return Err("it is not known what it reads".to_owned());
     }
-    if asks_for_more(text) {
+    if asks_for_more(planning.text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let schema = Some(schema).filter(|schema| !schema.is_empty());
-    let tables = &template.tables;
-    let query = planned(Planning { text, modes, values: &[], tables, schema, computing }, Query::check)?;
+    let query = planned(planning, Query::check)?;
     for (name, _) in query.tables() {
         if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
             return Err(format!("{}, which {setting} leaves out", name.1));
         }
     }
-    Ok(ResultQuestion { query, key: None, limit: None, tables: infos(&template.tables) })
+    Ok(ResultQuestion { query, key: None, limit: None, tables: infos(tables) })
 }
 
 /// The same of a query that is listed.
 pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Result<ResultQuestion, Unasked> {
     // It was rewritten so that it means the same in all modes, but for its texts, which stand for no value here.
     let modes = shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes());
-    // A session's settings decide again when it asks.
-    let computing = Computing::default();
     let text = freshet_sql::with_markers(listed.as_bytes(), modes);
     let behind = (shared.freshness().as_ref(), &shared.upstream);
-    let default = Some(schema).filter(|schema| !schema.is_empty());
-    let bound = shared.templates.of((&text, modes), default, behind).await;
-    if matches!(bound.template().verdict, Cacheability::NotNow(_)) {
+    let schema = Some(schema).filter(|schema| !schema.is_empty());
+    let bound = shared.templates.of((&text, modes), schema, behind).await;
+    let template = bound.template();
+    if matches!(template.verdict, Cacheability::NotNow(_)) {
         return Err(Unasked::NotNow);
     }
-    loadable(shared, (&text, modes), bound.template(), (schema, computing)).map_err(Unasked::Never)
+    // A session's settings decide again when it asks.
+    let computing = Computing::default();
+    let tables = &template.tables;
+    let planning = Planning { text: &text, modes, values: &[], tables, schema, computing };
+    loadable(shared, template, planning).map_err(Unasked::Never)
 }
 
 /// Why nothing is asked for a query.

@@ -2,8 +2,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-const MANNER: Manner =
-    Manner { modes: Modes::new(Flavor::MySql), modes_of_write: Modes::new(Flavor::MySql), zone: Zone::Other };
+const SETTINGS: ParseSettings = ParseSettings {
+    modes: Modes::new(Flavor::MySql),
+    modes_of_write: Modes::new(Flavor::MySql),
+    zone: Zone::Other,
+};
 
 fn on_one_loop<T>(run: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -20,7 +23,7 @@ fn an_event_loop_goes_on_while_a_long_text_is_read() {
         let text = Bytes::from_static(b"SELECT 1");
         let wait = move |text: &[u8]| {
             receiver.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
-            query(text, MANNER).request
+            query(text, SETTINGS).request
         };
         assert_eq!(readers.read(text, wait).await, Some(Request::Select { hint: None }));
         other.await.unwrap();
@@ -56,13 +59,13 @@ fn few_threads_read() {
 fn a_long_text_is_read_as_a_short_one() {
     let insert =
         [b"INSERT INTO t VALUES (1, '".to_vec(), vec![b'x'; CACHED_BYTES_MAX], b"')".to_vec()].concat();
-    let read = query(&insert, MANNER);
+    let read = query(&insert, SETTINGS);
     assert!(matches!(&read.write, Some(RowWrite::Insert { rows, .. }) if rows.len() == 1));
-    assert_eq!(read.request, freshet_sql::read(&insert, MANNER.modes));
+    assert_eq!(read.request, freshet_sql::read(&insert, SETTINGS.modes));
     let select = [b"SELECT SQL_CACHE '".to_vec(), vec![b'x'; CACHED_BYTES_MAX], b"'".to_vec()].concat();
-    let read = query(&select, MANNER);
+    let read = query(&select, SETTINGS);
     let select = read.select.unwrap();
     assert_eq!((read.write, select.hint_error), (None, None));
     assert!(select.stripped.is_some_and(|text| text.starts_with(b"SELECT '")));
-    assert!(query(b"SELECT 1", MANNER).select.is_none(), "a shorter one has a template");
+    assert!(query(b"SELECT 1", SETTINGS).select.is_none(), "a shorter one has a template");
 }

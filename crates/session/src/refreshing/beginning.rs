@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ahash::HashSet;
 use freshet_upstream::now_ms;
 
-use crate::created::{Kept, QueryId};
+use crate::created::{QueryId, Upkeep};
 use crate::maintaining::question::{self, Unasked};
 use crate::shared::Shared;
 
@@ -32,20 +32,20 @@ impl Beginning {
             if !cache.may_be_maintained() || cache.options.policy.is_some() {
                 continue;
             }
-            match cache.kept() {
-                Kept::Unknown => drop(self.open.insert(id)),
-                Kept::NotYet(_) if self.open.contains(&id) => {}
+            match cache.upkeep() {
+                Upkeep::Unknown => drop(self.open.insert(id)),
+                Upkeep::NotYet(_) if self.open.contains(&id) => {}
                 _ => {
                     self.open.remove(&id);
                     continue;
                 }
             }
-            let kept = match question::of_query(shared, &cache.query.text, &cache.schema).await {
-                Ok(asked) => Kept::from(&shared.maintaining.ask(asked).await),
+            let upkeep = match question::of_query(shared, &cache.query.text, &cache.schema).await {
+                Ok(asked) => Upkeep::from(&shared.maintaining.ask(asked).await),
                 Err(Unasked::NotNow) => continue,
-                Err(Unasked::Never(why)) => Kept::Refreshed(why),
+                Err(Unasked::Never(why)) => Upkeep::Refreshed(why),
             };
-            cache.is_kept(kept);
+            cache.note_upkeep(upkeep);
         }
     }
 }

@@ -14,7 +14,7 @@ use tracing::{debug, error};
 use super::asking::{Answered, OfCache, answered};
 use super::own::OwnSessions;
 use crate::counters::Count;
-use crate::created::{Frame, Kept};
+use crate::created::{Frame, Upkeep};
 use crate::maintaining::{Answer, question};
 use crate::shared::Shared;
 
@@ -39,7 +39,7 @@ impl Checking {
             return Ok(());
         }
         self.last = Some(Instant::now());
-        let kept = shared.created.all().into_iter().filter(|cache| cache.kept() == Kept::Maintained);
+        let kept = shared.created.all().into_iter().filter(|cache| cache.upkeep() == Upkeep::Maintained);
         let results =
             kept.flat_map(|cache| cache.all_results().into_iter().map(move |result| (cache.clone(), result)));
         let results: Vec<_> = results.collect();

@@ -22,8 +22,10 @@ pub(super) struct OwnSessions(Vec<OwnSession>);
 /// A connection in the environment of clients.
 pub(super) struct OwnSession {
     connection: Connection,
-    /// The identity of the environment, and the form of answers.
-    of: (u32, Capabilities),
+    /// The environment's identity.
+    environment: u32,
+    /// The form of answers.
+    form: Capabilities,
 }
 
 impl OwnSessions {
@@ -40,13 +42,14 @@ impl OwnSessions {
     ) -> Result<Option<&mut OwnSession>, Error> {
         let sessions = &mut self.0;
         let Some(form) = result.environment.form() else { return Ok(None) };
-        let of = (result.environment.id, form);
-        if let Some(at) = sessions.iter().position(|session| session.of == of) {
+        let environment = result.environment.id;
+        let is_like = |session: &OwnSession| session.environment == environment && session.form == form;
+        if let Some(at) = sessions.iter().position(is_like) {
             // The one that is used least is the first.
             let session = sessions.remove(at);
             sessions.push(session);
         } else {
-            let Some(session) = OwnSession::open(shared, &result.environment, of).await? else {
+            let Some(session) = OwnSession::open(shared, &result.environment, form).await? else {
                 return Ok(None);
             };
             if sessions.len() == CONNECTIONS_MAX {
@@ -59,13 +62,9 @@ impl OwnSessions {
 }
 
 impl OwnSession {
-    async fn open(
-        shared: &Shared,
-        like: &Environment,
-        of: (u32, Capabilities),
-    ) -> Result<Option<Self>, Error> {
-        let mut connection = control::connect_in_form(shared.upstream.config(), of.1).await?;
-        if connection.capabilities().intersection(FORM) != of.1 {
+    async fn open(shared: &Shared, like: &Environment, form: Capabilities) -> Result<Option<Self>, Error> {
+        let mut connection = control::connect_in_form(shared.upstream.config(), form).await?;
+        if connection.capabilities().intersection(FORM) != form {
             return Ok(None);
         }
         let version = connection.greeting().server_version.clone();
@@ -86,7 +85,8 @@ impl OwnSession {
             }
         }
         let reached = environment(&mut connection).await?;
-        Ok(are_alike_but_for_account(&query, &reached, like).then_some(Self { connection, of }))
+        let is_there = are_alike_but_for_account(&query, &reached, like);
+        Ok(is_there.then_some(Self { connection, environment: like.id, form }))
     }
 
     /// The server's answer, with a copy if it may be stored.

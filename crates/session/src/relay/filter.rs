@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use freshet_protocol::{Capabilities, Malformed, OkPacket, Part, Seen, StateChange, StatusFlags};
 
-use crate::session::{Gtids, Reports, Transactions};
+use crate::session::{Gtids, Reports, TransactionTracking};
 
 /// Makes OK packets what this client would have been sent without us.
 #[derive(Debug, Clone, Copy)]
@@ -155,9 +155,11 @@ impl Filter<'_> {
             StateChange::SystemVariable { name, .. } => told.tell_of(name),
             StateChange::Gtids(_) => told.gtids != Gtids::Off,
             StateChange::SessionState(_) => told.state,
-            StateChange::TransactionState(_) if told.transactions >= Transactions::State => true,
+            StateChange::TransactionState(_) if told.transactions >= TransactionTracking::State => true,
             StateChange::TransactionState(state) => self.is_boundary(state),
-            StateChange::TransactionCharacteristics(_) => told.transactions == Transactions::Characteristics,
+            StateChange::TransactionCharacteristics(_) => {
+                told.transactions == TransactionTracking::Characteristics
+            }
             _ => true,
         }
     }
@@ -168,7 +170,7 @@ const STATE_BYTES: usize = 8;
 
 /// Whether reading rows, too, changes what is told: a transaction's state. Where an answer has no room for that, its flags announce it.
 fn are_told_of_reads(told: &Reports) -> bool {
-    told.transactions != Transactions::Off
+    told.transactions != TransactionTracking::Off
 }
 
 /// The high byte of SESSION_STATE_CHANGED.

@@ -14,16 +14,16 @@ use super::uncounted::{Own, Uncounted};
 const ZLIB_LEVEL: &str = "6";
 
 /// The variables.
-static VARIABLES: &[Variable] = &[
-    Variable { name: "Compression", of: compression },
-    Variable { name: "Compression_algorithm", of: algorithm },
-    Variable { name: "Compression_level", of: level },
-    Variable { name: "Ssl_cipher", of: cipher },
-    Variable { name: "Ssl_version", of: version },
+static VARIABLES: &[ChannelVariable] = &[
+    ChannelVariable { name: "Compression", of: compression },
+    ChannelVariable { name: "Compression_algorithm", of: algorithm },
+    ChannelVariable { name: "Compression_level", of: level },
+    ChannelVariable { name: "Ssl_cipher", of: cipher },
+    ChannelVariable { name: "Ssl_version", of: version },
 ];
 
 /// A status variable, and its value as both servers show it.
-struct Variable {
+struct ChannelVariable {
     name: &'static str,
     of: fn(&Channel) -> String,
 }

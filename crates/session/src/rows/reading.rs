@@ -40,19 +40,27 @@ pub(crate) struct Behind<'a> {
     pub(crate) watches: &'a Watches,
 }
 
+/// A plan that a statement shares with others of its form, and the values of this one.
+#[derive(Clone, Copy)]
+pub(crate) struct BoundPlan<'a> {
+    pub(crate) plan: &'a ReadPlan,
+    pub(crate) values: &'a [Datum],
+}
+
 /// What an answer to `statement`, which names `tables`, depends on if it is asked for now: by the plan that it shares with others
 /// and by its own values, if there is one.
 pub(crate) fn deps_of_reading(
     statement: StatementText<'_>,
     tables: &Tables,
-    shared: Option<(&ReadPlan, &[Datum])>,
+    shared: Option<BoundPlan<'_>>,
     behind: Behind<'_>,
 ) -> Depends {
     // Of another value the types alone may not have told what it is equal to: the statement itself may be told by others.
     let by_shared = |shared| depends(statement, tables, shared, behind).ok();
     let alone = || {
         let plan = ReadPlan::of(statement, tables);
-        depends(statement, tables, (&plan, &[]), behind).unwrap_or_else(|whole| whole)
+        depends(statement, tables, BoundPlan { plan: &plan, values: &[] }, behind)
+            .unwrap_or_else(|whole| whole)
     };
     shared.and_then(by_shared).unwrap_or_else(alone)
 }
@@ -60,11 +68,11 @@ pub(crate) fn deps_of_reading(
 /// The same of a prepared statement that is executed with these values.
 pub(crate) fn deps_of_execution(
     statement: StatementText<'_>,
-    (plan, values): (&ReadPlan, &[Datum]),
+    plan: BoundPlan<'_>,
     tables: &Tables,
     behind: Behind<'_>,
 ) -> Depends {
-    depends(statement, tables, (plan, values), behind).unwrap_or_else(|whole| whole)
+    depends(statement, tables, plan, behind).unwrap_or_else(|whole| whole)
 }
 
 /// What the definitions of these tables depend on, and of all that they are made of.
@@ -87,7 +95,7 @@ pub(crate) fn deps_of_definitions(tables: &Tables, freshness: &Freshness) -> Vec
 fn depends(
     statement: StatementText<'_>,
     tables: &Tables,
-    (plan, parameters): (&ReadPlan, &[Datum]),
+    BoundPlan { plan, values: parameters }: BoundPlan<'_>,
     behind: Behind<'_>,
 ) -> Result<Depends, Depends> {
     let Behind { valid_from, freshness, watches } = behind;

@@ -9,7 +9,7 @@ use freshet_catalog::{Descendants, Name, TableInfo};
 use freshet_follow::Upstream;
 use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes, contains_ignoring_case};
 
-use crate::reading::{self, LONG_BYTES_MIN, Manner};
+use crate::reading::{self, LONG_BYTES_MIN, ParseSettings};
 
 /// A write as it was read, with the values of its parameters.
 #[derive(Clone, Debug, Default)]
@@ -41,15 +41,15 @@ impl<'a> Write<'a> {
         text: &'a [u8],
         schema: Option<&'a str>,
         effects: &Effects,
-        manner: Manner,
+        settings: ParseSettings,
     ) -> Option<Self> {
         let writes = matches!(effects.writes, Writes::Tables(_)) || is_call(effects);
         if text.len() >= LONG_BYTES_MIN || text.is_empty() || !writes {
             return None;
         }
-        let what = reading::row_write(text, effects, manner);
-        let text = Some(WriteText { text, modes: manner.modes_of_write, schema });
-        Some(Write { what, text, ..Write::default() }.in_zone(manner.zone))
+        let what = reading::row_write(text, effects, settings);
+        let text = Some(WriteText { text, modes: settings.modes_of_write, schema });
+        Some(Write { what, text, ..Write::default() }.in_zone(settings.zone))
     }
 
     /// The same, sent by a session of this time zone.

@@ -4,7 +4,7 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, TransactionEffect, Writes, contains_ignoring_case};
 
 use super::begun::words::first_word_is;
-use super::prepared::Shown;
+use super::prepared::OwedCommand;
 use crate::environment::sets_only_what_is_read;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed};
@@ -48,7 +48,7 @@ pub(crate) struct Forward<'a> {
     /// What the client is told of the rows found, if it asks for nothing else and the server may not know.
     pub(crate) found_rows: Option<u32>,
     /// What the server executes before it, of which the client hears nothing.
-    pub(crate) first: &'a [Shown],
+    pub(crate) first: &'a [OwedCommand],
     /// Whether an execution certainly leaves FOUND_ROWS() as it is.
     pub(crate) keeps_found_rows: bool,
     /// It reads tables and nothing else: no connection answers it otherwise than another.

@@ -11,7 +11,7 @@ use super::tx::{Begun, Tx};
 use super::view::{moves, place};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
-use crate::fences::{self, InFlight, Left};
+use crate::fences::{self, ConcludedStatement, InFlight, Left};
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Relayed;
 
@@ -76,7 +76,8 @@ impl Session {
         // Code that ran may have written without transactions.
         let is_logged = self.lease.tracking == Tracking::On && !self.state.unlogged && !facts.run_code();
         let reports = || is_logged && shared.upstream.server().is_some_and(|server| server.has_gtids());
-        fences::settle(&mut self.state.pending, in_flight, (effects, left), relayed, (flavor, reports));
+        let concluded = ConcludedStatement { effects, relayed, left };
+        fences::settle(&mut self.state.pending, in_flight, concluded, flavor, reports);
         self.note_seen();
         self.refresh_key();
         if self.shared.statistics.is_some() {

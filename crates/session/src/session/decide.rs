@@ -5,15 +5,34 @@ use freshet_rules::{Decision, Facts};
 use freshet_upstream::now_ms;
 
 use super::Session;
-use super::ruled::{Agreed, Came, Ruling, Storing};
+use super::ruled::{Agreed, Came, KeptRights, Ruling, Storing};
 use crate::created::QueryId;
-use crate::environment::{Environment, Ruled as Identified};
+use crate::environment::{Environment, RuledEnvironment};
 
 /// ER_NOT_ALLOWED_COMMAND, the code of ProxySQL's `error_msg`.
 const REFUSED: u16 = 1148;
 
 /// The variant of statements for which the rules that would be met are not told by their text, where they have met none.
 const MET_NOTHING: u64 = u64::MAX;
+
+/// By what an answer may be stale.
+#[derive(Clone, Copy)]
+struct BargainTerms {
+    /// The epoch of rights at which it is asked for.
+    rights: u64,
+    /// What stands for all policies of caches; 0: a query rule allows it.
+    policies: u64,
+}
+
+/// What the number of an environment in the keys of answers stands for.
+enum Identity {
+    /// The environment alone.
+    Environment,
+    /// The environment under query rules, or of a session that keeps rights.
+    Ruled(RuledEnvironment),
+    /// Nothing: the session keeps rights, and has moved too often to have keys.
+    None,
+}
 
 impl Session {
     /// Takes the rules over as they are now.
@@ -164,8 +183,8 @@ impl Session {
         }
         let is_meant = || ruling.generation != 0 && ruling.schema == environment.schema;
         let bargain = match ruling.bargain {
-            Some(rights) => is_meant().then_some((rights, 0))?,
-            None => ruling.agreed.map(|agreed| (agreed.rights, agreed.policies))?,
+            Some(rights) => is_meant().then_some(BargainTerms { rights, policies: 0 })?,
+            None => ruling.agreed.map(|Agreed { rights, policies, .. }| BargainTerms { rights, policies })?,
         };
         self.identity_of(environment, ruling.variant, Some(bargain))
     }
@@ -190,41 +209,46 @@ impl Session {
         &self,
         environment: &Environment,
         variant: u64,
-        bargain: Option<(u64, u64)>,
+        bargain: Option<BargainTerms>,
     ) -> Option<u32> {
-        let Some(identified) = self.identified(environment, variant, bargain)? else {
-            return Some(environment.id);
+        let ruled = match self.identified(environment, variant, bargain) {
+            Identity::None => return None,
+            Identity::Environment => return Some(environment.id),
+            Identity::Ruled(ruled) => ruled,
         };
         match self.ruled.last {
-            Some((last, id)) if last == identified => id,
-            _ => self.shared.environments.under_rules(&environment.account, identified),
+            Some((last, id)) if last == ruled => id,
+            _ => self.shared.environments.under_rules(&environment.account, ruled),
         }
     }
 
-    /// What an identity stands for; the inner `None`: for the environment alone, the outer: nothing may.
-    fn identified(
-        &self,
-        environment: &Environment,
-        variant: u64,
-        bargain: Option<(u64, u64)>,
-    ) -> Option<Option<Identified>> {
+    fn identified(&self, environment: &Environment, variant: u64, bargain: Option<BargainTerms>) -> Identity {
         let (generation, class) = (self.ruled.generation(), self.ruled.class);
         let keeper = match self.ruled.keeper {
-            None if generation == 0 && bargain.is_none() => return Some(None),
+            None if generation == 0 && bargain.is_none() => return Identity::Environment,
             None => None,
-            Some(keeper) => Some(keeper.number?),
+            Some(KeptRights { number: None, .. }) => return Identity::None,
+            Some(KeptRights { number, .. }) => number,
         };
         let environment = environment.id;
-        let (bargain, policies) = bargain.map_or((None, 0), |(rights, policies)| (Some(rights), policies));
-        Some(Some(Identified { environment, generation, class, variant, bargain, policies, keeper }))
+        let (bargain, policies) = bargain.map_or((None, 0), |terms| (Some(terms.rights), terms.policies));
+        Identity::Ruled(RuledEnvironment {
+            environment,
+            generation,
+            class,
+            variant,
+            bargain,
+            policies,
+            keeper,
+        })
     }
 
     /// Remembers the identity that the next look-up will need.
     pub(super) fn remember_identity(&mut self) {
         let Some(environment) = self.state.environment.current() else { return };
-        let Some(Some(identified)) = self.identified(environment, 0, None) else { return };
+        let Identity::Ruled(ruled) = self.identified(environment, 0, None) else { return };
         let id = self.identity(environment);
-        self.ruled.last = Some((identified, id));
+        self.ruled.last = Some((ruled, id));
     }
 
     /// What of the answer to the statement under way is stored, which is asked for now.

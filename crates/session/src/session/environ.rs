@@ -10,7 +10,7 @@ use freshet_sql::{
 use freshet_upstream::{Error, control, now_ms};
 
 use super::begun::words::first_word_is;
-use super::resting::Opens;
+use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
 use super::{Holds, Lease, Naming, Reports, Session, Tracking};
 use crate::environment::{
@@ -59,7 +59,7 @@ impl Session {
         }
         if !self.lease.is_open() {
             // Boxed, since it is rare and large, and every command has room for it otherwise.
-            let Opens::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
+            let ConnectionOrigin::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
             let prepared = std::mem::take(&mut self.lease.prepared);
             self.lease = Lease::of(&mut self.admitted, rights_from);
             self.lease.prepared = prepared;

@@ -69,7 +69,9 @@ impl Lease {
         wire: Option<&mut Wire>,
         handle: &Handle,
     ) -> Result<(), Lost> {
-        Receiving { connection: self.connection()?, wire, handle, pace: Pace::default() }.run(relay).await
+        Receiving { connection: self.connection()?, wire, handle, backpressure: Backpressure::default() }
+            .run(relay)
+            .await
     }
 }
 
@@ -92,7 +94,7 @@ struct Receiving<'a> {
     connection: &'a mut Connection,
     wire: Option<&'a mut Wire>,
     handle: &'a Handle,
-    pace: Pace,
+    backpressure: Backpressure,
 }
 
 impl Receiving<'_> {
@@ -117,9 +119,11 @@ impl Receiving<'_> {
 
     /// Whether the client is far behind what is read for it.
     fn is_held_up(&mut self) -> bool {
-        let pace = &self.pace;
+        let backpressure = &self.backpressure;
         self.wire.as_mut().is_some_and(|wire| {
-            wire.out().0.len() >= FLUSH_AT_BYTES && pace.stalled.is_some() && !pace.may_read_ahead(wire)
+            wire.out().0.len() >= FLUSH_AT_BYTES
+                && backpressure.stalled.is_some()
+                && !backpressure.may_read_ahead(wire)
         })
     }
 
@@ -127,7 +131,10 @@ impl Receiving<'_> {
     async fn read_on(&mut self) -> Result<(), Lost> {
         let unsent = self.wire.as_mut().map_or(0, |wire| wire.out().0.len());
         match &mut self.wire {
-            Some(wire) if unsent >= FLUSH_AT_BYTES => self.pace.read_on(self.connection.parts(), wire).await,
+            Some(wire) if unsent >= FLUSH_AT_BYTES => {
+                let (stream, buffer) = self.connection.parts();
+                self.backpressure.read_on(stream, buffer, wire).await
+            }
             _ => self.wait().await,
         }
     }
@@ -199,18 +206,19 @@ impl Receiving<'_> {
     }
 }
 
-/// How a client keeps up with what is read for it.
+/// How far a client holds up what is read for it.
 #[derive(Default)]
-struct Pace {
+struct Backpressure {
     /// Since when it has taken nothing of what is read on.
     stalled: Option<Instant>,
 }
 
-impl Pace {
+impl Backpressure {
     /// Sends what the client is owed, and reads on meanwhile, as far as may be. Returns when either is done.
     async fn read_on(
         &mut self,
-        (stream, buffer): (&mut Stream, &mut BytesMut),
+        stream: &mut Stream,
+        buffer: &mut BytesMut,
         wire: &mut Wire,
     ) -> Result<(), Lost> {
         let unsent = wire.out().0.len();

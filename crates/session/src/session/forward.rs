@@ -22,7 +22,7 @@ use super::{Flow, Forward, Gtids, Message, Prepared, Session, StatementFacts, qu
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach, Sources};
 use crate::qualify::qualify;
-use crate::reading::Manner;
+use crate::reading::ParseSettings;
 use crate::relay::{
     Capture, Channel, Filter, Listed, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
     Served, Uncounted, flushes_status,
@@ -122,7 +122,7 @@ impl Session {
             self.shared.expect_unlogged_writes();
         }
         let schema = self.state.schema.clone();
-        let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.manner()));
+        let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.parse_settings()));
         // Until the answer is on its way, and what it has changed is seen.
         let changing = self.changes_rights(effects, text);
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
@@ -316,10 +316,11 @@ impl Session {
         let transacting = self.state.tx.surely_transacts();
         let thread = self.thread();
         let shared = &self.shared;
-        let behind = fences::Behind { freshness: shared.freshness(), upstream: &shared.upstream, thread };
-        let in_flight = fences::raise(&mut self.state.pending, effects, reach, transacting, &behind);
+        let fencing =
+            fences::FencingSession { freshness: shared.freshness(), upstream: &shared.upstream, thread };
+        let in_flight = fences::raise(&mut self.state.pending, effects, reach, transacting, &fencing);
         if let Some(in_flight) = &in_flight {
-            fences::heed_earlier_writes(in_flight, &behind).await;
+            fences::heed_earlier_writes(in_flight, &fencing).await;
         }
         (in_flight, facts)
     }
@@ -356,8 +357,8 @@ impl Session {
     }
 
     /// How texts are read.
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { modes: self.modes(), modes_of_write: self.modes_of_write(), zone: self.zone() }
+    pub(crate) fn parse_settings(&self) -> ParseSettings {
+        ParseSettings { modes: self.modes(), modes_of_write: self.modes_of_write(), zone: self.zone() }
     }
 
     /// The time zone in which moments are meant, where the environment is known.

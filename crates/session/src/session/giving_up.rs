@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use freshet_upstream::{Error, now_ms};
 use tracing::{debug, warn};
 
-use super::pool::{GivenUp, Left, PoolFit};
+use super::pool::{GivenUp, PoolFit, ReleasedConnection};
 use super::state::KnownGtid;
 use super::{Hold, Lease, Session};
 use crate::counters::Count;
@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// Gives the connection up before a read that may be carried on it, if the session can go on without. What it was is returned.
-    pub(super) fn gives_to_all(&mut self) -> Option<Left> {
+    pub(super) fn gives_to_all(&mut self) -> Option<ReleasedConnection> {
         self.lease.insert_id?;
         let environment = self.can_go_on_elsewhere(Asks::Nothing)?;
         self.parts_with_lease(environment)
@@ -94,7 +94,7 @@ impl Session {
 
     /// Goes on without its connection, in this environment. `None` if it is not known what `LAST_INSERT_ID()` says, or how
     /// accounts are, or if somebody is about to kill it by the connection's number.
-    pub(super) fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<Left> {
+    pub(super) fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<ReleasedConnection> {
         let (insert_id, epoch) = (self.lease.insert_id?, self.shared.gate.epoch()?);
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000)).then_some(())?;
         let (prepared, left) = std::mem::take(&mut self.lease.prepared).unmade_elsewhere(environment.id);
@@ -107,7 +107,7 @@ impl Session {
             self.state.gtid = KnownGtid::Lost;
         }
         self.state.given_up = Some(GivenUp { fit: fit.clone(), insert_id, said: None });
-        Some(Left { fit, lease, epoch })
+        Some(ReleasedConnection { fit, lease, epoch })
     }
 
     /// What `LAST_INSERT_ID()` says on the connection, which is asked if that is not known. `None` if it does not say.

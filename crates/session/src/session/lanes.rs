@@ -52,7 +52,7 @@ thread_local! {
 #[derive(Default)]
 struct Lanes {
     /// One for each kind of session, or [`LANES_MAX`].
-    open: RefCell<HashMap<Fit, Vec<Open>>>,
+    open: RefCell<HashMap<Fit, Vec<OpenLane>>>,
     /// Commands with the server on connections of their own.
     under_way: Cell<usize>,
     suspension: Suspension,
@@ -86,7 +86,7 @@ pub(crate) enum Carriage {
 }
 
 /// A lane, and of when the rights are that its account was given.
-struct Open {
+struct OpenLane {
     lane: Rc<Lane>,
     rights_from: Position,
     /// The read view that it is in.
@@ -118,7 +118,7 @@ impl Lanes {
     fn view(&self, fit: &Fit, lane: &Rc<Lane>, shared: &Arc<Shared>) -> Option<Rc<SharedView>> {
         let mut open = self.open.borrow_mut();
         let its_own = open.get_mut(fit)?.iter_mut().find(|open| Rc::ptr_eq(&open.lane, lane));
-        let Open { view, .. } = its_own?;
+        let OpenLane { view, .. } = its_own?;
         if let Some(view) = view.as_ref().filter(|view| view.is_young()) {
             return Some(Rc::clone(view));
         }
@@ -134,7 +134,7 @@ impl Lanes {
         let open = self.open.borrow();
         let open = open.get(fit)?.iter().filter(|open| open.lane.is_open());
         let least = open.min_by_key(|open| open.lane.depth());
-        least.map(|Open { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
+        least.map(|OpenLane { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
     }
 
     /// From when the rights are of a lane for these, if that is open.
@@ -146,14 +146,14 @@ impl Lanes {
 
     /// Whether another lane for these would do better than this one, on which the fewest wait.
     fn are_too_few(&self, fit: &Fit, lane: &Lane) -> bool {
-        let how_many = |open: &Vec<Open>| open.iter().filter(|open| open.lane.is_open()).count();
+        let how_many = |open: &Vec<OpenLane>| open.iter().filter(|open| open.lane.is_open()).count();
         fit.carriage == Carriage::Alone
             && lane.depth() >= DEEP
             && self.open.borrow().get(fit).map_or(0, how_many) < LANES_MAX
     }
 
     /// Notes a lane, and forgets those that are closed.
-    fn opened(&self, fit: Fit, lane: Open) {
+    fn opened(&self, fit: Fit, lane: OpenLane) {
         let mut open = self.open.borrow_mut();
         for lanes in open.values_mut() {
             lanes.retain(|open| open.lane.is_open());
@@ -349,7 +349,7 @@ impl Session {
             return None;
         }
         let lane = self.lend(lends)?;
-        let open = Open { lane: Rc::clone(&lane), rights_from, view: None };
+        let open = OpenLane { lane: Rc::clone(&lane), rights_from, view: None };
         LANES.with(|lanes| lanes.opened(fit, open));
         Some(lane)
     }

@@ -1,7 +1,7 @@
 //! A statement that is written to the query log, if a rule says so (`query_log.rs`).
 
 use super::Session;
-use super::ruled::{Logged, Sent};
+use super::ruled::{Logged, RowCounts};
 use crate::query_log::{self, Event};
 use crate::relay::Relayed;
 
@@ -28,7 +28,7 @@ impl Session {
     pub(crate) fn ends_line(&mut self, query: &[u8]) {
         let logged = self.ruled.logged.take().filter(|_| self.ruled.is_logged());
         let Some(Logged { began, at, command }) = logged else { return };
-        let sent = self.ruled.ruling.sent.map(|Sent { affected, rows }| query_log::Sent {
+        let sent = self.ruled.ruling.sent.map(|RowCounts { affected, rows }| query_log::Sent {
             hostgroup: self.ruled.hostgroup(),
             server: self.shared.upstream.config().address.to_string(),
             rows_affected: affected,

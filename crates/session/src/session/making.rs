@@ -66,8 +66,8 @@ impl Session {
         }
         self.put_preparation(&preparation, id);
         let Some(current) = self.state.environment.current().map(|it| it.id) else { return false };
-        let environment = (current, self.state.environment_version);
-        let prepared = self.lease.prepared.add(Prepared::here(id, &preparation, environment));
+        let prepared = Prepared::here(id, &preparation, current, self.state.environment_version);
+        let prepared = self.lease.prepared.add(prepared);
         self.shared.counters.add(Count::Prepared);
         self.state.served.prepared += 1;
         self.state.warnings.clear();
@@ -187,8 +187,8 @@ impl Session {
         let relayed = self.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
         self.lease.prepared.failed();
         if let Some(ok) = relayed.prepared {
-            let number = (ok.statement_id, ok.parameters.into());
-            let prepared = Prepared::new(number, nothing, (None, None), None).numbered(relayed.numbered);
+            let prepared = Prepared::new(ok.statement_id, ok.parameters.into(), nothing);
+            let prepared = prepared.numbered(relayed.numbered);
             self.lease.prepared.add(prepared.of_ours(text, made));
         }
         Ok(())

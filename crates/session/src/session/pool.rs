@@ -110,14 +110,14 @@ impl GivenUp {
 
 /// A connection that a session has given up.
 #[derive(Debug)]
-pub(super) struct Left {
+pub(super) struct ReleasedConnection {
     pub(super) fit: PoolFit,
     pub(super) lease: Lease,
     /// How accounts were then.
     pub(super) epoch: Epoch,
 }
 
-impl Left {
+impl ReleasedConnection {
     /// Keeps it for the next one.
     pub(super) fn put(mut self, shared: &Shared) {
         let is_of_now = || shared.gate.epoch().is_some_and(|now| self.epoch.begins_alike(now));
@@ -134,9 +134,13 @@ impl Left {
             return close(self.lease);
         }
         let environment = self.fit.environment.id;
-        let waiting = Waiting { left: self, since_ms: now_ms(), _counted: Counted::among(&shared.pooled) };
+        let pooled = PooledConnection {
+            released: self,
+            since_ms: now_ms(),
+            _counted: PooledCount::among(&shared.pooled),
+        };
         POOL.with(|pool| {
-            pool.waiting.borrow_mut().entry(environment).or_default().push(waiting);
+            pool.pooled.borrow_mut().entry(environment).or_default().push(pooled);
             if !pool.is_swept.replace(true) {
                 tokio::task::spawn_local(sweep());
             }
@@ -161,11 +165,11 @@ impl Left {
     }
 }
 
-/// A connection that waits.
-struct Waiting {
-    left: Left,
+/// A released connection that waits in the pool.
+struct PooledConnection {
+    released: ReleasedConnection,
     since_ms: u64,
-    _counted: Counted,
+    _counted: PooledCount,
 }
 
 /// A session that waits for a connection.
@@ -174,17 +178,17 @@ struct Seeker {
     reply: oneshot::Sender<Lease>,
 }
 
-/// One that is counted as long as it waits.
-struct Counted(Arc<AtomicUsize>);
+/// Counts a connection for as long as it waits.
+struct PooledCount(Arc<AtomicUsize>);
 
-impl Counted {
+impl PooledCount {
     fn among(all: &Arc<AtomicUsize>) -> Self {
         all.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(all))
     }
 }
 
-impl Drop for Counted {
+impl Drop for PooledCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -193,7 +197,7 @@ impl Drop for Counted {
 /// The connections of one thread that wait, the last to come last.
 #[derive(Default)]
 struct Pool {
-    waiting: RefCell<HashMap<u32, Vec<Waiting>>>,
+    pooled: RefCell<HashMap<u32, Vec<PooledConnection>>>,
     /// When the last one of each environment was given up, in monotonic milliseconds.
     given_up_ms: RefCell<HashMap<u32, u64>>,
     /// Sessions that wait for one, the first to come first.
@@ -223,11 +227,11 @@ impl PoolFit {
 
 /// A connection, the one that came last, so that the others come of age.
 async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
-    while let Some(mut waiting) = POOL.with(|pool| pool.pop(fit)) {
-        if waiting.may_serve(now) && waiting.left.lease.is_quiet().await {
-            return Some(waiting.left.lease);
+    while let Some(mut pooled) = POOL.with(|pool| pool.pop(fit)) {
+        if pooled.may_serve(now) && pooled.released.lease.is_quiet().await {
+            return Some(pooled.released.lease);
         }
-        close(waiting.left.lease);
+        close(pooled.released.lease);
     }
     None
 }
@@ -256,7 +260,7 @@ async fn sweep() {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
         let (over, are_none) = POOL.with(Pool::sweep);
-        over.into_iter().for_each(|waiting| close(waiting.left.lease));
+        over.into_iter().for_each(|pooled| close(pooled.released.lease));
         if are_none {
             return;
         }
@@ -265,8 +269,8 @@ async fn sweep() {
 
 /// Closes the connection that has waited longest, for one that is not like any of them.
 pub(super) fn makes_room() {
-    if let Some(waiting) = POOL.with(Pool::oldest) {
-        close(waiting.left.lease);
+    if let Some(pooled) = POOL.with(Pool::oldest) {
+        close(pooled.released.lease);
     }
 }
 
@@ -276,9 +280,9 @@ fn close(mut lease: Lease) {
     }
 }
 
-impl Waiting {
+impl PooledConnection {
     fn may_serve(&self, now: Epoch) -> bool {
-        self.left.epoch.begins_alike(now) && self.is_young()
+        self.released.epoch.begins_alike(now) && self.is_young()
     }
 
     fn is_young(&self) -> bool {
@@ -301,24 +305,24 @@ impl Pool {
         seekers.remove(at).map(|seeker| seeker.reply)
     }
 
-    fn pop(&self, fit: &PoolFit) -> Option<Waiting> {
-        let mut all = self.waiting.borrow_mut();
-        let waiting = all.get_mut(&fit.environment.id)?;
-        let at = waiting.iter().rposition(|waiting| waiting.left.fit.is(fit))?;
-        Some(waiting.remove(at))
+    fn pop(&self, fit: &PoolFit) -> Option<PooledConnection> {
+        let mut all = self.pooled.borrow_mut();
+        let pooled = all.get_mut(&fit.environment.id)?;
+        let at = pooled.iter().rposition(|pooled| pooled.released.fit.is(fit))?;
+        Some(pooled.remove(at))
     }
 
-    fn oldest(&self) -> Option<Waiting> {
-        let mut all = self.waiting.borrow_mut();
-        let first = |of: &Vec<Waiting>| of.first().map(|waiting| waiting.since_ms);
+    fn oldest(&self) -> Option<PooledConnection> {
+        let mut all = self.pooled.borrow_mut();
+        let first = |of: &Vec<PooledConnection>| of.first().map(|pooled| pooled.since_ms);
         let of = all.values_mut().filter(|of| !of.is_empty()).min_by_key(|of| first(of))?;
         Some(of.remove(0))
     }
 
     /// Takes those out that have waited for too long, and says whether there are no others.
-    fn sweep(&self) -> (Vec<Waiting>, bool) {
-        let mut all = self.waiting.borrow_mut();
-        let over = all.values_mut().flat_map(|of| of.extract_if(.., |waiting| !waiting.is_young())).collect();
+    fn sweep(&self) -> (Vec<PooledConnection>, bool) {
+        let mut all = self.pooled.borrow_mut();
+        let over = all.values_mut().flat_map(|of| of.extract_if(.., |pooled| !pooled.is_young())).collect();
         all.retain(|_, of| !of.is_empty());
         self.given_up_ms.borrow_mut().retain(|_, at_ms| now_ms().saturating_sub(*at_ms) < COMES_MS);
         self.is_swept.set(!all.is_empty());

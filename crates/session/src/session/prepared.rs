@@ -25,7 +25,7 @@ use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
 use crate::rows::{Write, WriteText, bind};
 pub(crate) use carriable::Carriable;
 use first::First;
-pub(crate) use first::Shown;
+pub(crate) use first::OwedCommand;
 use history::History;
 pub(crate) use prepared_in::PreparedIn;
 pub(crate) use select::PreparedSelect;
@@ -49,8 +49,8 @@ pub(crate) struct Prepared {
     text: Option<Again>,
     /// What it kills, if it is a KILL.
     kill: Option<PreparedKill>,
-    /// What it does to the transaction, if it is such a statement and no more, with its text.
-    pub(crate) control: Option<(TransactionControl, Box<[u8]>)>,
+    /// What it does to the transaction, if it is such a statement and no more.
+    pub(crate) control: Option<ControlStatement>,
     /// It certainly leaves FOUND_ROWS() as it is.
     pub(crate) keeps_found_rows: bool,
     /// What there is to know of it if its answers may come from memory.
@@ -77,6 +77,13 @@ pub(crate) struct Prepared {
     was_elsewhere: AtomicBool,
     /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
     plain_at: AtomicU64,
+}
+
+/// A statement that begins, marks or ends a transaction, and no more.
+#[derive(Debug)]
+pub(crate) struct ControlStatement {
+    pub(crate) control: TransactionControl,
+    pub(crate) text: Box<[u8]>,
 }
 
 /// The text of a write, to be read again where the definitions of its tables tell more; or of a CALL.
@@ -139,20 +146,16 @@ impl Prepared {
         select.or(self.text.as_ref().map(|again| &*again.text)).unwrap_or_default()
     }
 
-    pub(crate) fn new(
-        (id, parameters): (u32, usize),
-        effects: impl Into<Arc<Effects>>,
-        (write, text): (Option<RowWrite>, Option<Again>),
-        kill: Option<PreparedKill>,
-    ) -> Self {
+    /// A statement that its client and the server know by this number.
+    pub(crate) fn new(id: u32, parameters: usize, effects: impl Into<Arc<Effects>>) -> Self {
         Self {
             id,
             server_id: AtomicU32::new(id),
             prepared_in: PreparedIn::default(),
             effects: effects.into(),
-            write,
-            text,
-            kill,
+            write: None,
+            text: None,
+            kill: None,
             control: None,
             keeps_found_rows: false,
             select: None,
@@ -171,13 +174,11 @@ impl Prepared {
     }
 
     /// A SELECT that was prepared from memory, under this number. The server has not prepared it.
-    pub(crate) fn here(id: u32, preparation: &Preparation, environment: (u32, u64)) -> Self {
+    pub(crate) fn here(id: u32, preparation: &Preparation, environment: u32, version: u64) -> Self {
         let select = PreparedSelect::here(preparation);
-        let number = (id, preparation.parameters);
-        let prepared = Self::new(number, Arc::clone(&preparation.effects), (None, None), None);
+        let prepared = Self::new(id, preparation.parameters, Arc::clone(&preparation.effects));
         let prepared = prepared.with_select(Some(select)).keeping_found_rows(preparation.keeps_found_rows);
-        let (environment, version) = environment;
-        let prepared = prepared.prepared_in((Some(environment), version));
+        let prepared = prepared.prepared_in(Some(environment), version);
         Self { server_id: AtomicU32::new(NOT_MADE), ..prepared }
     }
 
@@ -189,6 +190,16 @@ impl Prepared {
     /// Notes that the server has prepared it, under this number.
     pub(super) fn note_made(&self, id: u32) {
         self.server_id.store(id, Ordering::Relaxed);
+    }
+
+    /// The same statement, which writes these rows, or has a text that is to be read again before it is executed.
+    pub(crate) fn with_write(self, write: Option<RowWrite>, text: Option<Again>) -> Self {
+        Self { write, text, ..self }
+    }
+
+    /// The same statement, which kills what its parameter says.
+    pub(crate) fn with_kill(self, kill: Option<PreparedKill>) -> Self {
+        Self { kill, ..self }
     }
 
     /// The same as a SELECT whose answers may come from memory.
@@ -231,12 +242,12 @@ impl Prepared {
     }
 
     /// The same statement, prepared in the environment with this identity, if that is known, and the session's version of it.
-    pub(crate) fn prepared_in(self, environment: (Option<u32>, u64)) -> Self {
-        Self { prepared_in: PreparedIn::new(environment), ..self }
+    pub(crate) fn prepared_in(self, environment: Option<u32>, version: u64) -> Self {
+        Self { prepared_in: PreparedIn::new(environment, version), ..self }
     }
 
     /// The same statement, which does this to the transaction.
-    pub(crate) fn with_control(self, control: Option<(TransactionControl, Box<[u8]>)>) -> Self {
+    pub(crate) fn with_control(self, control: Option<ControlStatement>) -> Self {
         Self { control, ..self }
     }
 
@@ -350,7 +361,7 @@ impl Prepared {
     }
 
     /// What goes before an execution with values unlike those of before, or with unknown ones.
-    pub(crate) fn owed(&self) -> Vec<Shown> {
+    pub(crate) fn owed(&self) -> Vec<OwedCommand> {
         // One that the server has not prepared is prepared before this is asked.
         let id = self.server_id().unwrap_or(self.id);
         let shown = self.first().and_then(|first| first.execution(id));
@@ -362,7 +373,7 @@ impl Prepared {
     }
 
     /// The same for one by this name.
-    pub(crate) fn owed_by_name(&self, name: &str) -> Vec<Shown> {
+    pub(crate) fn owed_by_name(&self, name: &str) -> Vec<OwedCommand> {
         self.first().map(|first| first.statements(name, self.parameters)).unwrap_or_default()
     }
 

@@ -8,7 +8,7 @@ use crate::environment::VectorQuery;
 
 /// How much is told of transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Transactions {
+pub(crate) enum TransactionTracking {
     Off,
     State,
     Characteristics,
@@ -27,7 +27,7 @@ pub(crate) enum Gtids {
 pub(crate) struct Reports {
     pub(crate) schema: bool,
     pub(crate) state: bool,
-    pub(crate) transactions: Transactions,
+    pub(crate) transactions: TransactionTracking,
     /// MySQL alone has these.
     pub(crate) gtids: Gtids,
     /// The list as the server shows it.
@@ -46,7 +46,7 @@ impl Default for Reports {
         Self {
             schema: true,
             state: false,
-            transactions: Transactions::Off,
+            transactions: TransactionTracking::Off,
             gtids: Gtids::Off,
             variables: VARIABLES_BY_DEFAULT.to_owned(),
         }
@@ -63,9 +63,9 @@ impl Reports {
             schema: is_on(&value("schema")),
             state: is_on(&value("state_change")),
             transactions: match value("transaction_info").as_str() {
-                "OFF" | "0" | "" => Transactions::Off,
-                "STATE" | "1" => Transactions::State,
-                _ => Transactions::Characteristics,
+                "OFF" | "0" | "" => TransactionTracking::Off,
+                "STATE" | "1" => TransactionTracking::State,
+                _ => TransactionTracking::Characteristics,
             },
             gtids: match value("gtids").as_str() {
                 "OFF" | "0" | "" => Gtids::Off,
@@ -78,7 +78,7 @@ impl Reports {
 
     /// Whether anything is told of transactions.
     pub(crate) fn tell_of_transactions(&self) -> bool {
-        self.transactions != Transactions::Off
+        self.transactions != TransactionTracking::Off
     }
 
     /// The names of the variables whose changes are told.
@@ -119,7 +119,7 @@ impl Reports {
         Self {
             schema: true,
             state: true,
-            transactions: Transactions::Characteristics,
+            transactions: TransactionTracking::Characteristics,
             gtids: match (flavor, self.gtids) {
                 (Flavor::MySql, Gtids::Off) => Gtids::Own,
                 (_, gtids) => gtids,
@@ -155,9 +155,9 @@ impl Reports {
 
     fn settings(&self) -> String {
         let transactions = match self.transactions {
-            Transactions::Off => "OFF",
-            Transactions::State => "STATE",
-            Transactions::Characteristics => "CHARACTERISTICS",
+            TransactionTracking::Off => "OFF",
+            TransactionTracking::State => "STATE",
+            TransactionTracking::Characteristics => "CHARACTERISTICS",
         };
         let Self { schema, state, variables, .. } = self;
         let (schema, state) = (u8::from(*schema), u8::from(*state));

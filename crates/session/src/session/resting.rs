@@ -57,12 +57,12 @@ impl Session {
     ///
     /// # Errors
     /// The server cannot be reached, or refuses.
-    pub(super) async fn opens_own(&mut self) -> Result<Opens, Error> {
+    pub(super) async fn opens_own(&mut self) -> Result<ConnectionOrigin, Error> {
         let mut looks = 0;
         loop {
             let rights_from = self.shared.upstream.rights_from();
             let error = match crate::auth::open(&self.shared.gate, &mut self.admitted).await {
-                Ok(()) => return Ok(Opens::Own(rights_from)),
+                Ok(()) => return Ok(ConnectionOrigin::Own(rights_from)),
                 Err(error) => error,
             };
             let is_full = matches!(&error, Error::Server(error) if FULL.contains(&error.code));
@@ -73,7 +73,7 @@ impl Session {
             self.shared.server_is_full();
             tokio::time::sleep(LOOKS_APART).await;
             if self.takes_over().await {
-                return Ok(Opens::Another);
+                return Ok(ConnectionOrigin::Another);
             }
             makes_room();
         }
@@ -101,7 +101,7 @@ impl Session {
 }
 
 /// Where the connection comes from.
-pub(super) enum Opens {
+pub(super) enum ConnectionOrigin {
     /// It was opened. The rights of its login are those of this position or of a later one.
     Own(Position),
     /// Another session has given it up.

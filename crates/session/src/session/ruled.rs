@@ -13,7 +13,7 @@ use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
 use super::Missed;
 use crate::created::Policy;
-use crate::environment::{Environment, Ruled as Identified};
+use crate::environment::{Environment, RuledEnvironment};
 use crate::wire::Wire;
 
 /// What the rules are to a session.
@@ -33,7 +33,7 @@ pub(crate) struct Ruled {
     /// A rule has said that no other client's connection carries its reads.
     pub(super) keeps_to_itself: bool,
     /// The identity that was used last.
-    pub(super) last: Option<(Identified, Option<u32>)>,
+    pub(super) last: Option<(RuledEnvironment, Option<u32>)>,
     /// What else keeps its answers apart from those of others: rights that it has kept.
     pub(super) keeper: Option<KeptRights>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Ruling {
     pub(super) generation: u64,
     /// The default schema for which it is.
     pub(super) schema: Option<String>,
-    /// See [`Identified::variant`].
+    /// See [`RuledEnvironment::variant`].
     pub(super) variant: u64,
     pub(super) decision: Option<Decision>,
     /// Nothing may be stored for it, and nothing taken.
@@ -70,7 +70,7 @@ pub(super) struct Ruling {
     /// The text as it came, of a statement that was rewritten.
     pub(super) asked: Option<Vec<u8>>,
     /// What the server did for it, if it was asked.
-    pub(super) sent: Option<Sent>,
+    pub(super) sent: Option<RowCounts>,
     pub(super) repeating: Repeating,
 }
 
@@ -100,7 +100,7 @@ impl Logged {
 
 /// How many rows a statement has changed, and how many it has got.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sent {
+pub(super) struct RowCounts {
     pub(super) affected: u64,
     pub(super) rows: u64,
 }

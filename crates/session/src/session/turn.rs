@@ -43,7 +43,7 @@ pub(crate) enum Turn {
 }
 
 /// How a wait for another client's answer has ended.
-enum Ended {
+enum WaitEnd {
     /// That is over.
     Asked(QuestionState),
     /// It took longer than a query rule lets this one wait.
@@ -60,7 +60,7 @@ impl Session {
     /// Whether its statements of this form may wait for one another. Of quick ones each is sent at once.
     pub(crate) fn takes_turns(&self, template: &Template) -> bool {
         let now_ms = now_ms();
-        template.pace.may_be_slow(now_ms) && !template.pace.is_large(now_ms) && self.may_share_a_turn()
+        template.profile.may_be_slow(now_ms) && !template.profile.is_large(now_ms) && self.may_share_a_turn()
     }
 
     /// Takes its turn, with a statement that [takes turns](Session::takes_turns). `text`: the statement as it would be sent.
@@ -69,7 +69,8 @@ impl Session {
     /// The session is ended, or its client has left.
     pub(crate) async fn turn(
         &mut self,
-        (key, text): (Key<'_>, &[u8]),
+        key: Key<'_>,
+        text: &[u8],
         waited: &mut Waited,
     ) -> Result<Turn, Lost> {
         let mut asked = match self.shared.coalescing.join(key) {
@@ -79,9 +80,9 @@ impl Session {
         };
         self.shared.counters.add(Count::Coalesced);
         let ended = match self.end_of(&mut asked).await? {
-            Ended::Asked(ended) => ended,
-            Ended::TooLate => return Ok(Turn::Asks(None)),
-            Ended::Interrupted => {
+            WaitEnd::Asked(ended) => ended,
+            WaitEnd::TooLate => return Ok(Turn::Asks(None)),
+            WaitEnd::Interrupted => {
                 let message = "Query execution was interrupted";
                 self.put_error(&ErrPacket::new(INTERRUPTED, "70100", message));
                 return Ok(Turn::Refused { is_noted: false });
@@ -124,17 +125,17 @@ impl Session {
     }
 
     /// What becomes of a question that another client has asked.
-    async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<Ended, Lost> {
+    async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<WaitEnd, Lost> {
         let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
         handle.can_be_interrupted();
         let ended = async {
             tokio::select! {
                 biased;
                 ended = asked.wait_for(|asked| !matches!(asked, QuestionState::UnderWay)) => {
-                    Ended::Asked(ended.map_or(QuestionState::Abandoned, |ended| ended.clone()))
+                    WaitEnd::Asked(ended.map_or(QuestionState::Abandoned, |ended| ended.clone()))
                 }
-                () = handle.interrupted() => Ended::Interrupted,
-                () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => Ended::TooLate,
+                () = handle.interrupted() => WaitEnd::Interrupted,
+                () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => WaitEnd::TooLate,
             }
         };
         self.waits_for(ended).await

@@ -16,15 +16,16 @@ const MESSAGE_BYTES_MAX: usize = 512;
 
 /// Whose error it is, and which.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Id {
+struct ErrorKey {
     hostgroup: Option<i64>,
     schema: Box<str>,
     user: Box<[u8]>,
     code: u16,
 }
 
+/// How often it came, and what the last one said.
 #[derive(Debug)]
-struct Counted {
+struct ErrorTally {
     count: u64,
     first_ms: u64,
     last_ms: u64,
@@ -33,7 +34,7 @@ struct Counted {
 
 /// What the server has refused.
 #[derive(Debug, Default)]
-pub(super) struct Errors(Mutex<HashMap<Id, Counted>>);
+pub(super) struct Errors(Mutex<HashMap<ErrorKey, ErrorTally>>);
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,14 +59,14 @@ impl Errors {
     pub(super) fn count(&self, Whose { schema, user, outcome }: Whose<'_>, refusal: &ErrPacket) {
         let now_ms = now_ms();
         let hostgroup = outcome.and_then(|outcome| outcome.hostgroup());
-        let id = Id { hostgroup, schema: schema.into(), user: user.into(), code: refusal.code };
+        let key = ErrorKey { hostgroup, schema: schema.into(), user: user.into(), code: refusal.code };
         let message = &refusal.message[..refusal.message.len().min(MESSAGE_BYTES_MAX)];
         let mut rows = self.lock();
-        if rows.len() >= ROWS_MAX && !rows.contains_key(&id) {
-            let oldest = rows.iter().min_by_key(|(_, row)| row.last_ms).map(|(id, _)| id.clone());
+        if rows.len() >= ROWS_MAX && !rows.contains_key(&key) {
+            let oldest = rows.iter().min_by_key(|(_, row)| row.last_ms).map(|(key, _)| key.clone());
             oldest.map(|oldest| rows.remove(&oldest));
         }
-        let row = rows.entry(id).or_insert(Counted {
+        let row = rows.entry(key).or_insert(ErrorTally {
             count: 0,
             first_ms: now_ms,
             last_ms: 0,
@@ -82,11 +83,11 @@ impl Errors {
     pub(super) fn rows(&self, resets: bool) -> Vec<ErrorRow> {
         let clock = Clock::now();
         let mut rows = self.lock();
-        let row = |(id, row): (&Id, &Counted)| ErrorRow {
-            hostgroup: id.hostgroup,
-            schema: id.schema.to_string(),
-            user: String::from_utf8_lossy(&id.user).into_owned(),
-            code: id.code,
+        let row = |(key, row): (&ErrorKey, &ErrorTally)| ErrorRow {
+            hostgroup: key.hostgroup,
+            schema: key.schema.to_string(),
+            user: String::from_utf8_lossy(&key.user).into_owned(),
+            code: key.code,
             count: row.count,
             seen: (clock.at(row.first_ms), clock.at(row.last_ms)),
             last: String::from_utf8_lossy(&row.last).into_owned(),
@@ -98,7 +99,7 @@ impl Errors {
         found
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Counted>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ErrorKey, ErrorTally>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

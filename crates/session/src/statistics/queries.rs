@@ -109,7 +109,7 @@ impl Statistics {
         self.query(place, known.named.get(&place)?, Clock::now())
     }
 
-    fn query(&self, place: usize, named: &super::Named, clock: Clock) -> Option<QueryRow> {
+    fn query(&self, place: usize, named: &super::KnownDigest, clock: Clock) -> Option<QueryRow> {
         let sent = self.sent[place].row(named, clock);
         let hits = self.hits_row(place, named, clock);
         let first = [&sent, &hits].into_iter().flatten().map(|row| row.seen.0).min()?;

@@ -17,7 +17,7 @@ use crate::qualify::qualify;
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
 
-use super::pace::Pace;
+use super::profile::ExecutionProfile;
 
 /// A statement's form.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Template {
     /// A row in its answer was read by the transaction's read view.
     pub(crate) shows_rows_read: bool,
     /// How fast it is.
-    pub(crate) pace: Pace,
+    pub(crate) profile: ExecutionProfile,
     /// What it is called.
     pub(crate) query: NamedQuery,
     /// What the last result that was stored of it is marked with.
@@ -52,7 +52,7 @@ impl Template {
             tables: Tables::default(),
             is_of_its_time: false,
             shows_rows_read: false,
-            pace: Pace::default(),
+            profile: ExecutionProfile::default(),
             query: NamedQuery::new(schema, tokens.rewritten()),
             tag: AtomicU16::default(),
         }
@@ -156,7 +156,7 @@ pub(super) async fn analyse(
         tables,
         is_of_its_time,
         shows_rows_read,
-        pace: Pace::default(),
+        profile: ExecutionProfile::default(),
         query,
         tag: AtomicU16::default(),
     }

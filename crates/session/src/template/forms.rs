@@ -10,7 +10,7 @@ use freshet_sql::{
 
 use super::analysis::Template;
 use crate::kept::Sharded;
-use crate::rows::{ReadPlan, StatementText};
+use crate::rows::{BoundPlan, ReadPlan, StatementText};
 
 /// How many bytes of forms are kept in each shard: 8 MiB in all.
 const SHARD_BYTES_MAX: usize = 1 << 19;
@@ -123,7 +123,7 @@ impl<'a> BoundSelect<'a> {
     }
 
     /// The plan that `statement`, which this is, shares with others of its form, and its values.
-    pub(crate) fn plan(&self, statement: StatementText<'_>) -> Option<(&ReadPlan, &[Datum])> {
+    pub(crate) fn plan(&self, statement: StatementText<'_>) -> Option<BoundPlan<'_>> {
         let tables = &self.compiled.template.tables;
         let plan = match statement.zone.is_fixed() || !tables.have_moments() {
             true => &self.compiled.plan,
@@ -135,7 +135,7 @@ impl<'a> BoundSelect<'a> {
             let _ = plan.set(ReadPlan::shared(statement, tables));
         }
         let plan = plan.get().filter(|_| !is_first)?.as_ref();
-        plan.map(|plan| (plan, self.values.as_slice()))
+        plan.map(|plan| BoundPlan { plan, values: &self.values })
     }
 }
 

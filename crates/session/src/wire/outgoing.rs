@@ -28,11 +28,11 @@ impl Wire {
     /// [`WireError::Ended`] if its session is ended and it does not read. Nothing can be sent any more then.
     pub async fn flush(&mut self) -> Result<(), WireError> {
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
-        let patience = Patience { bounds: &self.bounds, handle: self.handle.as_ref() };
+        let limits = SendLimits { bounds: &self.bounds, handle: self.handle.as_ref() };
         let sent = match &mut self.compressed {
-            None => send(stream, &mut self.write, patience).await,
+            None => send(stream, &mut self.write, limits).await,
             // Boxed as all that is rare here: what a future has room for is moved whenever it is made.
-            Some(compressed) => Box::pin(send_packed(stream, &mut self.write, compressed, patience)).await,
+            Some(compressed) => Box::pin(send_packed(stream, &mut self.write, compressed, limits)).await,
         };
         self.write.clear();
         if self.sending.is_held() || self.write.capacity() > IDLE_BUFFER_BYTES_MAX {
@@ -43,16 +43,16 @@ impl Wire {
     }
 }
 
-/// How long a client is waited for.
+/// What ends the wait for a client that does not read: time, and the end of its session.
 #[derive(Clone, Copy)]
-struct Patience<'a> {
+struct SendLimits<'a> {
     bounds: &'a Bounds,
     /// None before the login, which has a time limit of its own.
     handle: Option<&'a Arc<Handle>>,
 }
 
 /// Sends all of `bytes`. Most often that is one write, for which no clock is read and nothing is waited on.
-async fn send(stream: &mut Stream, bytes: &mut BytesMut, patience: Patience<'_>) -> Result<(), WireError> {
+async fn send(stream: &mut Stream, bytes: &mut BytesMut, limits: SendLimits<'_>) -> Result<(), WireError> {
     let written = if bytes.is_empty() { 0 } else { write_now(stream, bytes).await? };
     if written < bytes.len() {
         bytes.advance(written);
@@ -62,23 +62,23 @@ async fn send(stream: &mut Stream, bytes: &mut BytesMut, patience: Patience<'_>)
             return Ok(());
         }
     }
-    Box::pin(send_rest(stream, bytes, patience)).await
+    Box::pin(send_rest(stream, bytes, limits)).await
 }
 
 /// Sends what the system has not taken at once.
 async fn send_rest(
     stream: &mut Stream,
     bytes: &mut BytesMut,
-    patience: Patience<'_>,
+    limits: SendLimits<'_>,
 ) -> Result<(), WireError> {
     while !bytes.is_empty() {
-        let written = patience.with(stream.write(bytes)).await?;
+        let written = limits.with(stream.write(bytes)).await?;
         if written == 0 {
             return Err(io::Error::from(io::ErrorKind::WriteZero).into());
         }
         bytes.advance(written);
     }
-    patience.with(stream.flush()).await
+    limits.with(stream.flush()).await
 }
 
 /// Packs and sends, frame by frame, and lets others have their turn between two frames.
@@ -86,11 +86,11 @@ async fn send_packed(
     stream: &mut Stream,
     bytes: &mut BytesMut,
     compressed: &mut Compressed,
-    patience: Patience<'_>,
+    limits: SendLimits<'_>,
 ) -> Result<(), WireError> {
     loop {
         // What was broken off in a frame goes on there.
-        send(stream, &mut compressed.outgoing, patience).await?;
+        send(stream, &mut compressed.outgoing, limits).await?;
         if bytes.is_empty() {
             return Ok(());
         }
@@ -124,7 +124,7 @@ async fn flush_now(stream: &mut Stream) -> io::Result<bool> {
     .await
 }
 
-impl Patience<'_> {
+impl SendLimits<'_> {
     /// Waits for one step of sending.
     async fn with<T>(self, step: impl Future<Output = io::Result<T>>) -> Result<T, WireError> {
         tokio::select! {

@@ -2,17 +2,17 @@ use freshet_protocol::FRAME_MAX;
 use tokio::net::UnixStream;
 
 use super::*;
-use crate::bounds::Options;
+use crate::bounds::Limits;
 use crate::registry::{Ending, Registry};
 
 /// A wire, and the other end of it.
 fn wire(packet_bytes_max: usize) -> (Wire, UnixStream) {
-    bounded(packet_bytes_max, &Options::default())
+    bounded(packet_bytes_max, &Limits::default())
 }
 
-fn bounded(packet_bytes_max: usize, options: &Options) -> (Wire, UnixStream) {
+fn bounded(packet_bytes_max: usize, limits: &Limits) -> (Wire, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    (Wire::new(Stream::Unix(ours), packet_bytes_max, &Arc::new(Bounds::new(options))), theirs)
+    (Wire::new(Stream::Unix(ours), packet_bytes_max, &Arc::new(Bounds::new(limits))), theirs)
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_packet_of_several_frames_is_joined_and_its_memory_given_back() {
 #[tokio::test]
 async fn a_packet_that_is_not_finished_is_given_up_and_one_that_goes_on_is_not() {
     let patience = std::time::Duration::from_secs(1);
-    let (mut wire, mut client) = bounded(100, &Options { net_read_timeout: patience, ..Options::default() });
+    let (mut wire, mut client) = bounded(100, &Limits { net_read_timeout: patience, ..Limits::default() });
     let sender = tokio::spawn(async move {
         for byte in b"\x05\0\0\0abcde\x05\0" {
             tokio::time::sleep(patience / 5).await;
@@ -107,7 +107,7 @@ async fn a_packet_that_is_not_finished_is_given_up_and_one_that_goes_on_is_not()
 #[tokio::test]
 async fn a_client_that_does_not_read_is_given_up_and_so_is_what_it_was_to_read() {
     let patience = std::time::Duration::from_millis(50);
-    let (mut wire, client) = bounded(100, &Options { net_write_timeout: patience, ..Options::default() });
+    let (mut wire, client) = bounded(100, &Limits { net_write_timeout: patience, ..Limits::default() });
     assert!(wire.has_room(8 << 20));
     wire.put(&vec![1; 8 << 20]);
     assert!(wire.sending.is_held());
@@ -119,7 +119,7 @@ async fn a_client_that_does_not_read_is_given_up_and_so_is_what_it_was_to_read()
 #[tokio::test]
 async fn a_client_that_does_not_read_is_given_up_at_once_where_its_session_is_ended() {
     let (mut wire, client) = wire(100);
-    let handle = Registry::default().handle((b"u".to_vec(), None), 0);
+    let handle = Registry::default().handle(b"u".to_vec(), None, 0);
     wire.obey(&handle);
     wire.put(&vec![1; 8 << 20]);
     let (sent, ()) = tokio::join!(wire.flush(), async { handle.end(Ending::Cut) });
@@ -161,8 +161,8 @@ async fn what_is_sent_ahead_is_kept_and_a_farewell_is_an_end() {
 
 #[tokio::test]
 async fn packets_come_out_of_one_budget() {
-    let options = Options { receive_bytes_max: 1 << 20, ..Options::default() };
-    let (mut wire, mut client) = bounded(2 << 20, &options);
+    let limits = Limits { receive_bytes_max: 1 << 20, ..Limits::default() };
+    let (mut wire, mut client) = bounded(2 << 20, &limits);
     client.write_all(b"\0\0\x08\0").await.unwrap();
     let sender = tokio::spawn(async move {
         client.write_all(&vec![7; 512 << 10]).await.unwrap();

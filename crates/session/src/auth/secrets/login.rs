@@ -52,11 +52,12 @@ pub(super) struct Logins(Vec<(LoginKind, KnownLogin)>);
 
 #[derive(Default)]
 struct KnownLogin {
-    accepted: Option<Accepted>,
+    accepted: Option<Acceptance>,
     begins: Option<Begins>,
 }
 
-struct Accepted {
+/// The server has accepted such a login, and what it said.
+struct Acceptance {
     epoch: Epoch,
     at: Instant,
     ok: OkPacket,
@@ -77,7 +78,7 @@ impl Logins {
     }
 
     pub(super) fn accept(&mut self, kind: LoginKind, ok: OkPacket, epoch: Epoch) {
-        self.entry(kind).accepted = Some(Accepted { epoch, at: Instant::now(), ok });
+        self.entry(kind).accepted = Some(Acceptance { epoch, at: Instant::now(), ok });
     }
 
     /// No kind is accepted any more.

@@ -34,7 +34,7 @@ impl Door {
         let outcomes = Outcomes::default();
         let door = Self { server: server.clone(), client, outcomes: Rc::clone(&outcomes) };
         let gate =
-            Rc::new(Gate::new(Arc::new(server), Arc::new(Still(Some(EPOCH))), None, Options::default()));
+            Rc::new(Gate::new(Arc::new(server), Arc::new(Still(Some(EPOCH))), None, LoginOptions::default()));
         spawn_local(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 spawn_local(serve(Stream::tcp(stream).unwrap(), Rc::clone(&gate), Rc::clone(&outcomes)));

@@ -8,7 +8,7 @@ use freshet_sql::Method;
 use freshet_upstream::now_ms;
 
 use super::asked::{AskedQuery, error, row};
-use crate::created::{CreatedCache, Kept, NamedQuery, Policy, QueryId};
+use crate::created::{CreatedCache, NamedQuery, Policy, QueryId, Upkeep};
 use crate::introspection::{IntrospectionValue, Rowset};
 use crate::maintaining::CopyState;
 use crate::session::{Destination, Session};
@@ -135,7 +135,7 @@ pub(super) fn caches(session: &Session, method: Option<Method>, id: Option<&str>
 
 /// Whether its results are made from copies of rows, or will be.
 pub(super) fn is_deep(cache: &CreatedCache) -> bool {
-    matches!(cache.kept(), Kept::Maintained | Kept::NotYet(_))
+    matches!(cache.upkeep(), Upkeep::Maintained | Upkeep::NotYet(_))
 }
 
 fn properties(cache: &CreatedCache) -> String {
@@ -154,10 +154,10 @@ fn properties(cache: &CreatedCache) -> String {
 
 /// What is not as it could be.
 fn note(cache: &CreatedCache) -> Option<String> {
-    cache.gave_up().or_else(|| match cache.kept() {
-        Kept::Maintained | Kept::Unknown => None,
-        Kept::NotYet(why) => Some(why.to_owned()),
-        Kept::Refreshed(why) => Some(format!("not maintained: {why}")),
+    cache.gave_up().or_else(|| match cache.upkeep() {
+        Upkeep::Maintained | Upkeep::Unknown => None,
+        Upkeep::NotYet(why) => Some(why.to_owned()),
+        Upkeep::Refreshed(why) => Some(format!("not maintained: {why}")),
     })
 }
 

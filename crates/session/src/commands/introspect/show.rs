@@ -11,7 +11,7 @@ use crate::session::{Flow, Session};
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
-enum Shown {
+enum ShowTarget {
     Tables,
     /// Of the table of this name.
     Columns(String),
@@ -29,17 +29,17 @@ pub(in crate::commands) fn may_be_shown(text: &[u8]) -> bool {
 
 /// Answers a statement that asks for it, if no schema of the server's is meant.
 pub(in crate::commands) async fn show(session: &mut Session, text: &[u8]) -> Option<Result<Flow, Lost>> {
-    let (shown, is_full) = read(std::str::from_utf8(text).ok()?)?;
+    let (target, is_full) = read(std::str::from_utf8(text).ok()?)?;
     if session.shared.options.engine.is_none() || !is_absent(session).await {
         return None;
     }
-    Some(put_shown(session, shown, is_full))
+    Some(put_shown(session, target, is_full))
 }
 
 /// The same in a session that has said `USE freshet`, where the schema need not be named.
 pub(super) fn shown_inside(session: &mut Session, text: &str) -> Option<Result<Flow, Lost>> {
-    let (shown, is_full) = read(text).or_else(|| read(&with_schema(text)?))?;
-    Some(put_shown(session, shown, is_full))
+    let (target, is_full) = read(text).or_else(|| read(&with_schema(text)?))?;
+    Some(put_shown(session, target, is_full))
 }
 
 /// A SHOW or DESCRIBE that names no schema, with this one.
@@ -57,11 +57,12 @@ fn with_schema(text: &str) -> Option<String> {
     }
 }
 
-fn put_shown(session: &mut Session, shown: Shown, is_full: bool) -> Result<Flow, Lost> {
-    let found = match shown {
-        Shown::Use => return choose(session),
-        Shown::Tables => tables(is_full),
-        Shown::Columns(name) => match TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(&name)) {
+fn put_shown(session: &mut Session, target: ShowTarget, is_full: bool) -> Result<Flow, Lost> {
+    let found = match target {
+        ShowTarget::Use => return choose(session),
+        ShowTarget::Tables => tables(is_full),
+        ShowTarget::Columns(name) => match TABLES.iter().find(|table| table.name.eq_ignore_ascii_case(&name))
+        {
             Some(table) => columns(table, is_full),
             None => {
                 let why = format!("Table '{SCHEMA}.{name}' doesn't exist");
@@ -80,7 +81,7 @@ pub(super) fn choose(session: &mut Session) -> Result<Flow, Lost> {
 }
 
 /// What a text asks for, and whether in full.
-fn read(text: &str) -> Option<(Shown, bool)> {
+fn read(text: &str) -> Option<(ShowTarget, bool)> {
     let text = text.trim().trim_end_matches(';');
     let words: Vec<String> =
         text.split_ascii_whitespace().map(|word| word.replace('`', "").to_ascii_lowercase()).collect();
@@ -91,18 +92,18 @@ fn read(text: &str) -> Option<(Shown, bool)> {
     }
     let of_schema =
         |name: &str| name.split_once('.').filter(|(schema, _)| *schema == SCHEMA).map(|it| it.1.to_owned());
-    let shown = match words[..] {
-        ["use", SCHEMA] => Shown::Use,
-        ["show", "tables", "from" | "in", SCHEMA] => Shown::Tables,
+    let target = match words[..] {
+        ["use", SCHEMA] => ShowTarget::Use,
+        ["show", "tables", "from" | "in", SCHEMA] => ShowTarget::Tables,
         ["show", "columns" | "fields", "from" | "in", name, "from" | "in", SCHEMA] => {
-            Shown::Columns(name.to_owned())
+            ShowTarget::Columns(name.to_owned())
         }
         ["show", "columns" | "fields", "from" | "in", name] | ["desc" | "describe", name] => {
-            Shown::Columns(of_schema(name)?)
+            ShowTarget::Columns(of_schema(name)?)
         }
         _ => return None,
     };
-    Some((shown, is_full))
+    Some((target, is_full))
 }
 
 fn tables(is_full: bool) -> Rowset {
@@ -147,17 +148,17 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_told_by_its_words() {
-        let columns = || Shown::Columns("queries".to_owned());
+        let columns = || ShowTarget::Columns("queries".to_owned());
         for (text, expected) in [
-            ("SHOW TABLES FROM freshet", Some((Shown::Tables, false))),
-            ("show full tables in `Freshet`;", Some((Shown::Tables, true))),
+            ("SHOW TABLES FROM freshet", Some((ShowTarget::Tables, false))),
+            ("show full tables in `Freshet`;", Some((ShowTarget::Tables, true))),
             ("DESC freshet.queries", Some((columns(), false))),
             ("SHOW FULL COLUMNS FROM `queries` FROM `freshet`", Some((columns(), true))),
             ("SHOW COLUMNS FROM freshet.queries", Some((columns(), false))),
             ("SHOW COLUMNS FROM other.queries", None),
             ("SHOW TABLES FROM freshet LIKE 'q%'", None),
             ("DESCRIBE SELECT 1", None),
-            ("USE `freshet`;", Some((Shown::Use, false))),
+            ("USE `freshet`;", Some((ShowTarget::Use, false))),
             ("USE other", None),
             ("FULL SHOW", None),
         ] {
@@ -167,12 +168,12 @@ mod tests {
 
     #[test]
     fn a_schema_that_is_chosen_need_not_be_named() {
-        let read = |text: &str| with_schema(text).and_then(|text| read(&text)).map(|(shown, _)| shown);
+        let read = |text: &str| with_schema(text).and_then(|text| read(&text)).map(|(target, _)| target);
         for text in ["SHOW TABLES", "show full tables ;"] {
-            assert_eq!(read(text), Some(Shown::Tables), "{text}");
+            assert_eq!(read(text), Some(ShowTarget::Tables), "{text}");
         }
         for text in ["DESC queries;", "SHOW FULL COLUMNS FROM `queries`", "SHOW FIELDS IN queries"] {
-            assert_eq!(read(text), Some(Shown::Columns("queries".to_owned())), "{text}");
+            assert_eq!(read(text), Some(ShowTarget::Columns("queries".to_owned())), "{text}");
         }
         for text in ["SHOW TABLES FROM other", "DESC other.queries", "SHOW INDEX FROM queries", "SHOW"] {
             assert_eq!(read(text), None, "{text}");

@@ -10,7 +10,7 @@ use crate::commands::prepared::{By, Execution, take_stored};
 use crate::created::Frame;
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
-use crate::rows::{Behind, deps_of_execution};
+use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session};
 use crate::template::{BoundSelect, Template};
 
@@ -94,7 +94,12 @@ impl<'a> Way<'a> {
                 let template = &compiled.template;
                 let depends = |behind: Behind<'_>| {
                     let statement = statement(session, &select.text);
-                    deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+                    deps_of_execution(
+                        statement,
+                        BoundPlan { plan: &compiled.plan, values },
+                        &template.tables,
+                        behind,
+                    )
                 };
                 plan(session, template, at, depends)
             }

@@ -21,7 +21,8 @@ fn names(lists: Lists) -> Vec<&'static str> {
 /// Names and values, by name, of those that are wanted. Some values are work to tell.
 pub(super) fn rows(
     session: &mut Session,
-    (lists, scope): (Lists, Scope),
+    lists: Lists,
+    scope: Scope,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Vec<(String, String)> {
     match lists {
@@ -41,30 +42,31 @@ pub(super) fn rows(
 
 /// The rows of ours for a SHOW whose answer is the server's.
 pub(in crate::commands) async fn listed(session: &mut Session, shown: Ours) -> Option<Listed> {
-    let (of, ours) = match shown {
+    let (lists, ours) = match shown {
         Ours::ShowVariables { scope, like } => {
-            let of = (Lists::Variables, scope);
-            (of, rows(session, of, |name| like.matches(name)))
+            (Lists::Variables, rows(session, Lists::Variables, scope, |name| like.matches(name)))
         }
         Ours::ShowStatus { scope, like } => {
-            let of = (Lists::Status, scope);
-            (of, rows(session, of, |name| like.matches(name)))
+            (Lists::Status, rows(session, Lists::Status, scope, |name| like.matches(name)))
         }
-        Ours::ShowAll { lists, scope, filter } => {
-            ((lists, scope), filtered(session, (lists, scope), &filter).await)
-        }
+        Ours::ShowAll { lists, scope, filter } => (lists, filtered(session, lists, scope, &filter).await),
         _ => return None,
     };
-    Some(Listed::new(&names(of.0), &ours))
+    Some(Listed::new(&names(lists), &ours))
 }
 
 /// Names and values of those that a SHOW asks for.
-async fn filtered(session: &mut Session, of: (Lists, Scope), filter: &ShowFilter) -> Vec<(String, String)> {
+async fn filtered(
+    session: &mut Session,
+    lists: Lists,
+    scope: Scope,
+    filter: &ShowFilter,
+) -> Vec<(String, String)> {
     match filter {
-        ShowFilter::All => rows(session, of, |_| true),
-        ShowFilter::Names(like) => rows(session, of, |name| like.matches(name)),
+        ShowFilter::All => rows(session, lists, scope, |_| true),
+        ShowFilter::Names(like) => rows(session, lists, scope, |name| like.matches(name)),
         ShowFilter::Where(condition) => {
-            let all = rows(session, of, |_| true);
+            let all = rows(session, lists, scope, |_| true);
             chosen(session, condition, all).await
         }
     }
@@ -78,7 +80,7 @@ pub(in crate::commands) async fn all(
     scope: Scope,
     filter: &ShowFilter,
 ) -> Result<Flow, Lost> {
-    let ours = filtered(session, (lists, scope), filter).await;
+    let ours = filtered(session, lists, scope, filter).await;
     among_the_servers(session, query, lists, ours).await
 }
 
@@ -87,7 +89,7 @@ pub(in crate::commands) async fn session_status(
     session: &mut Session,
     query: Query<'_>,
 ) -> Result<Flow, Lost> {
-    let mut ours = rows(session, (Lists::Status, Scope::Session), |_| true);
+    let mut ours = rows(session, Lists::Status, Scope::Session, |_| true);
     if session.flavor() == Flavor::MariaDb {
         ours.iter_mut().for_each(|(name, _)| name.make_ascii_uppercase());
     }

@@ -36,7 +36,7 @@ const SETTINGS: [&str; 11] = [
 ];
 
 /// A column of MariaDB's plugin.
-pub(super) struct Column {
+pub(super) struct PluginColumn {
     pub(super) name: &'static str,
     /// Its type, as the plugin declares it.
     pub(super) kind: &'static str,
@@ -44,15 +44,15 @@ pub(super) struct Column {
     pub(super) is_untold: bool,
 }
 
-const fn column(name: &'static str, kind: &'static str) -> Column {
-    Column { name, kind, is_untold: false }
+const fn column(name: &'static str, kind: &'static str) -> PluginColumn {
+    PluginColumn { name, kind, is_untold: false }
 }
 
-const fn untold(name: &'static str, kind: &'static str) -> Column {
-    Column { name, kind, is_untold: true }
+const fn untold(name: &'static str, kind: &'static str) -> PluginColumn {
+    PluginColumn { name, kind, is_untold: true }
 }
 
-impl Column {
+impl PluginColumn {
     pub(super) fn is_text(&self) -> bool {
         self.kind.contains("char") || self.kind.contains("text")
     }
@@ -69,7 +69,7 @@ impl Column {
 }
 
 /// The columns of `information_schema.query_cache_info`.
-pub(super) const COLUMNS: [Column; 25] = [
+pub(super) const COLUMNS: [PluginColumn; 25] = [
     column("STATEMENT_SCHEMA", "varchar(192)"),
     column("STATEMENT_TEXT", "longtext"),
     column("RESULT_BLOCKS_COUNT", "int(11)"),

@@ -155,7 +155,7 @@ fn system_variables(session: &mut Session, table: &[u8]) -> Vec<u8> {
             continue;
         };
         let mut cases = format!("IF({column} IS NULL, NULL, CASE VARIABLE_NAME").into_bytes();
-        for (name, value) in list::rows(session, (Lists::Variables, scope), |_| true) {
+        for (name, value) in list::rows(session, Lists::Variables, scope, |_| true) {
             let (name, value) = (quoted(session, name.as_bytes()), quoted(session, value.as_bytes()));
             cases.extend([b" WHEN ", &*name, b" THEN ", &*value].concat());
         }
@@ -167,7 +167,7 @@ fn system_variables(session: &mut Session, table: &[u8]) -> Vec<u8> {
 
 /// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`
 fn rows_and_ours(session: &mut Session, lists: Lists, scope: Scope, table: &[u8]) -> Vec<u8> {
-    let rows = list::rows(session, (lists, scope), |_| true);
+    let rows = list::rows(session, lists, scope, |_| true);
     let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name.as_bytes())).collect();
     let mut query = [
         b"(SELECT VARIABLE_NAME, VARIABLE_VALUE FROM ",

@@ -15,8 +15,8 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, SELECT_BYTES_MAX, Session};
 
-/// What one of ours has changed, to be taken back where the server does not come so far.
-struct Done {
+/// What one of our statements has changed, to be taken back where the server does not come so far.
+struct UndoRecord {
     /// Which statement of the text it is.
     at: usize,
     before: Snapshot,
@@ -37,7 +37,7 @@ pub(in crate::commands) async fn several(
 ) -> Result<Flow, Lost> {
     session.state.warnings.begin(session.flavor());
     let text = query.text();
-    let (mut made, mut behind, mut done): (Vec<u8>, usize, Vec<Done>) = (Vec::new(), 0, Vec::new());
+    let (mut made, mut behind, mut done): (Vec<u8>, usize, Vec<UndoRecord>) = (Vec::new(), 0, Vec::new());
     let mut empties = None;
     let mut has_failed = false;
     for (at, piece) in pieces.iter().enumerate() {
@@ -71,7 +71,7 @@ pub(in crate::commands) async fn several(
     let came_to = |at: usize| relayed.error.is_none() || at < relayed.results as usize;
     if let Some(first) = done.iter().position(|done| !came_to(done.at)) {
         let mut left = done.split_off(first).into_iter();
-        if let Some(Done { before, undo, .. }) = left.next() {
+        if let Some(UndoRecord { before, undo, .. }) = left.next() {
             before.restore(session);
             let undone = left.fold(undo, |first, next| next.undo.into_iter().chain(first).collect());
             // The answer is given; what could not be taken back here is in the file, as what was set is in the log.
@@ -90,7 +90,7 @@ async fn in_its_place(
     session: &mut Session,
     ours: &Ours,
     at: usize,
-    done: &mut Vec<Done>,
+    done: &mut Vec<UndoRecord>,
 ) -> Result<Result<Vec<u8>, ErrPacket>, Lost> {
     let (assignments, rest) = match ours {
         Ours::SetVariables(assignments) => (assignments, "DO 0"),
@@ -104,7 +104,7 @@ async fn in_its_place(
     };
     Ok(match kept {
         Ok(undo) => {
-            done.push(Done { at, before, undo });
+            done.push(UndoRecord { at, before, undo });
             Ok(rest.as_bytes().to_vec())
         }
         Err(error) => {
@@ -125,10 +125,10 @@ async fn with_values(session: &mut Session, written: &[u8]) -> Result<Result<Vec
 fn rows_of(session: &mut Session, shown: &Ours) -> Vec<u8> {
     let rows = match shown {
         Ours::ShowVariables { scope, like } => {
-            list::rows(session, (Lists::Variables, *scope), |name| like.matches(name))
+            list::rows(session, Lists::Variables, *scope, |name| like.matches(name))
         }
         Ours::ShowStatus { scope, like } => {
-            list::rows(session, (Lists::Status, *scope), |name| like.matches(name))
+            list::rows(session, Lists::Status, *scope, |name| like.matches(name))
         }
         _ => Vec::new(),
     };

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use freshet_cache::Key;
 use freshet_protocol::Capabilities;
+use freshet_sql::Datum;
 
 use crate::environment::key_of_executions;
 use crate::relay::Repeated;
-use crate::session::{Missed, Prepared, PreparedSelect, Session, Shown};
+use crate::session::{Missed, OwedCommand, Prepared, PreparedSelect, Session};
 
 /// What the buffer for the keys of executions keeps of itself, in bytes.
 const KEY_BYTES_KEPT: usize = 16 * 1024;
@@ -75,6 +76,12 @@ pub(in crate::commands) struct Execution<'a> {
     pub(in crate::commands) statement: &'a [u8],
 }
 
+/// An execution with what its parameters are bound to.
+pub(in crate::commands) struct BoundExecution<'a> {
+    pub(in crate::commands) execution: Execution<'a>,
+    pub(in crate::commands) values: Vec<Datum>,
+}
+
 impl<'a> Execution<'a> {
     pub(in crate::commands) fn by_command(
         session: &Session,
@@ -86,7 +93,7 @@ impl<'a> Execution<'a> {
     }
 
     /// What goes before it at the server, where it is unlike those before.
-    pub(in crate::commands) fn owed(&self) -> Vec<Shown> {
+    pub(in crate::commands) fn owed(&self) -> Vec<OwedCommand> {
         match self.by {
             By::Command => self.prepared.owed(),
             By::Name => self.prepared.owed_by_name(self.name),

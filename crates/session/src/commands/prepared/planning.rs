@@ -11,14 +11,14 @@ use freshet_upstream::Error;
 use super::execution::{Execution, note_answered, take_bargain, take_stored};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::{bound, key_for, statement, touches};
-use crate::commands::bargain::{self, Agreed};
+use crate::commands::bargain::{self, BargainDecision};
 use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
-use crate::rows::{Behind, Named, ReadPlan, StatementText, Tables, deps_of_execution};
+use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
 use crate::template::{Cacheability, Template};
 use crate::why::{Refusal, Why};
@@ -74,8 +74,8 @@ pub(super) async fn decided(
         if execution.key_of(&mut key).is_none() {
             return Ok(Ok(planned));
         }
-        let question = (Key { environment: plan.environment, text: &key }, execution.statement);
-        match Box::pin(session.turn(question, &mut waited)).await? {
+        let key = Key { environment: plan.environment, text: &key };
+        match Box::pin(session.turn(key, execution.statement, &mut waited)).await? {
             Turn::Asks(leader) => {
                 let Some(compiled) = &compiled else { return Ok(Ok(planned)) };
                 plan.is_led_by(leader, &compiled.template, session.shared.freshness());
@@ -100,9 +100,9 @@ async fn agreed(
 ) -> Result<Planned, Error> {
     let look = |session: &mut Session, key| take_bargain(session, execution, key);
     Ok(match bargain::planned(session, missed, execution.prepared, look).await? {
-        Agreed::Answered => Planned::Answered,
-        Agreed::Stored(plan) => Planned::Bargain(plan),
-        Agreed::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
+        BargainDecision::Answered => Planned::Answered,
+        BargainDecision::Stored(plan) => Planned::Bargain(plan),
+        BargainDecision::Refused(refusal) => Planned::Forwarded(Touches::Anything, refusal),
     })
 }
 
@@ -176,7 +176,7 @@ async fn planned(
         }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
-            deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+            deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
         match plan(session, template, (of_executions, *missed), depends) {
             Fillable::Surely(plan) => break Ok(plan),

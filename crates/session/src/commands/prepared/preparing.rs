@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use freshet_cache::{Dep, Position};
-use freshet_protocol::{Command, ErrPacket, PrepareOk};
+use freshet_protocol::{Command, ErrPacket};
 use freshet_rules::Decision;
 use freshet_sql::{Effects, Hint, Writes};
 use freshet_upstream::now_ms;
@@ -18,11 +18,12 @@ use crate::commands::refusals::unavailable;
 use crate::commands::transaction;
 use crate::commands::{introspect, ours_prepared};
 use crate::preparations::{ANSWER_BYTES_MAX, CompiledExecution, Preparation, Preparations};
-use crate::reading::{self, LONG_BYTES_MIN, ReadPrepared};
+use crate::reading::{self, LONG_BYTES_MIN, OneSelect, ReadPrepared};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::deps_of_definitions;
 use crate::session::{
-    AGAIN_BYTES_MAX, Again, Came, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session,
+    AGAIN_BYTES_MAX, Again, Came, ControlStatement, Flow, Forward, Missed, Prepared, PreparedSelect,
+    SELECT_BYTES_MAX, Session,
 };
 use crate::template::{Cacheability, Template};
 
@@ -96,15 +97,15 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     }
     let effects = Arc::new(session.certain(&packet[1..], effects));
     let write = write.filter(|_| reading::writes_one_table(&effects));
-    let select = select.and_then(|hint| selected(session, &packet[1..], hint));
-    let environment = session.environment_now();
-    let planned = match &select {
+    let select = select.and_then(|OneSelect { hint }| selected(session, &packet[1..], hint));
+    let (environment, version) = session.environment_now();
+    let pending = match &select {
         // What is rewritten may be so no longer when it is prepared again.
-        Some(select) if asked.is_none() => Box::pin(planned(session, select)).await,
+        Some(select) if asked.is_none() => Box::pin(pending_preparation(session, select)).await,
         _ => None,
     };
     // The first look was before the environment was known, or with a temporary table in the way.
-    if planned.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
+    if pending.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
         return Ok(Flow::Continue);
     }
     // What asks about the statement before it warns of that already here.
@@ -113,22 +114,24 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
     let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
     let payload = stripped.as_deref().unwrap_or(&packet);
-    let capture = planned.as_ref().and_then(|it| capture(session, it));
+    let capture = pending.as_ref().and_then(|it| capture(session, it));
     let forward = Forward { capture, ..Forward::new(payload, Command::StmtPrepare, &nothing) };
     let mut relayed = session.forward(forward).await?;
     session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {
         let again = again(session, &packet[1..], &effects);
-        let number = (ok.statement_id, ok.parameters.into());
-        let control = transaction::read(session, &packet[1..]).map(|control| (control, packet[1..].into()));
+        let control = transaction::read(session, &packet[1..]);
+        let control = control.map(|control| ControlStatement { control, text: packet[1..].into() });
         let is_short = packet.len() < LONG_BYTES_MIN;
         let keeps = is_short && freshet_sql::keeps_found_rows(&packet[1..], session.modes());
-        if let (Some(planned), Some(select), Some(captured)) = (planned, &select, relayed.captured.take()) {
-            keep(session, planned, (select, &effects, keeps), (*ok, captured));
+        let prepared =
+            Prepared::new(ok.statement_id, ok.parameters.into(), effects).keeping_found_rows(keeps);
+        let prepared = prepared.with_write(write, again).with_kill(kill).with_control(control);
+        let prepared = prepared.with_select(select).prepared_in(environment, version);
+        if let (Some(pending), Some(captured)) = (pending, relayed.captured.take()) {
+            pending.keep(session, &prepared, &captured);
         }
-        let prepared = Prepared::new(number, effects, (write, again), kill);
-        let prepared = prepared.with_select(select).with_control(control).keeping_found_rows(keeps);
-        let prepared = prepared.prepared_in(environment).numbered(relayed.numbered);
+        let prepared = prepared.numbered(relayed.numbered);
         let came = asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default();
         session.lease.prepared.add(prepared.asked_as(came, asked.is_some()));
     }
@@ -159,7 +162,7 @@ fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<Prepar
 
 /// The text of a write or of a CALL, if it is short enough to be kept.
 fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
-    let modes = session.manner().modes_of_write;
+    let modes = session.parse_settings().modes_of_write;
     let calls = || !effects.calls.is_nothing() && freshet_sql::call_arguments(text, modes).is_some();
     let is_kept = text.len() <= AGAIN_BYTES_MAX && (matches!(effects.writes, Writes::Tables(_)) || calls());
     is_kept.then(|| Again {
@@ -172,11 +175,11 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
 
 /// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
 async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
-    let (text, manner) = (packet.slice(1..), session.manner());
+    let (text, settings) = (packet.slice(1..), session.parse_settings());
     if text.len() < LONG_BYTES_MIN {
-        return reading::prepared(&text, manner);
+        return reading::prepared(&text, settings);
     }
-    let read = session.shared.readers.read(text, move |text| reading::prepared(text, manner)).await;
+    let read = session.shared.readers.read(text, move |text| reading::prepared(text, settings)).await;
     read.unwrap_or_else(|| ReadPrepared {
         effects: Effects::worst(),
         write: None,
@@ -187,7 +190,7 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
 }
 
 /// What is needed to keep a preparation that the server is asked for.
-struct Planned {
+struct PendingPreparation {
     compiled: Arc<CompiledExecution>,
     /// The first part of the keys of answers.
     environment: u32,
@@ -197,7 +200,7 @@ struct Planned {
 
 /// What is known of a SELECT before the server prepares it; `None` if its answers are not cached, or not in this session as it is. Nothing
 /// is asked on the session's own connection, where the counts of the statement before can still be asked for.
-async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Planned> {
+async fn pending_preparation(session: &mut Session, select: &PreparedSelect) -> Option<PendingPreparation> {
     session.environment()?;
     session.resolve_doubts().await;
     let compiled = compiled(session, select).await;
@@ -207,7 +210,7 @@ async fn planned(session: &mut Session, select: &PreparedSelect) -> Option<Plann
     }
     let environment = key_for(session, template, select.hint).ok()?;
     let kept = depends(session, template);
-    Some(Planned { environment, kept, compiled })
+    Some(PendingPreparation { environment, kept, compiled })
 }
 
 /// What a preparation depends on that the server is now asked for, and from where on it is valid; `None` if it cannot be kept. The server
@@ -231,34 +234,32 @@ fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position
 }
 
 /// A copy of the server's answer, if that may be kept. What MySQL warns of each time belongs to it.
-fn capture(session: &Session, planned: &Planned) -> Option<Capture> {
-    planned.kept.as_ref()?;
+fn capture(session: &Session, pending: &PendingPreparation) -> Option<Capture> {
+    pending.kept.as_ref()?;
     let capture = Capture::new(ANSWER_BYTES_MAX, &session.shared.bounds().fill);
-    let warnings = session.warnings_of(planned.compiled.deprecations);
+    let warnings = session.warnings_of(pending.compiled.deprecations);
     Some(capture.warned(warnings).of_preparation())
 }
 
-fn keep(
-    session: &Session,
-    planned: Planned,
-    (select, effects, keeps_found_rows): (&PreparedSelect, &Arc<Effects>, bool),
-    (ok, captured): (PrepareOk, Captured),
-) {
-    let Some((deps, valid_from)) = planned.kept else { return };
-    let mut key = Vec::new();
-    Preparations::put_key(planned.environment, &select.text, &mut key);
-    let preparation = Preparation {
-        text: Arc::clone(&select.text),
-        hint: select.hint,
-        effects: Arc::clone(effects),
-        keeps_found_rows,
-        remembers: select.remembers(),
-        compiled: planned.compiled,
-        parameters: ok.parameters.into(),
-        status_at: captured.status_at,
-        answer: captured.body.clone(),
-        valid_from,
-        deps,
-    };
-    session.shared.preparations.keep(&key, preparation);
+impl PendingPreparation {
+    /// Keeps what the server has prepared, with its answer, for other sessions.
+    fn keep(self, session: &Session, prepared: &Prepared, captured: &Captured) {
+        let (Some((deps, valid_from)), Some(select)) = (self.kept, &prepared.select) else { return };
+        let mut key = Vec::new();
+        Preparations::put_key(self.environment, &select.text, &mut key);
+        let preparation = Preparation {
+            text: Arc::clone(&select.text),
+            hint: select.hint,
+            effects: Arc::clone(&prepared.effects),
+            keeps_found_rows: prepared.keeps_found_rows,
+            remembers: select.remembers(),
+            compiled: self.compiled,
+            parameters: prepared.parameters(),
+            status_at: captured.status_at,
+            answer: captured.body.clone(),
+            valid_from,
+            deps,
+        };
+        session.shared.preparations.keep(&key, preparation);
+    }
 }

@@ -15,7 +15,7 @@ use crate::commands::prepared::{Execution, is_dated, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
-use crate::rows::{Behind, deps_of_execution};
+use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{Carriable, Carriage, Message, Missed, Prepared, PreparedSelect, Ride, Session};
 use crate::why::Why;
 
@@ -104,7 +104,7 @@ fn planned(
     told(session.shared.freshness(), ride, |valid_from| {
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
-            deps_of_execution(statement, (&compiled.plan, values), &template.tables, behind)
+            deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
         plan_from(session, template, at, valid_from, depends)
     })

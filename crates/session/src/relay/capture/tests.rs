@@ -1,9 +1,9 @@
 use super::*;
 use crate::bounds::Bounds;
-use crate::bounds::Options;
+use crate::bounds::Limits;
 
 fn budget(bytes: usize) -> Arc<Budget> {
-    Arc::clone(&Bounds::new(&Options { fill_bytes_max: bytes, ..Options::default() }).fill)
+    Arc::clone(&Bounds::new(&Limits { fill_bytes_max: bytes, ..Limits::default() }).fill)
 }
 
 fn seen(part: Part, status: Option<StatusFlags>, last: bool) -> Seen {

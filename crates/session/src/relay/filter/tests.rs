@@ -122,7 +122,7 @@ fn what_is_passed_on_in_the_place_of_a_packet_has_its_own_flags() {
 fn who_did_not_ask_is_told_by_mysql_that_a_transaction_begins_and_ends() {
     let tracks = BASE | Capabilities::SESSION_TRACK;
     let (begun, default) = (AtomicBool::new(false), Reports::default());
-    let own = Reports { transactions: Transactions::State, ..Reports::default() };
+    let own = Reports { transactions: TransactionTracking::State, ..Reports::default() };
     let passed = |state: &str, told: &Reports| {
         let payload = ok(vec![StateChange::TransactionState(state.into())]).encode(tracks, 0);
         let seen = Seen {

@@ -5,7 +5,7 @@ use freshet_upstream::{Config, control};
 use tokio::net::UnixStream;
 
 use super::*;
-use crate::bounds::{Bounds, Options, Permit};
+use crate::bounds::{Bounds, Limits, Permit};
 use crate::registry::Registry;
 use crate::relay::Filter;
 
@@ -14,8 +14,8 @@ const ANSWER_BYTES: usize = 900 << 10;
 /// Where a client is to be given up, that is soon.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-fn impatient() -> Options {
-    Options { net_write_timeout: PATIENCE, ..Options::default() }
+fn impatient() -> Limits {
+    Limits { net_write_timeout: PATIENCE, ..Limits::default() }
 }
 
 /// A client that does not read, and the server's end and ours of a connection to it.
@@ -27,8 +27,8 @@ struct Setting {
     stream: Stream,
 }
 
-fn setting(options: Options) -> Setting {
-    let bounds = Arc::new(Bounds::new(&options));
+fn setting(limits: Limits) -> Setting {
+    let bounds = Arc::new(Bounds::new(&limits));
     let (ours, client) = UnixStream::pair().unwrap();
     let (stream, server) = UnixStream::pair().unwrap();
     let wire = Wire::new(Stream::Unix(ours), 1 << 20, &bounds);
@@ -38,10 +38,10 @@ fn setting(options: Options) -> Setting {
 impl Setting {
     /// Reads on until so many bytes have been read.
     async fn read(&mut self, bytes: usize) -> (usize, Result<(), Lost>) {
-        let (mut pace, mut buffer, mut read) = (Pace::default(), BytesMut::new(), 0);
+        let (mut backpressure, mut buffer, mut read) = (Backpressure::default(), BytesMut::new(), 0);
         self.wire.put(&[0; FLUSH_AT_BYTES]);
         while read < bytes {
-            let done = pace.read_on((&mut self.stream, &mut buffer), &mut self.wire).await;
+            let done = backpressure.read_on(&mut self.stream, &mut buffer, &mut self.wire).await;
             read += buffer.len();
             self.wire.put(&buffer.split());
             if done.is_err() {
@@ -71,7 +71,7 @@ fn is_given_up(done: &Result<(), Lost>) -> bool {
 
 #[tokio::test]
 async fn the_server_is_read_although_the_client_does_not_read() {
-    let mut setting = setting(Options::default());
+    let mut setting = setting(Limits::default());
     setting.sends(ANSWER_BYTES, 1, Duration::ZERO);
     let (read, done) = setting.read(ANSWER_BYTES).await;
     assert!(done.is_ok() && read == ANSWER_BYTES);
@@ -90,7 +90,7 @@ async fn no_more_is_read_on_than_may_be() {
 
 #[tokio::test]
 async fn nothing_is_read_on_where_there_is_no_room_for_it() {
-    let mut setting = setting(Options { send_bytes_max: 1 << 20, ..impatient() });
+    let mut setting = setting(Limits { send_bytes_max: 1 << 20, ..impatient() });
     let mut others = Permit::default();
     assert!(others.cover(&setting.bounds.send, 1 << 20));
     setting.sends(ANSWER_BYTES, 1, Duration::ZERO);
@@ -123,7 +123,7 @@ fn ended_at(variable: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
-        let handle = Registry::default().handle((b"u".to_vec(), None), 0);
+        let handle = Registry::default().handle(b"u".to_vec(), None, 0);
         let capabilities = lease.capabilities();
         let filter = Filter { capabilities, begun: None, told: None, schema: "" };
         let relay = || Relay::new(&filter, Command::Query, capabilities);

@@ -10,7 +10,7 @@ impl Prepared {
     pub(crate) fn remade_from(&self) -> Option<&[u8]> {
         let select = self.select.as_ref().map(|select| &*select.text);
         let again = || self.text.as_ref().map(|again| &*again.text);
-        let control = || self.control.as_ref().map(|(_, text)| &**text);
+        let control = || self.control.as_ref().map(|statement| &*statement.text);
         select.or_else(again).or_else(control).filter(|_| self.ours.is_none())
     }
 

@@ -18,8 +18,8 @@ pub(super) enum First {
     Met(Option<Box<[u8]>>),
 }
 
-/// A command that shows them to the server.
-pub(crate) type Shown = (Command, Vec<u8>);
+/// A command that shows the server the types that it has not seen yet.
+pub(crate) type OwedCommand = (Command, Vec<u8>);
 
 impl First {
     /// Notes that an execution was answered from memory.
@@ -58,7 +58,7 @@ impl First {
     }
 
     /// The execution of the statement with this number, if the server has not met it.
-    pub(super) fn execution(&self, id: u32) -> Option<Shown> {
+    pub(super) fn execution(&self, id: u32) -> Option<OwedCommand> {
         let Self::Owed(packet) = self else { return None };
         let mut packet = packet.to_vec();
         packet.get_mut(1..5)?.copy_from_slice(&id.to_le_bytes());
@@ -66,7 +66,7 @@ impl First {
     }
 
     /// The same of the statement of this name.
-    pub(super) fn statements(&self, name: &str, parameters: usize) -> Vec<Shown> {
+    pub(super) fn statements(&self, name: &str, parameters: usize) -> Vec<OwedCommand> {
         let Self::Owed(packet) = self else { return Vec::new() };
         let execution = Execution::parse(packet, parameters, Capabilities::empty(), None, |_| false);
         let values =

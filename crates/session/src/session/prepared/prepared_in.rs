@@ -24,13 +24,13 @@ pub(crate) struct PreparedIn {
 
 impl Default for PreparedIn {
     fn default() -> Self {
-        Self::new((None, NONE))
+        Self::new(None, NONE)
     }
 }
 
 impl PreparedIn {
     /// With the environment's identity, if that is known, and the session's version of it.
-    pub(crate) fn new((environment, version): (Option<u32>, u64)) -> Self {
+    pub(crate) fn new(environment: Option<u32>, version: u64) -> Self {
         Self {
             environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
             version: AtomicU64::new(version),

@@ -8,7 +8,7 @@ const NOW: ZoneAt = ZoneAt { zone: Zone::Other, version: 0, are_utf8: false };
 
 fn prepared() -> Prepared {
     let modes = Modes::new(Flavor::MariaDb);
-    Prepared::new((1, 1), effects(TEXT, modes), (row_write(TEXT, modes), None), None)
+    Prepared::new(1, 1, effects(TEXT, modes)).with_write(row_write(TEXT, modes), None)
 }
 
 /// COM_STMT_EXECUTE with one LONG; without its type if that has been sent before.
@@ -47,7 +47,7 @@ fn what_may_have_brought_other_types_leaves_none() {
 fn the_id_of_a_kill_comes_in_any_type_of_number() {
     let text = b"KILL ?";
     let modes = Modes::new(Flavor::MariaDb);
-    let kill = || Prepared::new((1, 1), effects(text, modes), (None, None), prepared_kill(text, modes));
+    let kill = || Prepared::new(1, 1, effects(text, modes)).with_kill(prepared_kill(text, modes));
     let killed = |kind: u8, value: &[u8]| {
         let packet = [&[0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, kind, 0], value].concat();
         kill().executed(&packet, Capabilities::empty(), NOW).killed.map(|(_, id)| id)
@@ -63,7 +63,7 @@ fn the_id_of_a_kill_comes_in_any_type_of_number() {
 
 #[test]
 fn a_statement_that_was_executed_elsewhere_is_not_known_any_more() {
-    let select = || PreparedIn::new((Some(7), 1));
+    let select = || PreparedIn::new(Some(7), 1);
     let known = select();
     known.note_executed(Some(7), 5);
     assert!(known.is_of(7, 5) && !known.is_of(8, 6) && known.is_of(7, 9));

@@ -15,7 +15,7 @@ fn listing(variables: &str) -> Reports {
 fn what_is_needed_is_added_to_what_the_client_wants() {
     let both = listing("Time_Zone, auto_increment_increment").with_ours(Flavor::MariaDb, &query());
     assert!(both.schema && both.state);
-    assert_eq!(both.transactions, Transactions::Characteristics);
+    assert_eq!(both.transactions, TransactionTracking::Characteristics);
     assert_eq!(
         both.variables,
         "last_gtid,Time_Zone,auto_increment_increment,autocommit,character_set_client,character_set_connection,\

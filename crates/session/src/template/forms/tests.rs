@@ -10,7 +10,7 @@ use freshet_sql::{Analysis, Flavor, Modes};
 use super::*;
 use crate::rows::{Behind, Depends, Named, Tables, deps_of_reading};
 use crate::template::Cacheability;
-use crate::template::pace::Pace;
+use crate::template::profile::ExecutionProfile;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
 
@@ -37,7 +37,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
         is_of_its_time: false,
         shows_rows_read: false,
-        pace: Pace::default(),
+        profile: ExecutionProfile::default(),
     })
 }
 

@@ -1,4 +1,5 @@
-//! How fast the statements of one template are: which of them share a connection with others is decided by it.
+//! How the statements of one template execute: how fast they are, and whether their answers are large. That decides which of them share
+//! a connection with others.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,7 +23,7 @@ const DRIFT: u32 = 64;
 
 /// What was seen of a template's statements.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct ExecutionProfile {
     /// The best time of late, in microseconds; other statements and clients only ever add to it.
     best_us: AtomicU32,
     /// The best time of late of those that were carried, likewise: of these none adds to another's.
@@ -38,7 +39,7 @@ pub(crate) struct Pace {
     stalled_ms: AtomicU64,
 }
 
-impl Default for Pace {
+impl Default for ExecutionProfile {
     fn default() -> Self {
         Self {
             best_us: AtomicU32::new(u32::MAX),
@@ -52,7 +53,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl ExecutionProfile {
     /// The server took this long for one.
     pub(crate) fn took(&self, time: Duration) {
         self.took_us(u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
@@ -139,54 +140,54 @@ mod tests {
 
     #[test]
     fn what_is_slow_among_those_that_it_is_carried_with_is_carried_no_more() {
-        let pace = Pace::default();
-        pace.took_us(300);
-        pace.carried(Duration::from_millis(3));
-        assert!(pace.is_fit(now_ms()), "one may have waited for the machine");
+        let profile = ExecutionProfile::default();
+        profile.took_us(300);
+        profile.carried(Duration::from_millis(3));
+        assert!(profile.is_fit(now_ms()), "one may have waited for the machine");
         (0..20).for_each(|_| {
-            pace.carried(Duration::from_millis(3));
-            pace.carried(Duration::from_micros(500));
+            profile.carried(Duration::from_millis(3));
+            profile.carried(Duration::from_micros(500));
         });
-        assert!(pace.is_fit(now_ms()), "its best is quick");
+        assert!(profile.is_fit(now_ms()), "its best is quick");
         (0..200).for_each(|_| {
-            pace.carried(Duration::from_millis(3));
-            pace.took_us(300);
+            profile.carried(Duration::from_millis(3));
+            profile.took_us(300);
         });
-        assert!(pace.is_quick() && !pace.is_fit(now_ms()), "though it looks quick elsewhere");
+        assert!(profile.is_quick() && !profile.is_fit(now_ms()), "though it looks quick elsewhere");
     }
 
     #[test]
     fn what_is_seen_once_is_quick_and_what_is_slow_for_long_is_not() {
-        let pace = Pace::default();
-        assert!(!pace.is_quick(), "nothing is known");
-        pace.took(Duration::from_micros(300));
-        assert!(pace.is_quick());
-        pace.took(Duration::from_secs(3));
-        assert!(pace.is_quick(), "it may have waited for others");
-        (0..200).for_each(|_| pace.took(Duration::from_secs(3)));
-        assert!(!pace.is_quick());
-        pace.took(Duration::from_micros(200));
-        assert!(pace.is_quick());
+        let profile = ExecutionProfile::default();
+        assert!(!profile.is_quick(), "nothing is known");
+        profile.took(Duration::from_micros(300));
+        assert!(profile.is_quick());
+        profile.took(Duration::from_secs(3));
+        assert!(profile.is_quick(), "it may have waited for others");
+        (0..200).for_each(|_| profile.took(Duration::from_secs(3)));
+        assert!(!profile.is_quick());
+        profile.took(Duration::from_micros(200));
+        assert!(profile.is_quick());
     }
 
     #[test]
     fn one_that_is_unfit_is_tried_again_later() {
-        let pace = Pace::default();
-        pace.took(Duration::from_micros(300));
-        pace.note_unfit(5);
-        assert!(!pace.is_fit(5) && pace.is_fit(5 + UNFIT_MS));
+        let profile = ExecutionProfile::default();
+        profile.took(Duration::from_micros(300));
+        profile.note_unfit(5);
+        assert!(!profile.is_fit(5) && profile.is_fit(5 + UNFIT_MS));
     }
 
     #[test]
     fn who_stalls_once_is_soon_fit_again_and_who_does_so_often_is_not() {
-        let pace = Pace::default();
-        pace.stalls(1_000);
-        assert!(!pace.is_fit(1_099) && pace.is_fit(1_100));
-        pace.stalls(2_000);
-        assert!(!pace.is_fit(2_399) && pace.is_fit(2_400));
-        (0..6).for_each(|_| pace.stalls(3_000));
-        assert!(!pace.is_fit(12_999) && pace.is_fit(13_000));
-        pace.stalls(73_000);
-        assert!(pace.is_fit(73_100));
+        let profile = ExecutionProfile::default();
+        profile.stalls(1_000);
+        assert!(!profile.is_fit(1_099) && profile.is_fit(1_100));
+        profile.stalls(2_000);
+        assert!(!profile.is_fit(2_399) && profile.is_fit(2_400));
+        (0..6).for_each(|_| profile.stalls(3_000));
+        assert!(!profile.is_fit(12_999) && profile.is_fit(13_000));
+        profile.stalls(73_000);
+        assert!(profile.is_fit(73_100));
     }
 }
