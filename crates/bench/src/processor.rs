@@ -13,16 +13,45 @@ const INTERRUPTS_AT: [usize; 2] = [5, 6];
 /// Times of guests stand behind these, and are in them already.
 const TIMES: usize = 8;
 
-/// User and system time of some processes, in microseconds; 0 for those that are gone.
-pub fn used_us(pids: &[u32]) -> u64 {
-    pids.iter().filter_map(|&pid| ticks(pid)).sum::<u64>() * TICK_US
+/// Processor time of some processes, in microseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Time {
+    /// In their own code.
+    pub user: u64,
+    /// In the system's, for them.
+    pub system: u64,
 }
 
-fn ticks(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold anything, so it is skipped from behind.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(UTIME_AT);
-    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
+impl Time {
+    /// Up to now; 0 for processes that are gone.
+    pub fn of(pids: &[u32]) -> Time {
+        let times = pids.iter().filter_map(|&pid| Time::of_process(pid));
+        times.fold(Time::default(), |sum, time| Time {
+            user: sum.user + time.user,
+            system: sum.system + time.system,
+        })
+    }
+
+    /// Both together.
+    pub fn all(self) -> u64 {
+        self.user + self.system
+    }
+
+    /// What was used since `before`.
+    pub fn since(self, before: Time) -> Time {
+        Time {
+            user: self.user.saturating_sub(before.user),
+            system: self.system.saturating_sub(before.system),
+        }
+    }
+
+    fn of_process(pid: u32) -> Option<Time> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name stands in brackets and may hold anything, so it is skipped from behind.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(UTIME_AT);
+        let mut next = || fields.next()?.parse::<u64>().ok().map(|ticks| ticks * TICK_US);
+        Some(Time { user: next()?, system: next()? })
+    }
 }
 
 /// What some processes have in memory, in bytes; 0 for those that are gone.

@@ -44,7 +44,7 @@ impl Line {
             p50_us: latency.quantile_us(0.5),
             p99_us: latency.quantile_us(0.99),
             server_us: outcome.used.server as f64 / count,
-            proxy_us: outcome.used.proxy as f64 / count,
+            proxy_us: outcome.used.proxy.all() as f64 / count,
             own_us: outcome.used.own as f64 / count,
             server_mib: outcome.memory.server as f64 / MIB,
             proxy_mib: outcome.memory.proxy as f64 / MIB,

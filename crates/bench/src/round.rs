@@ -8,7 +8,7 @@ use crate::args::Args;
 use crate::counters::Counters;
 use crate::crew::{Crew, Tally};
 use crate::login;
-use crate::processor::{self, Machine};
+use crate::processor::{self, Machine, Time};
 use crate::question::QUIT;
 use crate::reply::{Done, read_answer};
 use crate::statements::Statements;
@@ -55,7 +55,7 @@ pub struct Used {
     /// Of the target's servers.
     pub server: u64,
     /// Of what stands before them.
-    pub proxy: u64,
+    pub proxy: Time,
     /// Of this program.
     pub own: u64,
     /// Of the whole machine.
@@ -66,9 +66,9 @@ impl Used {
     /// Up to now.
     pub fn now(target: &Target) -> Used {
         Used {
-            server: processor::used_us(&target.servers),
-            proxy: processor::used_us(&target.proxies),
-            own: processor::used_us(&[std::process::id()]),
+            server: Time::of(&target.servers).all(),
+            proxy: Time::of(&target.proxies),
+            own: Time::of(&[std::process::id()]).all(),
             machine: Machine::now(),
         }
     }
@@ -77,7 +77,7 @@ impl Used {
     pub fn since(self, before: Used) -> Used {
         Used {
             server: self.server.saturating_sub(before.server),
-            proxy: self.proxy.saturating_sub(before.proxy),
+            proxy: self.proxy.since(before.proxy),
             own: self.own.saturating_sub(before.own),
             machine: self.machine.since(before.machine),
         }

@@ -18,6 +18,8 @@ use super::{cache, ideal, stock};
 /// The sizes of table 5, as shares of what all results take.
 const SIZES: [(&str, f64); 7] =
     [("1/40", 0.025), ("1/20", 0.05), ("1/10", 0.1), ("1/5", 0.2), ("2/5", 0.4), ("4/5", 0.8), ("8/5", 1.6)];
+/// How many statements a client sends at once.
+const DEPTHS: [u32; 3] = [1, 16, 64];
 /// Of the server's own throughput, how much the clients ask for at a given rate.
 const RATE_SHARE: f64 = 0.5;
 /// Servers that have written go on writing behind their answers.
@@ -42,6 +44,7 @@ impl Measuring<'_> {
         match self.table.across {
             Across::Clients => self.across_clients().await,
             Across::Sizes => self.across_sizes().await,
+            Across::Depths => self.across_depths().await,
         }
     }
 
@@ -68,6 +71,16 @@ impl Measuring<'_> {
             row.notes
                 .push(("at best", format!("{:.0} %", 100.0 * ideal::hits(&load.draw, load.keys, share))));
             rows.push(row);
+        }
+        Ok(Measured { table: self.table, rows, at_rate: None })
+    }
+
+    async fn across_depths(&self) -> Result<Measured, Failure> {
+        self.warm(self.table.cache_bytes).await?;
+        let mut rows = Vec::new();
+        for depth in DEPTHS {
+            let load = Load { pipeline: depth, ..self.load(1) };
+            rows.push(self.row(depth.to_string(), &load).await?);
         }
         Ok(Measured { table: self.table, rows, at_rate: None })
     }

@@ -33,6 +33,8 @@ pub enum Across {
     Clients,
     /// The cache's size, as a share of what all results take.
     Sizes,
+    /// How many statements one client sends at once.
+    Depths,
 }
 
 impl Across {
@@ -41,6 +43,7 @@ impl Across {
         match self {
             Across::Clients => "clients",
             Across::Sizes => "size",
+            Across::Depths => "at once",
         }
     }
 }
@@ -142,13 +145,22 @@ const STOCK: Table = Table {
 };
 
 /// All of them, in their order.
-static ALL: [Table; 15] = [
+static ALL: [Table; 16] = [
     ALL_HITS,
     Table {
         id: "1b",
         title: "All hits, prepared",
         about: "The same, prepared once by each client and executed.",
         prepared: true,
+        rate: false,
+        published: &[],
+        ..ALL_HITS
+    },
+    Table {
+        id: "1p",
+        title: "All hits, pipelined",
+        about: "The same texts from one client, which sends several at once and then reads their answers.",
+        across: Across::Depths,
         rate: false,
         published: &[],
         ..ALL_HITS
@@ -329,7 +341,7 @@ mod tests {
         assert_eq!(named(&["3"], false), ["3a", "3b", "3c", "3d", "3e"]);
         assert_eq!(named(&["3c", "pk"], false), ["3c", "pk"]);
         assert_eq!(named(&["s"], false), ["s1", "s2", "s4"]);
-        assert_eq!((named(&[], false).len(), named(&[], true).len()), (12, 15));
+        assert_eq!((named(&[], false).len(), named(&[], true).len()), (13, 16));
         assert!(tables(&["6".to_owned()], false).is_err());
     }
 }

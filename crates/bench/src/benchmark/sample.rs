@@ -23,6 +23,8 @@ pub struct Sample {
     pub server_us: f64,
     /// Of what stands before it.
     pub proxy_us: f64,
+    /// The part of that in its own code.
+    pub proxy_user_us: f64,
     /// Of the clients.
     pub client_us: f64,
     /// Cores that the clients kept busy.
@@ -47,14 +49,15 @@ impl Sample {
         let (tally, used) = (&outcome.tally, outcome.used);
         let count = (tally.statements as f64).max(1.0);
         let elapsed_us = (outcome.elapsed.as_micros() as f64).max(1.0);
-        let known = used.server + used.proxy + used.own + used.machine.interrupts;
+        let known = used.server + used.proxy.all() + used.own + used.machine.interrupts;
         Sample {
             per_second: tally.statements as f64 / (elapsed_us / 1e6),
             p50_us: tally.latency.quantile_us(0.5),
             p99_us: tally.latency.quantile_us(0.99),
             p999_us: tally.latency.quantile_us(0.999),
             server_us: used.server as f64 / count,
-            proxy_us: used.proxy as f64 / count,
+            proxy_us: used.proxy.all() as f64 / count,
+            proxy_user_us: used.proxy.user as f64 / count,
             client_us: used.own as f64 / count,
             client_cores: used.own as f64 / elapsed_us,
             busy: percent(used.machine.busy, used.machine.all),

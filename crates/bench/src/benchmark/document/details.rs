@@ -10,12 +10,13 @@ use super::grid::{self, line, of_group};
 /// The numbers of a detail, and how they are written.
 type Detail = (&'static str, fn(&Sample) -> f64, fn(f64) -> String);
 
-const DETAILS: [Detail; 12] = [
+const DETAILS: [Detail; 13] = [
     ("p50", |sample| sample.p50_us, short),
     ("p99", |sample| sample.p99_us, short),
     ("p99.9", |sample| sample.p999_us, short),
     ("server CPU", |sample| sample.server_us, short),
     ("proxy CPU", |sample| sample.proxy_us, short),
+    ("of it user", |sample| sample.proxy_user_us, short),
     ("client CPU", |sample| sample.client_us, short),
     ("client cores", |sample| sample.client_cores, short),
     ("busy %", |sample| sample.busy, whole),

@@ -84,7 +84,7 @@ const COLUMNS: [&str; 6] = [
     "- *floor*: a server that writes an answer which lies ready. No server answers for less.",
     "- *p50, p99, p99.9*: microseconds from the question to the end of its answer. Where a rate is given, they count from the moment \
      at which the question was due, so that a pause of the server counts for all that waited for it.",
-    "- *CPU*: microseconds of processor time for each statement, of the server, of what stands before it, and of the clients.",
+    "- *CPU*: microseconds of processor time for each statement, of the server, of what stands before it (*of it user*: in its own code), and of the clients.",
     "- ▲: the clients, who share one thread, took more than half of a core while no core was idle. Such a column could be faster than it \
      shows.",
 ];

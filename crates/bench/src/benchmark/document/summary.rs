@@ -29,14 +29,14 @@ pub fn lines(results: &Results<'_>) -> Vec<String> {
             lines.push(line(&cells));
         }
     }
-    lines.extend(sizes(results));
+    lines.extend(of_other_rows(results));
     lines
 }
 
-/// The same for the sizes of the cache, with the hits.
-fn sizes(results: &Results<'_>) -> Vec<String> {
+/// The same where rows are no numbers of clients, with the hits.
+fn of_other_rows(results: &Results<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    for measured in results.tables.iter().filter(|measured| measured.table.across == Across::Sizes) {
+    for measured in results.tables.iter().filter(|measured| measured.table.across != Across::Clients) {
         let mut head = vec!["table".to_owned(), "server".to_owned()];
         head.extend(measured.rows.iter().map(|row| row.at.clone()));
         lines.push(String::new());

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::counters::Counters;
 use crate::crew::Tally;
-use crate::processor::Machine;
+use crate::processor::{Machine, Time};
 use crate::round::{Memory, Used};
 
 #[test]
@@ -27,7 +27,7 @@ fn outcome(own: u64) -> Outcome {
         tally,
         counters: Counters { hits: 250, ..Counters::default() },
         elapsed: Duration::from_millis(500),
-        used: Used { server: 100_000, proxy: 50_000, own, machine },
+        used: Used { server: 100_000, proxy: Time { user: 20_000, system: 30_000 }, own, machine },
         memory: Memory { server: 3 << 20, proxy: 1 << 20 },
     }
 }
@@ -37,6 +37,7 @@ fn what_a_round_comes_to() {
     let sample = Sample::new(&outcome(300_000));
     assert_eq!(sample.per_second, 2_000.0);
     assert_eq!((sample.server_us, sample.proxy_us, sample.client_us), (100.0, 50.0, 300.0));
+    assert_eq!(sample.proxy_user_us, 20.0);
     assert_eq!((sample.client_cores, sample.busy, sample.others), (0.6, 95.0, 40.0));
     assert_eq!((sample.hits, sample.refused), (50.0, 1.0));
     assert_eq!((sample.server_mib, sample.proxy_mib), (3.0, 1.0));
