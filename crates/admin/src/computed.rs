@@ -38,6 +38,14 @@ pub struct MemoryTable<'a> {
     pub rows: Vec<Vec<SqliteValue>>,
 }
 
+/// A schema that is made for one statement.
+pub struct MemorySchema<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its tables.
+    pub tables: Vec<MemoryTable<'a>>,
+}
+
 /// What a query gives.
 #[derive(Debug)]
 pub struct Computed {
@@ -47,34 +55,28 @@ pub struct Computed {
     pub rows: Vec<Vec<SqliteValue>>,
 }
 
-/// The rows of a query over tables in the schema `schema`.
-///
-/// # Errors
-/// SQLite's own words.
-pub fn query(
-    (schema, tables): (&str, Vec<MemoryTable<'_>>),
-    query: &str,
-    parameters: &[SqliteValue],
-) -> Result<Computed, String> {
-    run((schema, tables), query, parameters).map_err(|error| in_words(&error))
+impl MemorySchema<'_> {
+    /// The rows of a query over its tables.
+    ///
+    /// # Errors
+    /// SQLite's own words.
+    pub fn query(self, query: &str, parameters: &[SqliteValue]) -> Result<Computed, String> {
+        run(self, query, parameters).map_err(|error| in_words(&error))
+    }
+
+    /// The names of the columns that a query over its tables would give.
+    ///
+    /// # Errors
+    /// SQLite's own words.
+    pub fn columns(self, query: &str) -> Result<Vec<String>, String> {
+        let (connection, _) = open(self).map_err(|error| in_words(&error))?;
+        let prepared = connection.prepare(query).map_err(|error| in_words(&error))?;
+        Ok(prepared.column_names().map(str::to_owned).collect())
+    }
 }
 
-/// The names of the columns that a query over such tables would give.
-///
-/// # Errors
-/// SQLite's own words.
-pub fn columns((schema, tables): (&str, Vec<MemoryTable<'_>>), query: &str) -> Result<Vec<String>, String> {
-    let connection = open(schema, tables).map_err(|error| in_words(&error))?;
-    let prepared = connection.0.prepare(query).map_err(|error| in_words(&error))?;
-    Ok(prepared.column_names().map(str::to_owned).collect())
-}
-
-fn run(
-    (schema, tables): (&str, Vec<MemoryTable<'_>>),
-    query: &str,
-    parameters: &[SqliteValue],
-) -> rusqlite::Result<Computed> {
-    let (connection, deadline) = open(schema, tables)?;
+fn run(schema: MemorySchema<'_>, query: &str, parameters: &[SqliteValue]) -> rusqlite::Result<Computed> {
+    let (connection, deadline) = open(schema)?;
     deadline.set(Some(QUERY_TIME_MAX));
     let mut prepared = connection.prepare(query)?;
     let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
@@ -93,8 +95,9 @@ fn run(
     Ok(Computed { columns, rows })
 }
 
-/// A connection with these tables, which can be read and nothing else.
-fn open(schema: &str, tables: Vec<MemoryTable<'_>>) -> rusqlite::Result<(Connection, Deadline)> {
+/// A connection with the tables of a schema, which can be read and nothing else.
+fn open(schema: MemorySchema<'_>) -> rusqlite::Result<(Connection, Deadline)> {
+    let MemorySchema { name: schema, tables } = schema;
     let mut connection = Connection::open_in_memory()?;
     let deadline = Deadline::on(&mut connection, TEXT_BYTES_MAX)?;
     connection.execute(&format!("ATTACH DATABASE ':memory:' AS {schema}"), [])?;

@@ -44,7 +44,7 @@ mod wire;
 
 pub use accounts::{Account, Accounts};
 pub use admin::{Admin, StartError};
-pub use computed::{Computed, MemoryTable, SqliteType, columns, query};
+pub use computed::{Computed, MemorySchema, MemoryTable, SqliteType};
 pub use config_file::Imported;
 pub use import::import;
 pub use monitor::{PROBES, Probe, Probed};

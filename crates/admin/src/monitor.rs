@@ -51,7 +51,8 @@ impl Probe {
 /// Notes how a server has answered, and has what is older than `kept_ms` leave.
 pub fn note(
     store: &mut Store,
-    (host, port): (String, u16),
+    host: String,
+    port: u16,
     probed: &Probed,
     kept_ms: u64,
 ) -> Result<(), Refusal> {

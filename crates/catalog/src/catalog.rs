@@ -184,7 +184,7 @@ impl Catalog {
 
     /// What definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
     /// looked up after the clock showed this.
-    pub fn beside(&self, (told, clock): (&Told, u64), own: Option<&Definition>) -> Beside {
+    pub fn beside(&self, told: &Told, clock: u64, own: Option<&Definition>) -> Beside {
         let others = self.under_way.definitions(own);
         // Read before what it was told by is compared: a later change is found by the next reading.
         let version = self.version();

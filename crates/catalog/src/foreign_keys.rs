@@ -299,14 +299,14 @@ fn retain_in<T>(map: &mut HashMap<Name, Vec<T>>, name: &Name, keep: impl Fn(&T) 
 
 /// The keys by which these tables refer to others.
 async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<ForeignKey>, Error> {
-    let each = |question: &str, (schema_column, tables): (&str, &[&Name])| {
+    let each = |question: &str, schema_column: &str, tables: &[&Name]| {
         let of_one = |(schema, name): &&Name| {
             format!("{question}{schema_column} = {} AND TABLE_NAME = {}", quote(schema), quote(name))
         };
         tables.iter().map(of_one).collect::<Vec<_>>().join(" UNION ALL ")
     };
     let all: Vec<&Name> = tables.iter().collect();
-    let rows = query_definitions(connection, &each(OF_TABLE, ("CONSTRAINT_SCHEMA", &all))).await?;
+    let rows = query_definitions(connection, &each(OF_TABLE, "CONSTRAINT_SCHEMA", &all)).await?;
     let keys: Vec<(ForeignKey, &str)> = from_standard(&rows).collect();
     let with_columns: Vec<&Name> =
         all.into_iter().filter(|name| keys.iter().any(|(key, _)| key.child == **name)).collect();
@@ -314,7 +314,7 @@ async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<For
         return Ok(keys.into_iter().map(|(key, _)| key).collect());
     }
     let columns =
-        query_definitions(connection, &each(COLUMNS_OF_TABLE, ("TABLE_SCHEMA", &with_columns))).await?;
+        query_definitions(connection, &each(COLUMNS_OF_TABLE, "TABLE_SCHEMA", &with_columns)).await?;
     let columns: Vec<[&str; 5]> = columns.texts().filter_map(|row| <[&str; 5]>::try_from(row).ok()).collect();
     Ok(keys.into_iter().map(|(key, name)| key.with_columns(name, &columns)).collect())
 }

@@ -8,6 +8,7 @@ mod common;
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use common::{MARIADB, MYSQL, connect, one, run, with_server};
@@ -603,7 +604,7 @@ struct Question {
 enum Says {
     Undecided,
     Point(Key),
-    Range(Option<(u64, u64)>),
+    Range(RangeInclusive<u64>),
     Prefix(Vec<u8>),
 }
 
@@ -612,9 +613,7 @@ impl Says {
         match (self, key) {
             (Self::Undecided, _) => true,
             (Self::Point(point), key) => point == key,
-            (Self::Range(range), Key::Ordered(key)) => {
-                range.is_some_and(|(low, high)| (low..=high).contains(key))
-            }
+            (Self::Range(range), Key::Ordered(key)) => range.contains(key),
             (Self::Prefix(prefix), Key::Text(text)) => text.starts_with(prefix),
             _ => false,
         }

@@ -48,7 +48,7 @@ mod stream;
 pub use explain::{Explained, Explanation};
 pub use ideal::{Comparison, Cost, Ideal, InTransactions, Tally};
 pub use log::Log;
-pub use report::{Kind, Report, Violation};
+pub use report::{Report, Violation, ViolationKind};
 pub use stream::{Defining, Event, Judge, Recorder, Sent};
 
 use std::sync::Arc;

@@ -26,13 +26,13 @@ fn short(text: &[u8]) -> u64 {
     let mut state = [0, 0, CONST, CONST];
     let mut pairs = text.chunks_exact(32);
     for pair in pairs.by_ref() {
-        add(&mut state, (2, 3), pair);
+        add(&mut state, 2, 3, pair);
         mix(&mut state);
-        add(&mut state, (0, 1), pair.get(16..).unwrap_or_default());
+        add(&mut state, 0, 1, pair.get(16..).unwrap_or_default());
     }
     let mut rest = pairs.remainder();
     if let Some((half, behind)) = rest.split_at_checked(16) {
-        add(&mut state, (2, 3), half);
+        add(&mut state, 2, 3, half);
         mix(&mut state);
         rest = behind;
     }
@@ -41,14 +41,14 @@ fn short(text: &[u8]) -> u64 {
         state[2] = state[2].wrapping_add(CONST);
         state[3] = state[3].wrapping_add(CONST);
     } else {
-        add(&mut state, (2, 3), rest);
+        add(&mut state, 2, 3, rest);
     }
     end(&mut state);
     state[0]
 }
 
 /// Adds up to sixteen bytes to two words of the state.
-fn add(state: &mut [u64; 4], (low, high): (usize, usize), bytes: &[u8]) {
+fn add(state: &mut [u64; 4], low: usize, high: usize, bytes: &[u8]) {
     state[low] = state[low].wrapping_add(word(bytes.get(..8.min(bytes.len())).unwrap_or_default()));
     let above = bytes.get(8..).unwrap_or_default();
     state[high] = state[high].wrapping_add(word(above.get(..8.min(above.len())).unwrap_or_default()));

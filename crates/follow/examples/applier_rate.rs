@@ -222,6 +222,8 @@ fn stored(freshness: &Arc<Freshness>, entries: u64) -> Cache {
             tag: 0,
             expires_ms: 0,
             refresh_ms: 0,
+            text_prefix: 0,
+            body_prefix: 0,
             rows: 1,
             cost_us: 100,
         };

@@ -55,11 +55,9 @@ impl ChangeSink for Feed {
             StreamChange::Rows(rows) => reader.told(&RowNews::Rows(rows)),
             StreamChange::Referring(children, parents) => {
                 // Most updates of parents change no column that is referred to.
-                let is_untouched = parents.each(|parent| match children.keys(parent) {
-                    Some(None) => Some(()),
-                    Some(Some(_)) | None => None,
-                });
-                if is_untouched.is_none() {
+                let are_untouched =
+                    parents.each(|parent| (children.is_reached(parent) == Some(false)).then_some(()));
+                if are_untouched.is_none() {
                     reader.told(&RowNews::Table(&children.table));
                 }
             }

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::feed::RowReader;
 use crate::follower::Follower;
 use crate::proven::Semisync;
+use crate::rights_news::RightsTaken;
 use crate::settle::{Shown, WriteOutcome};
 use crate::shared::{ASKS_MAX, Ask, Following};
 use crate::status::{FollowState, FollowStatus};
@@ -223,8 +224,8 @@ impl Upstream {
 
     /// What other definitions through us mean for a write: see [`Catalog::beside`](freshet_catalog::Catalog::beside).
     #[must_use]
-    pub fn beside(&self, told: (&Told, u64), own: Option<&Definition>) -> Beside {
-        self.shared.catalog.beside(told, own)
+    pub fn beside(&self, told: &Told, clock: u64, own: Option<&Definition>) -> Beside {
+        self.shared.catalog.beside(told, clock, own)
     }
 
     /// What a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.
@@ -297,10 +298,9 @@ impl Upstream {
         self.shared.rights.epoch()
     }
 
-    /// Notes that accounts or privileges are about to be changed, until what is returned is dropped. `taken`: from whom rights may be taken, if
-    /// that may be; the inner `None` is anybody.
+    /// Notes that accounts or privileges are about to be changed, until what is returned is dropped. `taken`: from whom rights may be taken.
     #[must_use]
-    pub fn changing_rights(&self, taken: Option<Option<Vec<String>>>) -> ChangingRights {
+    pub fn changing_rights(&self, taken: RightsTaken) -> ChangingRights {
         self.shared.rights.begins();
         ChangingRights { shared: Arc::clone(&self.shared), taken }
     }
@@ -381,14 +381,13 @@ impl Upstream {
 /// A statement is under way that may change accounts or privileges.
 pub struct ChangingRights {
     shared: Arc<Following>,
-    #[expect(clippy::option_option, reason = "to take from nobody is another thing than from anybody")]
-    taken: Option<Option<Vec<String>>>,
+    taken: RightsTaken,
 }
 
 impl ChangingRights {
     /// The server has refused the statement: what it has changed all the same is told by the stream.
     pub fn fails(mut self) {
-        self.taken = None;
+        self.taken = RightsTaken::FromNobody;
     }
 }
 
@@ -426,9 +425,7 @@ impl fmt::Debug for ChangingRights {
 impl Drop for ChangingRights {
     fn drop(&mut self) {
         // The stream tells of it later. Who logs in from here on has the rights of now.
-        if let Some(users) = &self.taken {
-            self.shared.rights_were_taken(users.as_deref(), self.shared.freshness.next());
-        }
+        self.shared.rights_were_taken(&self.taken, self.shared.freshness.next());
         self.shared.rights.ends();
     }
 }

@@ -53,5 +53,6 @@ pub mod check;
 pub use feed::{RowNews, RowReader};
 pub use handle::{ChangingRights, HarmlessFlush, Upstream};
 pub use proven::Semisync;
+pub use rights_news::RightsTaken;
 pub use settle::{Shown, WriteOutcome};
 pub use status::{FollowState, FollowStatus};

@@ -7,18 +7,18 @@ use tokio::sync::oneshot;
 
 /// Who waits for the next look; `None` while nobody looks.
 #[derive(Debug, Default)]
-pub(crate) struct Looks(Mutex<Option<Awaited>>);
+pub(crate) struct Looks(Mutex<Option<Waiters>>);
 
 /// Those who wait for one look.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited {
+pub(crate) struct Waiters {
     /// One of them has changed rights.
     pub(crate) rights: bool,
     /// One for each client that is in the middle of a statement.
     waiters: Vec<oneshot::Sender<()>>,
 }
 
-impl Awaited {
+impl Waiters {
     /// The look is over, and what it found is taken over.
     pub(crate) fn answer(self) {
         for waiter in self.waiters {
@@ -31,7 +31,7 @@ impl Awaited {
 impl Looks {
     /// From now on somebody looks, until the guard is dropped.
     pub(crate) fn open(&self) -> Looking<'_> {
-        *self.lock() = Some(Awaited::default());
+        *self.lock() = Some(Waiters::default());
         Looking(self)
     }
 
@@ -51,11 +51,11 @@ impl Looks {
     }
 
     /// Those who wait, at the beginning of a look.
-    pub(crate) fn take(&self) -> Awaited {
+    pub(crate) fn take(&self) -> Waiters {
         self.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Awaited>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Waiters>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

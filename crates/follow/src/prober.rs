@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::generation::Generation;
 use crate::over::Over;
-use crate::proven::Semisync;
+use crate::proven::{EndAsked, Semisync};
 use crate::replica::Watching;
 use crate::shared::StreamCounters;
 
@@ -192,7 +192,7 @@ impl<'a> Prober<'a> {
         if !wants_bound && !wants_current {
             return Ok(());
         }
-        let asked = (now_ms(), shared.freshness.ask_end());
+        let (at_ms, number) = (now_ms(), shared.freshness.ask_end());
         let asking = ask_end(self.server, self.connection);
         let (file, offset) = within(QUESTION_LIMIT, "reading the binlog's end", asking).await?;
         self.answered_at = Instant::now();
@@ -203,7 +203,7 @@ impl<'a> Prober<'a> {
         // Where the stream has not said yet in which file it is, nothing is proven.
         if let Some(end) = end.filter(|_| wants_current) {
             self.proven_at = Some(self.answered_at);
-            ends.borrow_mut().answered(asked, end, waits_for_ms);
+            ends.borrow_mut().answered(EndAsked { at_ms, number, end, waits_for_ms });
             ends.borrow_mut().applied(&shared.freshness, &shared.proven);
         }
         Ok(())

@@ -172,13 +172,15 @@ fn log(now: &Semisync) {
 
 /// A question for the binlog's end whose answer is not yet applied.
 #[derive(Debug)]
-struct EndAsked {
-    at_ms: u64,
+pub(crate) struct EndAsked {
+    /// When it was asked.
+    pub(crate) at_ms: u64,
     /// See [`Freshness::ask_end`].
-    number: u64,
-    end: Position,
-    /// How long commits that were not logged by then wait for us, where they do.
-    waits_for_ms: Option<u64>,
+    pub(crate) number: u64,
+    /// Where the binlog ended by the server's answer.
+    pub(crate) end: Position,
+    /// How long commits that were not logged by then wait for us, where they did just before.
+    pub(crate) waits_for_ms: Option<u64>,
 }
 
 /// The questions under way, in the order of their answers.
@@ -190,11 +192,10 @@ impl EndsAsked {
         self.0.is_empty()
     }
 
-    /// Asked at `at_ms`, as the question of this number, the server said that its binlog ends at `end`. Where commits waited for
-    /// us just before, they wait `waits_for_ms` from then on.
-    pub(crate) fn answered(&mut self, (at_ms, number): (u64, u64), end: Position, waits_for_ms: Option<u64>) {
+    /// The server has answered a question.
+    pub(crate) fn answered(&mut self, asked: EndAsked) {
         if self.0.len() < ASKED_MAX {
-            self.0.push_back(EndAsked { at_ms, number, end, waits_for_ms });
+            self.0.push_back(asked);
         }
     }
 
@@ -219,12 +220,16 @@ impl EndsAsked {
 mod tests {
     use super::*;
 
+    fn asked(at_ms: u64, freshness: &Freshness, end: u64, waits_for_ms: Option<u64>) -> EndAsked {
+        EndAsked { at_ms, number: freshness.ask_end(), end: Position::new(end), waits_for_ms }
+    }
+
     #[test]
     fn what_is_applied_is_as_recent_as_the_question_whose_answer_it_has_passed() {
         let (proven, mut ends, freshness) = (Proofs::new(true), EndsAsked::default(), Freshness::new());
         proven.looked_around(1_000);
-        ends.answered((100, freshness.ask_end()), Position::new(10), None);
-        ends.answered((200, freshness.ask_end()), Position::new(20), Some(50));
+        ends.answered(asked(100, &freshness, 10, None));
+        ends.answered(asked(200, &freshness, 20, Some(50)));
         freshness.publish_applied(Position::new(9));
         ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 0);
@@ -244,7 +249,7 @@ mod tests {
     #[test]
     fn nothing_is_recent_that_is_in_no_binlog_and_was_not_asked_for() {
         let (proven, mut ends, freshness) = (Proofs::new(false), EndsAsked::default(), Freshness::new());
-        ends.answered((100, freshness.ask_end()), Position::new(10), None);
+        ends.answered(asked(100, &freshness, 10, None));
         freshness.publish_applied(Position::new(10));
         ends.applied(&freshness, &proven);
         assert_eq!(proven.current_to_ms(), 0);
@@ -256,7 +261,7 @@ mod tests {
     fn a_fallback_takes_back_what_is_under_way() {
         let (proven, mut ends, freshness) = (Proofs::new(true), EndsAsked::default(), Freshness::new());
         proven.looked_around(1_000);
-        ends.answered((100, freshness.ask_end()), Position::new(10), Some(1_000));
+        ends.answered(asked(100, &freshness, 10, Some(1_000)));
         ends.commits_do_not_wait();
         proven.set_semisync(Semisync::Not(Lack::new("gone", "none")));
         freshness.publish_applied(Position::new(10));

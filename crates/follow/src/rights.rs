@@ -35,7 +35,7 @@ use tokio::time::sleep;
 
 use self::accounted::{Accounted, StreamTold};
 pub(crate) use self::harmless::Harmless;
-use self::harmless::Quiet;
+use self::harmless::{FlushCounts, Quiet, is_reload};
 pub(crate) use self::sums::Regranted;
 use self::sums::Sums;
 use crate::generation::Generation;
@@ -215,7 +215,7 @@ impl Rights {
             Counted::Over => self::written(connection, self.written.is_mariadbs(), &self.tables).await?,
             Counted::AllTold | Counted::Unclear => written,
         };
-        let is_reload = is_reload(&self.signs, self.harmless, &signs, quiet);
+        let is_reload = is_reload(flush_counts(&self.signs, self.harmless), flush_counts(&signs, quiet));
         let signs_moved = signs != self.signs;
         let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
         let has_moved = signs_moved || was_written;
@@ -376,11 +376,10 @@ async fn written(
     Ok(GrantsWritten::Times { last, at })
 }
 
-/// Whether a FLUSH that may have loaded rights was counted between two looks.
-fn is_reload(before: &Signs, then: Option<Quiet>, now: &Signs, here: Option<Quiet>) -> bool {
-    let reloads =
-        |signs: &Signs| signs.iter().find(|row| is_named(row, RELOADS)).and_then(|row| counted_in(row));
-    harmless::is_reload((reloads(before), then), (reloads(now), here))
+/// The FLUSH statements that these signs count, beside ours.
+fn flush_counts(signs: &Signs, ours: Option<Quiet>) -> FlushCounts {
+    let server = signs.iter().find(|row| is_named(row, RELOADS)).and_then(|row| counted_in(row));
+    FlushCounts { server, ours }
 }
 
 /// How many statements on accounts were given to the server.

@@ -29,6 +29,25 @@ pub(crate) struct RightsNews {
     edited: AtomicBool,
 }
 
+/// From whom a statement may take rights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RightsTaken {
+    /// It takes none.
+    FromNobody,
+    /// From accounts with these user names.
+    FromUsers(Vec<String>),
+    /// From any account.
+    FromAnybody,
+}
+
+impl RightsTaken {
+    /// By a statement that takes rights from these user names; `None`: it may mean any.
+    #[must_use]
+    pub fn from_users(users: Option<Vec<String>>) -> Self {
+        users.map_or(Self::FromAnybody, Self::FromUsers)
+    }
+}
+
 impl RightsNews {
     /// Rights may have changed.
     pub(crate) fn changed(&self) {
@@ -57,19 +76,24 @@ impl RightsNews {
         }
     }
 
-    /// The stream tells of a change that concerns accounts. Whom it may take rights from, if it may: `Some(None)` is anybody.
-    pub(crate) fn told<'a>(&self, change: &StreamChange<'a>) -> Option<Option<&'a [String]>> {
+    /// The stream tells of a change that concerns accounts. From whom it may take rights.
+    pub(crate) fn told(&self, change: &StreamChange<'_>) -> RightsTaken {
         match *change {
-            StreamChange::Accounts { on_rights: OnRights::Keeps, .. } => None,
-            StreamChange::Accounts { on_rights: OnRights::Takes, users, .. } => Some(users),
+            StreamChange::Accounts { on_rights: OnRights::Keeps, .. } => RightsTaken::FromNobody,
+            StreamChange::Accounts { on_rights: OnRights::Takes, users, .. } => {
+                RightsTaken::from_users(users.map(<[String]>::to_vec))
+            }
             StreamChange::Accounts { on_rights: OnRights::Reloads, .. } => {
-                self.edited.swap(false, Ordering::SeqCst).then_some(None)
+                match self.edited.swap(false, Ordering::SeqCst) {
+                    true => RightsTaken::FromAnybody,
+                    false => RightsTaken::FromNobody,
+                }
             }
             StreamChange::GrantTables => {
                 self.edited.store(true, Ordering::SeqCst);
-                None
+                RightsTaken::FromNobody
             }
-            _ => Some(None),
+            _ => RightsTaken::FromAnybody,
         }
     }
 

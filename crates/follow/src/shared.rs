@@ -20,7 +20,7 @@ use crate::feed::Feed;
 use crate::looks::Looks;
 use crate::proven::Proofs;
 use crate::rights::{Harmless, Regranted};
-use crate::rights_news::RightsNews;
+use crate::rights_news::{RightsNews, RightsTaken};
 use crate::settle::{Settling, WriteOutcome};
 use crate::status::{FollowState, FollowStatus};
 use crate::written::Written;
@@ -187,7 +187,8 @@ impl Following {
         debug!(users = users.map(<[String]>::len), "rights have changed");
         if !matches!(regranted, Regranted::Told(_)) {
             // Before the stamps: what is read by such rights and stored until then is below them. Who logs in from here on does not have these rights.
-            self.rights_were_taken(users, self.freshness.next());
+            let taken = RightsTaken::from_users(users.map(<[String]>::to_vec));
+            self.rights_were_taken(&taken, self.freshness.next());
         }
         self.rights.changed();
         let own = users.unwrap_or_default().iter().map(|user| self.freshness.account(user));
@@ -196,11 +197,12 @@ impl Following {
         self.accounts_changed();
     }
 
-    /// Somebody may have lost rights at this position: one of these users, or anybody.
-    pub(crate) fn rights_were_taken(&self, users: Option<&[String]>, at: Position) {
-        match users {
-            None => self.rights.taken_from_anybody(at),
-            Some(users) => {
+    /// Rights may have been taken at this position.
+    pub(crate) fn rights_were_taken(&self, taken: &RightsTaken, at: Position) {
+        match taken {
+            RightsTaken::FromNobody => {}
+            RightsTaken::FromAnybody => self.rights.taken_from_anybody(at),
+            RightsTaken::FromUsers(users) => {
                 self.rights.taken(at);
                 users.iter().for_each(|user| self.freshness.stamp(self.freshness.taken_from(user), at));
             }
@@ -210,7 +212,7 @@ impl Following {
     /// Takes the worst to have changed of what no binlog tells of.
     pub(crate) fn anything_changed(&self) {
         self.accounts_changed();
-        self.rights_were_taken(None, self.freshness.next());
+        self.rights_were_taken(&RightsTaken::FromAnybody, self.freshness.next());
         self.globals_changed(Some(Concerns::Unknown));
     }
 
@@ -346,9 +348,7 @@ impl ChangeSink for Arc<Following> {
         }
         if change.concerns_accounts() {
             self.accounts_changed();
-            if let Some(users) = self.rights.told(change) {
-                self.rights_were_taken(users, at);
-            }
+            self.rights_were_taken(&self.rights.told(change), at);
             // After it: who reads by the rights of the epoch that begins knows what was taken.
             self.rights.changed();
         }

@@ -125,7 +125,8 @@ fn stamp_referring(watch: &Watch, children: &Referring, parents: ChangedRows<'_>
     let is_known = watch.layout() == children.layout();
     let stamp_each = || {
         parents.each(|parent| {
-            if let Some(ReferringKeys { before, after }) = children.keys(parent)? {
+            if children.is_reached(parent)? {
+                let ReferringKeys { before, after } = children.keys(parent);
                 watch.stamp_referring(&before, after.as_deref(), at);
             }
             Some(())

@@ -6,15 +6,15 @@ use freshet_follow::check::{Finding, Readiness, examine};
 use freshet_upstream::{Error, control};
 
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Report};
 
-/// Examines the server; gives what is to be printed, and how the program ends.
-pub fn run(config: &Config) -> (String, Exit) {
+/// Examines the server.
+pub fn run(config: &Config) -> Report {
     match look(config) {
-        Ok(findings) => (table(&findings), exit(&findings)),
+        Ok(findings) => Report::new(table(&findings), exit(&findings)),
         Err(error) => {
             let address = &config.upstream.address;
-            (format!("The server on {address} could not be examined: {error}\n"), Exit::Failed)
+            Report::new(format!("The server on {address} could not be examined: {error}\n"), Exit::Failed)
         }
     }
 }

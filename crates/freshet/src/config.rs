@@ -15,7 +15,6 @@ use freshet_session::bounds;
 use freshet_session::level::{Level, SemisyncMode};
 use freshet_session::variables::{FILL_WAIT_MS_MAX, MAX_STALENESS_MS_MAX, MAX_STALENESS_MS_MIN};
 use freshet_session::{CopiedTables, Multiplexing, TableList};
-use freshet_upstream::TlsMode;
 
 pub use refusal::Refusal;
 pub use typed::Typed;
@@ -169,7 +168,7 @@ impl Config {
             query_cache_strip_comments: typed.read(&s::QUERY_CACHE_STRIP_COMMENTS, switch)?,
             query_cache_wlock_invalidate: typed.read(&s::QUERY_CACHE_WLOCK_INVALIDATE, switch)?,
             state_dir: persists_in(typed)?,
-            caches_dir: typed.read(&settings::STATE_DIR, directory)?,
+            caches_dir: typed.read_unless_empty(&settings::STATE_DIR, directory)?,
             maintained_cache_size: typed.read(&s::MAINTAINED_CACHE_SIZE, |t| bytes(t, 0, 1 << 40))? as usize,
             maintained_check_interval: typed
                 .read(&s::MAINTAINED_CHECK_INTERVAL, |t| time(t, 0, 86_400_000))?,
@@ -204,7 +203,7 @@ impl Config {
 
 /// Where variables are kept over restarts, if they are.
 fn persists_in(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
-    let directory = typed.read(&settings::STATE_DIR, directory)?;
+    let directory = typed.read_unless_empty(&settings::STATE_DIR, directory)?;
     let persists = typed.read(&settings::PERSIST, switch)?;
     persists.then(|| needed(directory, "persist is on")).transpose()
 }
@@ -214,7 +213,7 @@ fn persists_in(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
 /// # Errors
 /// If it is not set.
 pub fn state_dir(typed: &Typed) -> Result<PathBuf, Refusal> {
-    needed(typed.read(&settings::STATE_DIR, directory)?, "tables are kept there")
+    needed(typed.read_unless_empty(&settings::STATE_DIR, directory)?, "tables are kept there")
 }
 
 fn needed(directory: Option<PathBuf>, because: &str) -> Result<PathBuf, Refusal> {
@@ -229,10 +228,11 @@ fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, R
     let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::UPSTREAM, &error.to_string());
     let url = typed.read(&settings::UPSTREAM, |text| Some(text.to_owned()))?;
     let mut config = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
-    if let Some(mode) = typed.read(&settings::UPSTREAM_TLS, tls_mode)? {
+    // An empty mode leaves the word to the URL.
+    if let Some(mode) = typed.read_unless_empty(&settings::UPSTREAM_TLS, |text| text.parse().ok())? {
         config.tls = mode;
     }
-    if let Some(ca) = typed.read(&settings::UPSTREAM_TLS_CA, file)? {
+    if let Some(ca) = typed.read_unless_empty(&settings::UPSTREAM_TLS_CA, file)? {
         config.tls_ca = Some(ca);
     }
     config.server_id = typed.read(&settings::SERVER_ID, |t| number(t, 0, u64::from(u32::MAX)))? as u32;
@@ -265,7 +265,7 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     let listen = typed.read(&s::ADMIN_LISTEN, listens)?;
     let admin = typed.read(&s::ADMIN_CREDENTIALS, Account::read_all)?;
     let stats = typed.read(&s::STATS_CREDENTIALS, Account::read_all)?;
-    let file = typed.read(&s::ADMIN_CONFIG_FILE, directory)?;
+    let file = typed.read_unless_empty(&s::ADMIN_CONFIG_FILE, directory)?;
     let is_far = listen.iter().any(|listen| !listen.is_local());
     for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
         let text = typed.read(setting, |text| Some(text.to_owned()))?;
@@ -277,16 +277,16 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     if listen.is_empty() {
         return Ok(None);
     }
-    let directory = needed(typed.read(&s::STATE_DIR, directory)?, "admin_listen is")?;
+    let directory = needed(typed.read_unless_empty(&s::STATE_DIR, directory)?, "admin_listen is")?;
     let file = file.unwrap_or_else(|| directory.join("proxysql.cnf"));
     let accounts = Accounts { admin, stats, is_far };
     Ok(Some(Admin { listen, accounts, directory, file }))
 }
 
-/// A directory's path, which may be empty.
-fn directory(text: &str) -> Option<Option<PathBuf>> {
+/// A path that need not be there.
+fn directory(text: &str) -> Option<PathBuf> {
     let is_name = !text.chars().any(char::is_control);
-    is_name.then(|| (!text.is_empty()).then(|| PathBuf::from(text)))
+    is_name.then(|| PathBuf::from(text))
 }
 
 /// As [`listen`], or nowhere.
@@ -308,22 +308,14 @@ fn listen_one(text: &str) -> Option<Listen> {
     (!host.is_empty()).then(|| Listen::Tcp(text.to_owned()))
 }
 
-/// An empty text leaves the word to the URL.
-fn tls_mode(text: &str) -> Option<Option<TlsMode>> {
-    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
-}
-
-/// An empty text is no file; a path must lead to something that can be read.
-fn file(text: &str) -> Option<Option<PathBuf>> {
-    if text.is_empty() {
-        return Some(None);
-    }
-    std::fs::File::open(text).ok().map(|_| Some(text.into()))
+/// A path must lead to something that can be read.
+fn file(text: &str) -> Option<PathBuf> {
+    std::fs::File::open(text).ok().map(|_| text.into())
 }
 
 fn certificate(typed: &Typed) -> Result<Option<(PathBuf, PathBuf)>, Refusal> {
-    let cert = typed.read(&settings::TLS_CERT, file)?;
-    let key = typed.read(&settings::TLS_KEY, file)?;
+    let cert = typed.read_unless_empty(&settings::TLS_CERT, file)?;
+    let key = typed.read_unless_empty(&settings::TLS_KEY, file)?;
     let alone = |given: &'static Setting, missing: &'static Setting| Refusal::Beside {
         setting: missing,
         why: format!("must be given too, because {} is", given.name),

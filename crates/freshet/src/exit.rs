@@ -15,6 +15,21 @@ pub enum Exit {
     Missing = 3,
 }
 
+/// What a subcommand prints, and how the program ends with it.
+pub struct Report {
+    /// What is printed.
+    pub text: String,
+    /// How the program ends if that could be printed.
+    pub exit: Exit,
+}
+
+impl Report {
+    /// The report of a subcommand that prints `text` and ends with `exit`.
+    pub const fn new(text: String, exit: Exit) -> Self {
+        Self { text, exit }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit as u8)

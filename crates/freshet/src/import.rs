@@ -5,7 +5,7 @@ use std::path::Path;
 
 use freshet_rules::{Defaults, Rule, RuleSet};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Report};
 
 /// Why a query rule with these values cannot be carried out, if it cannot.
 fn refuses(values: &[Option<String>]) -> Option<String> {
@@ -14,10 +14,10 @@ fn refuses(values: &[Option<String>]) -> Option<String> {
 }
 
 /// What was taken over, and what was not.
-pub fn run(directory: &Path, file: &str) -> (String, Exit) {
+pub fn run(directory: &Path, file: &str) -> Report {
     let imported = match freshet_admin::import(directory, Path::new(file), &Rule::COLUMNS, refuses) {
         Ok(imported) => imported,
-        Err(error) => return (format!("nothing was taken over: {error}\n"), Exit::Failed),
+        Err(error) => return Report::new(format!("nothing was taken over: {error}\n"), Exit::Failed),
     };
     let mut text = String::new();
     for (table, count) in &imported.rows {
@@ -39,5 +39,5 @@ pub fn run(directory: &Path, file: &str) -> (String, Exit) {
         }
     }
     let _ = writeln!(text, "\nThe next start with this state_dir and admin_listen has it running.");
-    (text, Exit::Done)
+    Report::new(text, Exit::Done)
 }

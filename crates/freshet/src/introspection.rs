@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use freshet_admin::{MemoryTable, SqliteType, SqliteValue};
+use freshet_admin::{MemorySchema, MemoryTable, SqliteType, SqliteValue};
 use freshet_session::introspection::{
     Computes, Engine, IntrospectionType, IntrospectionValue, Rowset, Table,
 };
@@ -25,23 +25,23 @@ impl Computes for Sqlite {
         parameters: &[IntrospectionValue],
     ) -> Result<Rowset, String> {
         let parameters: Vec<_> = parameters.iter().cloned().map(theirs).collect();
-        let found = freshet_admin::query((SCHEMA, in_memory(tables)), query, &parameters)?;
+        let found = in_memory(tables).query(query, &parameters)?;
         let rows = found.rows.into_iter().map(|row| row.into_iter().map(ours).collect()).collect();
         Ok(Rowset { columns: found.columns, rows })
     }
 
     fn columns(&self, tables: Vec<Table>, query: &str) -> Result<Vec<String>, String> {
-        freshet_admin::columns((SCHEMA, in_memory(tables)), query)
+        in_memory(tables).columns(query)
     }
 }
 
-fn in_memory(tables: Vec<Table>) -> Vec<MemoryTable<'static>> {
+fn in_memory(tables: Vec<Table>) -> MemorySchema<'static> {
     let of = |table: Table| MemoryTable {
         name: table.name,
         columns: table.columns.into_iter().map(|(name, of)| (name, kind(of))).collect(),
         rows: table.rows.into_iter().map(|row| row.into_iter().map(theirs).collect()).collect(),
     };
-    tables.into_iter().map(of).collect()
+    MemorySchema { name: SCHEMA, tables: tables.into_iter().map(of).collect() }
 }
 
 const fn kind(kind: IntrospectionType) -> SqliteType {

@@ -42,7 +42,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 
 use config::{Config, Refusal, Typed};
-use exit::Exit;
+use exit::{Exit, Report};
 
 /// Scalable over threads; what is freed goes back to the system within a second.
 #[global_allocator]
@@ -72,15 +72,15 @@ fn run(matches: &ArgMatches) -> Exit {
     if subcommand == "import" {
         let file = matches.get_one::<String>(cli::FILE).map_or("", String::as_str);
         return match state_dir(matches) {
-            Ok(directory) => print_of(import::run(&directory, file)),
+            Ok(directory) => print_report(import::run(&directory, file)),
             Err(refusal) => refuse(&refusal),
         };
     }
     match configure(matches) {
-        Ok(config) if subcommand == "check" => print_of(check::run(&config)),
-        Ok(config) if subcommand == "explain-plan" => print_of(explain::run(&config, statement())),
-        Ok(config) if subcommand == "advise" => print_of(why::advise(&config)),
-        Ok(config) if subcommand == "why" => print_of(why::run(&config, statement())),
+        Ok(config) if subcommand == "check" => print_report(check::run(&config)),
+        Ok(config) if subcommand == "explain-plan" => print_report(explain::run(&config, statement())),
+        Ok(config) if subcommand == "advise" => print_report(why::advise(&config)),
+        Ok(config) if subcommand == "why" => print_report(why::run(&config, statement())),
         Ok(config) => serve(config),
         Err(refusal) => refuse(&refusal),
     }
@@ -100,7 +100,7 @@ fn configure(matches: &ArgMatches) -> Result<Config, Refusal> {
     Config::new(&Typed::gather(matches)?)
 }
 
-fn print_of((text, exit): (String, Exit)) -> Exit {
+fn print_report(Report { text, exit }: Report) -> Exit {
     match print(&text) {
         Exit::Done => exit,
         failed => failed,

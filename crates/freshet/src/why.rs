@@ -4,19 +4,19 @@
 use freshet_upstream::{Address, Config as Upstream, Error, TlsMode, control};
 
 use crate::config::{Config, Listen};
-use crate::exit::Exit;
+use crate::exit::{Exit, Report};
 
 /// Where MySQL's protocol is spoken if no port is said.
 const PORT: u16 = 3306;
 
-/// Asks about a statement; gives what is to be printed, and how the program ends.
-pub fn run(config: &Config, statement: &str) -> (String, Exit) {
+/// Asks about a statement.
+pub fn run(config: &Config, statement: &str) -> Report {
     let line = |row: &[&str]| format!("{:<16} {}\n", row.first().unwrap_or(&""), row.get(1).unwrap_or(&""));
     asked(config, &format!("EXPLAIN FRESHET {statement}"), line)
 }
 
 /// Asks for advice, likewise.
-pub fn advise(config: &Config) -> (String, Exit) {
+pub fn advise(config: &Config) -> Report {
     let piece = |row: &[&str]| {
         let cell = |at: usize| row.get(at).copied().unwrap_or_default();
         let statement = Some(cell(4)).filter(|statement| !statement.is_empty());
@@ -26,9 +26,9 @@ pub fn advise(config: &Config) -> (String, Exit) {
     asked(config, "SELECT topic, verdict, found, advice, IFNULL(statement, '') FROM freshet.advice", piece)
 }
 
-fn asked(config: &Config, sql: &str, shown: impl Fn(&[&str]) -> String) -> (String, Exit) {
+fn asked(config: &Config, sql: &str, shown: impl Fn(&[&str]) -> String) -> Report {
     let Some(address) = config.listen.first().and_then(address) else {
-        return ("There is nowhere to ask: see the setting listen\n".to_owned(), Exit::Failed);
+        return Report::new("There is nowhere to ask: see the setting listen\n".to_owned(), Exit::Failed);
     };
     // Freshet's certificate is not the server's.
     let (user, password) = (config.upstream.user.clone(), config.upstream.password.clone());
@@ -41,11 +41,13 @@ fn asked(config: &Config, sql: &str, shown: impl Fn(&[&str]) -> String) -> (Stri
         .map_err(Into::into)
         .and_then(|runtime| runtime.block_on(ask(&own, sql, shown)));
     match asked {
-        Ok(lines) => (lines, Exit::Done),
+        Ok(lines) => Report::new(lines, Exit::Done),
         Err(Error::Server(error)) => {
-            (format!("{}\n", String::from_utf8_lossy(&error.message)), Exit::Missing)
+            Report::new(format!("{}\n", String::from_utf8_lossy(&error.message)), Exit::Missing)
         }
-        Err(error) => (format!("Freshet on {} could not be asked: {error}\n", own.address), Exit::Failed),
+        Err(error) => {
+            Report::new(format!("Freshet on {} could not be asked: {error}\n", own.address), Exit::Failed)
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub fn text_result_set(
             .iter()
             .for_each(|value| put_value(payload, value.as_deref()));
     };
-    result_set((out, seq), caps, status, columns, (rows, put_row));
+    ResultSetWriter { out, seq, caps, status }.write(columns, rows, put_row);
 }
 
 /// A value of a row in the binary protocol.
@@ -58,35 +58,50 @@ pub fn binary_result_set(
     rows: impl Iterator<Item = impl AsRef<[BinaryValue]>>,
 ) {
     let put_row = |payload: &mut Vec<u8>, row: &_| put_binary_row(payload, <_ as AsRef<[_]>>::as_ref(row));
-    result_set((out, seq), caps, status, columns, (rows, put_row));
+    ResultSetWriter { out, seq, caps, status }.write(columns, rows, put_row);
 }
 
-fn result_set<R>(
-    (out, seq): (&mut BytesMut, &mut u8),
+/// Writes a result set in the form that a client asks for.
+struct ResultSetWriter<'a> {
+    out: &'a mut BytesMut,
+    seq: &'a mut u8,
     caps: Capabilities,
     status: StatusFlags,
-    columns: &[Column],
-    (rows, put_row): (impl Iterator<Item = R>, impl Fn(&mut Vec<u8>, &R)),
-) {
-    put_packet(out, seq, &column_count(caps, columns.len()));
-    for column in columns {
-        put_packet(out, seq, &column.encode(caps));
+}
+
+impl ResultSetWriter<'_> {
+    /// Writes all of it; `put_row` has the payload of a row.
+    fn write<R>(
+        mut self,
+        columns: &[Column],
+        rows: impl Iterator<Item = R>,
+        put_row: impl Fn(&mut Vec<u8>, &R),
+    ) {
+        let (caps, status) = (self.caps, self.status);
+        self.put(&column_count(caps, columns.len()));
+        for column in columns {
+            self.put(&column.encode(caps));
+        }
+        let eof = EofPacket { warnings: 0, status };
+        if !caps.deprecate_eof() {
+            self.put(&eof.encode());
+        }
+        let mut payload = Vec::new();
+        for row in rows {
+            payload.clear();
+            put_row(&mut payload, &row);
+            self.put(&payload);
+        }
+        if caps.deprecate_eof() {
+            let ok = OkPacket { status, ..OkPacket::default() };
+            self.put(&ok.encode(caps, OkPacket::HEADER_AS_EOF));
+        } else {
+            self.put(&eof.encode());
+        }
     }
-    let eof = EofPacket { warnings: 0, status };
-    if !caps.deprecate_eof() {
-        put_packet(out, seq, &eof.encode());
-    }
-    let mut payload = Vec::new();
-    for row in rows {
-        payload.clear();
-        put_row(&mut payload, &row);
-        put_packet(out, seq, &payload);
-    }
-    if caps.deprecate_eof() {
-        let ok = OkPacket { status, ..OkPacket::default() };
-        put_packet(out, seq, &ok.encode(caps, OkPacket::HEADER_AS_EOF));
-    } else {
-        put_packet(out, seq, &eof.encode());
+
+    fn put(&mut self, payload: &[u8]) {
+        put_packet(self.out, self.seq, payload);
     }
 }
 

@@ -40,6 +40,13 @@ pub(crate) enum Met {
     ButForText,
 }
 
+/// A statement's text without its values, and the number of that text.
+#[derive(Clone, Copy)]
+pub(crate) struct StatementDigest<'a> {
+    pub(crate) number: Digest,
+    pub(crate) text: &'a [u8],
+}
+
 impl Compiled {
     /// Makes a rule usable. `place` is where its set has what it says of places.
     ///
@@ -96,12 +103,14 @@ impl Compiled {
             && self.schemaname.as_ref().is_none_or(|name| name == schema)
     }
 
-    /// Whether a statement meets it; `text` is looked at last, if it is there.
-    pub(crate) fn is_met(&self, (digest, digest_text): (Digest, &[u8]), text: Option<&[u8]>) -> Met {
+    /// Whether a statement with this digest meets it; `text` is looked at last, if it is there.
+    pub(crate) fn is_met(&self, digest: StatementDigest<'_>, text: Option<&[u8]>) -> Met {
         let is_found = |pattern: &Option<Regex>, text: &[u8]| {
             pattern.as_ref().is_none_or(|pattern| pattern.is_match(text) != self.negates)
         };
-        if self.digest.is_some_and(|wanted| wanted != digest) || !is_found(&self.match_digest, digest_text) {
+        if self.digest.is_some_and(|wanted| wanted != digest.number)
+            || !is_found(&self.match_digest, digest.text)
+        {
             return Met::No;
         }
         match (&self.match_pattern, text) {

@@ -10,7 +10,7 @@ use ahash::HashMap;
 use freshet_digest::{Digest, Options};
 
 use crate::address::{Client, ClientPattern};
-use crate::compiled::{Compiled, Met, place};
+use crate::compiled::{Compiled, Met, StatementDigest, place};
 use crate::hint;
 use crate::{Decision, Outcome, Rule, RuleError, Settings};
 
@@ -222,7 +222,7 @@ impl RuleSet {
         if let Some(Some(outcome)) = remembered {
             return (outcome, None);
         }
-        let digest = (Digest::of(&digest_text), &digest_text[..]);
+        let digest = StatementDigest { number: Digest::of(&digest_text), text: &digest_text };
         if remembered.is_none() {
             let decided = self.walk(facts, digest, None).map(|(rules, _)| self.interned(rules));
             let mut remembered = self.remembered.write().unwrap_or_else(PoisonError::into_inner);
@@ -242,7 +242,7 @@ impl RuleSet {
     fn walk(
         &self,
         facts: Facts<'_>,
-        digest: (Digest, &[u8]),
+        digest: StatementDigest<'_>,
         text: Option<&[u8]>,
     ) -> Option<(Vec<u32>, Option<Vec<u8>>)> {
         let class =

@@ -267,7 +267,7 @@ fn beside_definitions(
     let noted = told.map(|told| session.upstream.write(told.clone()));
     let mut beside = Beside::Nothing;
     for _ in 0..LOOKUPS_MAX {
-        beside = told.map_or(Beside::Nothing, |told| session.upstream.beside((told, clock), own.as_deref()));
+        beside = told.map_or(Beside::Nothing, |told| session.upstream.beside(told, clock, own.as_deref()));
         if beside != Beside::Overtaken {
             break;
         }

@@ -25,7 +25,7 @@ pub struct AlteredColumn {
 enum ColumnChange {
     Add { name: String, place: ColumnPlace, unless_there: bool },
     Drop { name: String, if_there: bool },
-    Change { name: String, to: String, place: Option<ColumnPlace>, if_there: bool },
+    Change { name: String, to: String, place: ColumnPlace, if_there: bool },
 }
 
 /// Where a column is put.
@@ -33,7 +33,8 @@ enum ColumnChange {
 enum ColumnPlace {
     First,
     After(String),
-    Last,
+    /// No place is said: a new column becomes the last, and a column that is there keeps its place.
+    Unsaid,
 }
 
 /// The most columns that one definition may name.
@@ -81,7 +82,7 @@ impl Alteration {
                     if_there.then_some(())?;
                 }
                 ColumnChange::Drop { name, .. } => columns.retain(|column| column.name != *name),
-                ColumnChange::Change { name, to, place: None, .. } => {
+                ColumnChange::Change { name, to, place: ColumnPlace::Unsaid, .. } => {
                     let changed = AlteredColumn { name: to.clone(), from: None };
                     *columns.iter_mut().find(|column| column.name == *name)? = changed;
                 }
@@ -93,7 +94,8 @@ impl Alteration {
             match step {
                 ColumnChange::Add { name, unless_there: true, .. } if is_there(name) => {}
                 ColumnChange::Add { name, place, .. } => put(&mut columns, name, place)?,
-                ColumnChange::Change { name, to, place: Some(place), .. } if is_there(name) => {
+                ColumnChange::Change { place: ColumnPlace::Unsaid, .. } => {}
+                ColumnChange::Change { name, to, place, .. } if is_there(name) => {
                     put(&mut columns, to, place)?;
                 }
                 _ => {}
@@ -109,7 +111,7 @@ fn put(columns: &mut Vec<AlteredColumn>, name: &str, place: &ColumnPlace) -> Opt
     let at = match place {
         ColumnPlace::First => 0,
         ColumnPlace::After(other) => columns.iter().position(|column| column.name == *other)? + 1,
-        ColumnPlace::Last => columns.len(),
+        ColumnPlace::Unsaid => columns.len(),
     };
     columns.insert(at, AlteredColumn { name: name.to_owned(), from: None });
     Some(())
@@ -211,7 +213,7 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
         loop {
             let name = column(cursor)?;
             declared(cursor)?;
-            steps.push(ColumnChange::Add { name, place: ColumnPlace::Last, unless_there });
+            steps.push(ColumnChange::Add { name, place: ColumnPlace::Unsaid, unless_there });
             if !cursor.punct(b',') {
                 return cursor.punct(b')').then_some(());
             }
@@ -219,7 +221,7 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     }
     let name = column(cursor)?;
     declared(cursor)?;
-    let place = place(cursor)?.unwrap_or(ColumnPlace::Last);
+    let place = place(cursor)?;
     steps.push(ColumnChange::Add { name, place, unless_there });
     Some(())
 }
@@ -263,7 +265,7 @@ fn rename(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> 
     cursor.word("TO").then_some(())?;
     let to = column(cursor)?;
     if is_column {
-        steps.push(ColumnChange::Change { name, to, place: None, if_there });
+        steps.push(ColumnChange::Change { name, to, place: ColumnPlace::Unsaid, if_there });
     }
     is_over(cursor)
 }
@@ -279,7 +281,7 @@ fn alter(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     let if_there = cursor.words(&["IF", "EXISTS"]);
     let name = column(cursor)?;
     cursor.at_any(&["DROP", "SET"]).then_some(())?;
-    steps.push(ColumnChange::Change { to: name.clone(), name, place: None, if_there });
+    steps.push(ColumnChange::Change { to: name.clone(), name, place: ColumnPlace::Unsaid, if_there });
     skip(cursor, &[])
 }
 
@@ -325,14 +327,14 @@ fn skip(cursor: &mut Cursor<'_>, refused: &[&str]) -> Option<()> {
     (cursor.rest().len() < begun).then_some(())
 }
 
-/// Where a column is put, if that is said; it is the last that is said of it.
-fn place(cursor: &mut Cursor<'_>) -> Option<Option<ColumnPlace>> {
+/// Where a column is put; it is the last that is said of it.
+fn place(cursor: &mut Cursor<'_>) -> Option<ColumnPlace> {
     let place = if cursor.word("FIRST") {
-        Some(ColumnPlace::First)
+        ColumnPlace::First
     } else if cursor.word("AFTER") {
-        Some(ColumnPlace::After(column(cursor)?))
+        ColumnPlace::After(column(cursor)?)
     } else {
-        None
+        ColumnPlace::Unsaid
     };
     is_over(cursor)?;
     Some(place)

@@ -184,8 +184,8 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
     if cursor.word("SET") {
         // Either a password or a default role.
         let on_rights = if cursor.at_word("PASSWORD") { OnRights::Keeps } else { OnRights::Takes };
-        return ddl::accounts_set(cursor).map(|users| BinlogEffect::Accounts {
-            users,
+        return ddl::sets_account(cursor).then(|| BinlogEffect::Accounts {
+            users: ddl::accounts_set(cursor),
             is_counted: false,
             on_rights,
         });

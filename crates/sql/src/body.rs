@@ -19,7 +19,7 @@ use crate::modes::Modes;
 use crate::reads::{ReadScan, Reads};
 use crate::scan::Scan;
 use crate::token::{Token, TokenKind};
-use header::{Parameter, Routine};
+use header::{Header, Parameter};
 
 pub use written::BodyWrite;
 
@@ -54,25 +54,21 @@ pub struct Body {
 
 /// What a trigger may do that is made by this text; `None` if that cannot be told.
 pub fn trigger_body(text: &[u8], modes: Modes) -> Option<Body> {
-    read(text, modes, |cursor| header::trigger(cursor).map(|()| None))
+    read(text, modes, header::trigger)
 }
 
 /// What a procedure or function may do that is made by this text; `None` if that cannot be told. Of a function no rows are told.
 pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
-    read(text, modes, |cursor| header::routine(cursor).map(Some))
+    read(text, modes, header::routine)
 }
 
 /// What a compound statement may do that is sent as it is; `None` if that cannot be told.
 pub(crate) fn block(text: &[u8], modes: Modes) -> Option<Body> {
-    read(text, modes, |_| Some(None))
+    read(text, modes, |_| Some(Header::default()))
 }
 
-/// Reads a body behind its header, which gives the parameters of a routine.
-fn read(
-    text: &[u8],
-    modes: Modes,
-    header: impl Fn(&mut Cursor<'_>) -> Option<Option<Routine>>,
-) -> Option<Body> {
+/// Reads a body behind its header.
+fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<Header>) -> Option<Body> {
     // A piece of the text that is read by itself must not begin or end within a version comment.
     let has_version_comment = [&b"/*!"[..], b"/*M!"].iter().any(|mark| contains_ignoring_case(text, mark));
     if modes.other_syntax || has_version_comment {
@@ -83,24 +79,23 @@ fn read(
         return None;
     }
     let mut cursor = Cursor::new(text, modes, &tokens);
-    let routine = header(&mut cursor)?;
-    let tells_rows = routine.as_ref().is_some_and(|routine| !routine.is_function);
-    let parameters = routine.map(|routine| routine.parameters).unwrap_or_default();
+    let Header { is_procedure, parameters } = header(&mut cursor)?;
     let locals = parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let body = Body::default();
     let changed = Vec::new();
-    let mut walk = Walk { cursor, parameters: &parameters, tells_rows, locals, changed, depth: 0, body };
-    walk.statement()?;
-    walk.cursor.punct(b';');
-    walk.cursor.at_end().then(|| walk.done())
+    let mut reader =
+        BodyReader { cursor, parameters: &parameters, is_procedure, locals, changed, depth: 0, body };
+    reader.statement()?;
+    reader.cursor.punct(b';');
+    reader.cursor.at_end().then(|| reader.done())
 }
 
-/// The walk: every step is `None` where the body is not understood.
-struct Walk<'a> {
+/// The reader of a body: every step is `None` where the body is not understood.
+struct BodyReader<'a> {
     cursor: Cursor<'a>,
     parameters: &'a [Parameter],
     /// It is a procedure, which is called with values.
-    tells_rows: bool,
+    is_procedure: bool,
     /// The parameters, and the variables declared so far in the blocks that are open.
     locals: Vec<String>,
     /// Names of variables that may be given other values.
@@ -112,7 +107,7 @@ struct Walk<'a> {
 /// Statements that are read as if they had been sent.
 const PLAIN: &[&str] = &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "UPDATE", "VALUES", "WITH"];
 
-impl Walk<'_> {
+impl BodyReader<'_> {
     fn done(self) -> Body {
         let Self { mut body, changed, parameters, .. } = self;
         let rows = std::mem::take(&mut body.rows);
@@ -418,7 +413,7 @@ impl Walk<'_> {
     /// What the statement up to `end` writes, if it is to one table and its rows are told.
     fn written(&self, tables: &[TableName], end: usize) -> Option<BodyWrite> {
         let [table] = tables else { return None };
-        let has_room = self.tells_rows && self.body.rows.len() < WRITES_MAX;
+        let has_room = self.is_procedure && self.body.rows.len() < WRITES_MAX;
         has_room.then_some(())?;
         let write = written::written(self.cursor, end, self.parameters, &self.locals)?;
         (write.what.table() == table).then_some(write)

@@ -122,15 +122,15 @@ fn is_dual(name: &TableName) -> bool {
 
 /// A name, or names joined by dots.
 #[derive(Default)]
-struct Chain {
+struct QualifiedName {
     parts: Vec<Token>,
     /// A dot was the last token of it.
     is_open: bool,
 }
 
 fn names(text: &[u8], modes: Modes, all: &[Token]) -> Result<Vec<TableName>, Option<Reason>> {
-    let mut found = Names::default();
-    let mut chain = Chain::default();
+    let mut found = TableNames::default();
+    let mut chain = QualifiedName::default();
     for (at, token) in all.iter().enumerate() {
         let after = all.get(at + 1);
         match token.kind {
@@ -200,14 +200,14 @@ fn is_built_in(word: &[u8], modes: Modes) -> bool {
 }
 
 #[derive(Default)]
-struct Names {
+struct TableNames {
     all: Vec<TableName>,
 }
 
-impl Names {
+impl TableNames {
     /// Notes what a chain that has come to its end can name: a table, a table with its schema, a column of such a one.
-    fn take(&mut self, text: &[u8], chain: &mut Chain) -> Result<(), Option<Reason>> {
-        let Chain { parts, .. } = std::mem::take(chain);
+    fn take(&mut self, text: &[u8], chain: &mut QualifiedName) -> Result<(), Option<Reason>> {
+        let QualifiedName { parts, .. } = std::mem::take(chain);
         let mut names = Vec::with_capacity(parts.len());
         for part in parts {
             let name = unquote_name(part.kind, part.of(text)).filter(|name| name.is_ascii());

@@ -269,13 +269,14 @@ pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
     (!users.is_empty()).then_some(users)
 }
 
-/// The same for what follows SET, where that is a password or a default role; the inner None: of any account. Without the name of
-/// an account, it is the session's own.
-pub(crate) fn accounts_set(mut cursor: Cursor<'_>) -> Option<Option<Vec<String>>> {
-    if cursor.word("PASSWORD") {
-        return Some(if cursor.word("FOR") { accounts(cursor) } else { None });
-    }
-    cursor.words(&["DEFAULT", "ROLE"]).then_some(None)
+/// Whether what follows SET is a password or a default role.
+pub(crate) fn sets_account(mut cursor: Cursor<'_>) -> bool {
+    cursor.at_word("PASSWORD") || cursor.words(&["DEFAULT", "ROLE"])
+}
+
+/// [`accounts`] of such a SET. Without the name of an account, it is the session's own.
+pub(crate) fn accounts_set(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
+    if cursor.words(&["PASSWORD", "FOR"]) { accounts(cursor) } else { None }
 }
 
 /// A user name as it is compared here: names that differ in less count as one.

@@ -69,10 +69,13 @@ impl Deprecations {
             if token.kind == TokenKind::Unknown {
                 return None;
             }
-            let what = deprecated(text, modes, before, token, tokens.peek())?;
-            if let Some(what) = what {
-                let count = &mut found.0[what as usize];
-                *count = count.checked_add(1)?;
+            match syntax(text, modes, before, token, tokens.peek()) {
+                Syntax::Deprecated(what) => {
+                    let count = &mut found.0[what as usize];
+                    *count = count.checked_add(1)?;
+                }
+                Syntax::Current => {}
+                Syntax::Unclear => return None,
             }
             before = Some(token);
         }
@@ -93,42 +96,44 @@ impl Deprecations {
     }
 }
 
-/// What a token is, between its neighbours. `None` if that cannot be told.
-#[allow(clippy::option_option, reason = "not to be told is another answer than none")]
-fn deprecated(
-    text: &[u8],
-    modes: Modes,
-    before: Option<Token>,
-    token: Token,
-    behind: Option<&Token>,
-) -> Option<Option<Deprecated>> {
+/// What a token is, between its neighbours.
+enum Syntax {
+    Deprecated(Deprecated),
+    /// No server warns of it.
+    Current,
+    /// It cannot be told which of the two it is.
+    Unclear,
+}
+
+fn syntax(text: &[u8], modes: Modes, before: Option<Token>, token: Token, behind: Option<&Token>) -> Syntax {
     let is_part_of_name = before.is_some_and(|before| before.is(b'.') || before.kind == TokenKind::AtAt);
     let what = match token.kind {
         TokenKind::Op if token.of(text) == b"&&" => Deprecated::And,
         TokenKind::Op if token.of(text) == b"||" && !modes.pipes_as_concat => Deprecated::Or,
         TokenKind::Punct(b'!') => Deprecated::Not,
-        TokenKind::Word if is_part_of_name => return Some(None),
+        TokenKind::Word if is_part_of_name => return Syntax::Current,
         TokenKind::Word if token.is_word(text, "SQL_CALC_FOUND_ROWS") => Deprecated::CalcFoundRows,
         TokenKind::Word if token.is_word(text, "FOUND_ROWS") && behind.is_some_and(|next| next.is(b'(')) => {
             Deprecated::FoundRows
         }
-        TokenKind::Word if token.is_word(text, "BINARY") => {
-            return begins_expression(text, before?).map(Some);
-        }
-        _ => return Some(None),
+        TokenKind::Word if token.is_word(text, "BINARY") => match before {
+            Some(before) if begins_expression(text, before) => Deprecated::Binary,
+            _ => return Syntax::Unclear,
+        },
+        _ => return Syntax::Current,
     };
-    Some(Some(what))
+    Syntax::Deprecated(what)
 }
 
-/// BINARY behind this token: as an operator, and not as a type or a character set.
-fn begins_expression(text: &[u8], before: Token) -> Option<Deprecated> {
+/// Whether BINARY behind this token is an operator, and not a type or a character set.
+fn begins_expression(text: &[u8], before: Token) -> bool {
     const WORDS: [&str; 13] = [
         "AND", "BETWEEN", "BY", "DISTINCT", "HAVING", "LIKE", "NOT", "ON", "OR", "SELECT", "THEN", "WHEN",
         "WHERE",
     ];
     let is_word = WORDS.iter().any(|word| before.is_word(text, word));
     let is_sign = matches!(before.kind, TokenKind::Op | TokenKind::Punct(b'(' | b',' | b'=' | b'<' | b'>'));
-    (is_word || is_sign).then_some(Deprecated::Binary)
+    is_word || is_sign
 }
 
 #[cfg(test)]

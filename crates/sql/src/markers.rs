@@ -41,8 +41,8 @@ pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
     }
     let reader = Markers { text, tokens: &tokens };
     let markers = (0..tokens.len()).filter(|at| reader.is_marker(*at));
-    let compared: Option<Vec<Option<String>>> = markers.map(|at| reader.compared(at)).collect();
-    Some(compared?.into_iter().flatten().collect())
+    let compared = markers.filter(|at| !reader.counts_rows(*at)).map(|at| reader.compared(at));
+    compared.collect()
 }
 
 struct Markers<'a> {
@@ -63,26 +63,33 @@ impl Markers<'_> {
         self.tokens.get(at).is_some_and(|token| token.is(punct))
     }
 
-    /// The column that the marker at `at` is compared with; an inner `None` if it counts rows.
-    fn compared(&self, at: usize) -> Option<Option<String>> {
-        let ends = self.tokens.get(at + 1).is_none_or(|next| {
+    /// Whether the marker at `at` stands for a whole value.
+    fn is_whole(&self, at: usize) -> bool {
+        self.tokens.get(at + 1).is_none_or(|next| {
             next.is(b')')
                 || next.is(b',')
                 || next.is(b';')
                 || FOLLOWING.iter().any(|word| next.is_word(self.text, word))
-        });
-        let before = at.checked_sub(1).filter(|_| ends)?;
-        if self.is(before, "LIMIT") || self.is(before, "OFFSET") || self.is_second_of_limit(at) {
-            return Some(None);
-        }
-        let behind_column = self.comparison(before)?;
-        let negated = behind_column.checked_sub(1).filter(|not| self.is(*not, "NOT"));
-        self.column(negated.unwrap_or(behind_column)).map(Some)
+        })
+    }
+
+    /// Whether the marker at `at` counts rows.
+    fn counts_rows(&self, at: usize) -> bool {
+        let is_first = |before: usize| self.is(before, "LIMIT") || self.is(before, "OFFSET");
+        self.is_whole(at) && (at.checked_sub(1).is_some_and(is_first) || self.is_second_of_limit(at))
     }
 
     fn is_second_of_limit(&self, at: usize) -> bool {
         let limit = at.checked_sub(3).filter(|limit| self.is(*limit, "LIMIT"));
         limit.is_some() && self.is_punct(at - 1, b',')
+    }
+
+    /// The column that the marker at `at` is compared with.
+    fn compared(&self, at: usize) -> Option<String> {
+        let before = at.checked_sub(1).filter(|_| self.is_whole(at))?;
+        let behind_column = self.comparison(before)?;
+        let negated = behind_column.checked_sub(1).filter(|not| self.is(*not, "NOT"));
+        self.column(negated.unwrap_or(behind_column))
     }
 
     /// Where the comparison begins whose last token before the marker is at `before`.

@@ -85,9 +85,9 @@ fn digest_text(mut lexer: Lexer<'_>) -> Option<Vec<u8>> {
 /// What is set aside at once; a bulk insert's shape is much shorter than its text.
 const OUT_CAPACITY: usize = 4096;
 
-/// What was written last, as far as it decides about blanks and signs.
+/// The class of a token, as far as it decides about the blanks and signs beside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum TokenClass {
     /// A name, a literal, a closing parenthesis: an operator that follows joins it with the next.
     Operand,
     /// A word that cannot be an operand.
@@ -106,7 +106,7 @@ struct DigestWriter<'a> {
     text: &'a [u8],
     out: Vec<u8>,
     /// What was written last, and where its token ended.
-    last: Option<(Last, usize)>,
+    last: Option<(TokenClass, usize)>,
     /// Signs that wait for what follows: before a literal they are left out.
     signs: Vec<Token>,
 }
@@ -120,26 +120,26 @@ impl DigestWriter<'_> {
             // The literal stands where its first sign stood.
             let start = self.signs.first().map_or(token.start, |sign| sign.start);
             self.signs.clear();
-            return self.write(Token { start, ..token }, Last::Operand);
+            return self.write(Token { start, ..token }, TokenClass::Operand);
         }
         self.flush_signs();
         let binary =
             matches!(token.kind, TokenKind::Punct(b'+' | b'-' | b'*' | b'/' | b'%')) && self.after_operand();
-        let class = if binary { Last::Arithmetic } else { self.class(token) };
+        let class = if binary { TokenClass::Arithmetic } else { self.class(token) };
         self.write(token, class);
     }
 
     fn flush_signs(&mut self) {
         for sign in std::mem::take(&mut self.signs) {
-            self.write(sign, Last::Sign);
+            self.write(sign, TokenClass::Sign);
         }
     }
 
     fn after_operand(&self) -> bool {
-        self.last.is_some_and(|(last, _)| last == Last::Operand)
+        self.last.is_some_and(|(last, _)| last == TokenClass::Operand)
     }
 
-    fn write(&mut self, token: Token, class: Last) {
+    fn write(&mut self, token: Token, class: TokenClass) {
         if self.wants_blank(token, class) {
             self.out.push(b' ');
         }
@@ -151,28 +151,28 @@ impl DigestWriter<'_> {
         self.last = Some((class, token.end));
     }
 
-    fn wants_blank(&self, token: Token, class: Last) -> bool {
+    fn wants_blank(&self, token: Token, class: TokenClass) -> bool {
         let Some((last, end)) = self.last else {
             return false;
         };
         let glued = match last {
-            Last::Opens => true,
+            TokenClass::Opens => true,
             // Two of them without a blank could be read as a comment.
-            Last::Arithmetic | Last::Sign => {
-                !matches!(class, Last::Sign) && !token.is(b'*') && !token.is(b'/')
+            TokenClass::Arithmetic | TokenClass::Sign => {
+                !matches!(class, TokenClass::Sign) && !token.is(b'*') && !token.is(b'/')
             }
-            _ => class == Last::Arithmetic || matches!(token.kind, TokenKind::Punct(b')' | b',')),
+            _ => class == TokenClass::Arithmetic || matches!(token.kind, TokenKind::Punct(b')' | b',')),
         };
         token.start > end && !glued
     }
 
-    fn class(&self, token: Token) -> Last {
+    fn class(&self, token: Token) -> TokenClass {
         match token.kind {
-            TokenKind::Punct(b'(' | b',') => Last::Opens,
-            TokenKind::Punct(b')') | TokenKind::Name => Last::Operand,
-            TokenKind::Word if is_reserved(token.of(self.text)) => Last::Keyword,
-            TokenKind::Word => Last::Operand,
-            _ => Last::Other,
+            TokenKind::Punct(b'(' | b',') => TokenClass::Opens,
+            TokenKind::Punct(b')') | TokenKind::Name => TokenClass::Operand,
+            TokenKind::Word if is_reserved(token.of(self.text)) => TokenClass::Keyword,
+            TokenKind::Word => TokenClass::Operand,
+            _ => TokenClass::Other,
         }
     }
 }

@@ -163,13 +163,8 @@ impl Installation {
         tables.map(|((name, _), columns)| Some((all.get(name)?, columns.as_slice()))).collect()
     }
 
-    /// A row of this table is there, or is gone.
-    fn change(
-        &mut self,
-        all: &HashMap<TableName, Table>,
-        name: &TableName,
-        (row, is_more): (Bound<'_>, bool),
-    ) {
+    /// A row of this table is one more, or is gone.
+    fn change(&mut self, all: &HashMap<TableName, Table>, name: &TableName, row: Bound<'_>, is_more: bool) {
         if self.results.is_empty() {
             return;
         }
@@ -256,7 +251,7 @@ impl Engine {
         let slot = table.same_key(&row).filter(|slot| table.row(*slot) == row);
         table.release(&row);
         let slot = slot.ok_or(Inconsistent("a row that is not there was changed"))?;
-        self.tell(name, (Bound::Slot(slot), false));
+        self.tell(name, Bound::Slot(slot), false);
         if let Some(table) = self.tables.get_mut(name) {
             table.remove(slot);
         }
@@ -270,20 +265,21 @@ impl Engine {
             table.release(&row);
             return Err(Inconsistent("a row was inserted that is there"));
         }
-        self.tell(name, (Bound::Row(&row), true));
+        self.tell(name, Bound::Row(&row), true);
         if let Some(table) = self.tables.get_mut(name) {
             table.insert(&row);
         }
         Ok(())
     }
 
-    fn tell(&mut self, name: &TableName, change: (Bound<'_>, bool)) {
+    /// Takes a row over into the queries that read it, as [`Installation::change`] says.
+    fn tell(&mut self, name: &TableName, row: Bound<'_>, is_more: bool) {
         let Self { tables, queries, by_table, .. } = self;
         let Some(table) = tables.get(name) else { return };
         let readers = by_table.get(name).into_iter().flatten();
-        for reader in readers.filter(|reader| reader.reads(table, change.0)) {
+        for reader in readers.filter(|reader| reader.reads(table, row)) {
             if let Some(installed) = queries.get_mut(&reader.number) {
-                installed.selects.iter_mut().for_each(|select| select.change(tables, name, change));
+                installed.selects.iter_mut().for_each(|select| select.change(tables, name, row, is_more));
             }
         }
     }

@@ -219,6 +219,13 @@ enum End {
     },
 }
 
+/// The steps of a join that are not taken yet.
+#[derive(Clone, Copy)]
+struct StepsLeft<'p> {
+    steps: &'p [JoinStep],
+    end: End,
+}
+
 impl<'a, 'r> Join<'a, 'r> {
     /// Each combination that the row of the plan's first mention makes with rows of the others. If that need not have a row, there are with true the
     /// combinations that are there where no other row is.
@@ -236,7 +243,7 @@ impl<'a, 'r> Join<'a, 'r> {
             None => End::Combination { is_instead: false },
         };
         if self.passes(&self.plan.checks, &combination) {
-            self.step(&self.plan.steps, end, &mut combination, found);
+            self.step(StepsLeft { steps: &self.plan.steps, end }, &mut combination, found);
         }
     }
 
@@ -271,8 +278,7 @@ impl<'a, 'r> Join<'a, 'r> {
 
     fn step(
         &self,
-        steps: &[JoinStep],
-        end: End,
+        StepsLeft { steps, end }: StepsLeft<'_>,
         combination: &mut Combination<'a, 'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
@@ -283,6 +289,7 @@ impl<'a, 'r> Join<'a, 'r> {
                 (End::Combination { is_instead }, _) => found(combination, is_instead),
             };
         };
+        let behind = StepsLeft { steps: rest, end };
         let role = step.role();
         let mut is_joined = false;
         for row in self.candidates(step, combination) {
@@ -292,7 +299,7 @@ impl<'a, 'r> Join<'a, 'r> {
             }
             is_joined = true;
             if role != Some(Role::Missing) {
-                self.go_on((step, rest, end), combination, found);
+                self.go_on(step, behind, combination, found);
             }
             if matches!(role, Some(Role::Exists | Role::Missing)) {
                 break;
@@ -300,18 +307,20 @@ impl<'a, 'r> Join<'a, 'r> {
         }
         combination.rows[step.mention] = Bound::None;
         if matches!(role, Some(Role::Left | Role::Missing)) && !is_joined {
-            self.go_on((step, rest, end), combination, found);
+            self.go_on(step, behind, combination, found);
         }
     }
 
+    /// Takes the steps behind one whose mention is bound.
     fn go_on(
         &self,
-        (step, rest, end): (&JoinStep, &[JoinStep], End),
+        step: &JoinStep,
+        behind: StepsLeft<'_>,
         combination: &mut Combination<'a, 'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
         if self.passes(&step.checks, combination) {
-            self.step(rest, end, combination, found);
+            self.step(behind, combination, found);
         }
     }
 
@@ -324,15 +333,16 @@ impl<'a, 'r> Join<'a, 'r> {
     ) {
         let own = combination.rows[other.mention];
         let role = other.role();
+        let behind = |is_instead| StepsLeft { steps, end: End::Combination { is_instead } };
         // Of several rows of a subquery one is as good as all.
         let is_alone = self.changed.is_some() && !self.has_other(other, own, combination);
         combination.rows[other.mention] = own;
         if role == Some(Role::Left) || role == Some(Role::Exists) && is_alone {
-            self.go_on((other, steps, End::Combination { is_instead: false }), combination, found);
+            self.go_on(other, behind(false), combination, found);
         }
         if matches!(role, Some(Role::Left | Role::Missing)) && is_alone {
             combination.rows[other.mention] = Bound::None;
-            self.go_on((other, steps, End::Combination { is_instead: true }), combination, found);
+            self.go_on(other, behind(true), combination, found);
         }
         combination.rows[other.mention] = own;
     }

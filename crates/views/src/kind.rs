@@ -8,7 +8,7 @@ use freshet_sql::{Collation, DataType};
 
 use crate::decimal;
 pub use crate::decimal::Number;
-use crate::utc;
+use crate::utc::{Date, DateTime};
 
 /// NULL, or a number.
 pub type Cell = Option<Number>;
@@ -210,9 +210,9 @@ impl Kind {
             Self::Year | Self::Enum => {
                 std::str::from_utf8(text).ok()?.parse().ok().filter(|number| *number > 0)
             }
-            Self::Stamp(_) => moment_parts(text).map(utc::of_parts),
+            Self::Stamp(_) => date_time(text).map(DateTime::in_utc),
             Self::Decimal { scale, .. } => decimal::parse(text, scale),
-            Self::Date => date(text),
+            Self::Date => date(text).and_then(date_number),
             Self::Moment(_) => moment(text),
             Self::Time(_) => time(text),
             Self::Folded(collation) => folded(collation, text),
@@ -225,8 +225,8 @@ impl Kind {
         let shown = match self {
             Self::Year => write!(out, "{number:04}"),
             Self::Stamp(digits) => {
-                let (day, seconds, micros) = utc::parts(number, offset_s);
-                show_moment(moment_number(day, seconds, micros).unwrap_or(0), digits, out)
+                let DateTime { date, seconds, micros } = DateTime::at(number, offset_s);
+                show_moment(moment_number(date, seconds, micros).unwrap_or(0), digits, out)
             }
             Self::Decimal { scale, .. } => out.write_all(decimal::show(number, scale).as_bytes()),
             Self::Bit(bits) => {
@@ -362,17 +362,19 @@ fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
 /// The number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL groups it with
 /// `0000-00-00`, and warns of it.
 #[must_use]
-pub fn date_number(year: u16, month: u8, day: u8) -> Option<Number> {
+pub fn date_number(date: Date) -> Option<Number> {
+    let Date { year, month, day } = date;
     let number = Number::from(year) * 10_000 + Number::from(month) * 100 + Number::from(day);
-    is_day(year, month, day).then_some(number)
+    is_day(date).then_some(number)
 }
 
 /// The number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
 #[must_use]
-pub fn moment_number((year, month, day): (u16, u8, u8), seconds: u32, micros: u32) -> Option<Number> {
+pub fn moment_number(date: Date, seconds: u32, micros: u32) -> Option<Number> {
+    let Date { year, month, day } = date;
     let days = (Number::from(year) * 13 + Number::from(month)) * 32 + Number::from(day);
     let number = (days * 86_400 + Number::from(seconds)) * MICROS + Number::from(micros);
-    is_day(year, month, day).then_some(number)
+    is_day(date).then_some(number)
 }
 
 fn digits<const N: usize>(text: &[u8]) -> Option<u32> {
@@ -382,25 +384,22 @@ fn digits<const N: usize>(text: &[u8]) -> Option<u32> {
 }
 
 /// `YYYY-MM-DD`, and nothing else.
-fn date_parts(text: &[u8]) -> Option<(u16, u8, u8)> {
+fn date(text: &[u8]) -> Option<Date> {
     let is_cut = text.len() == 10 && text[4] == b'-' && text[7] == b'-';
     let (year, month, day) = (digits::<4>(text)?, digits::<2>(text.get(5..)?)?, digits::<2>(text.get(8..)?)?);
     let is_date = is_cut && month <= 12 && day <= 31;
-    is_date.then_some((u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?))
-}
-
-fn date(text: &[u8]) -> Option<Number> {
-    date_parts(text).and_then(|(year, month, day)| date_number(year, month, day))
+    let (year, month, day) = (u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?);
+    is_date.then_some(Date { year, month, day })
 }
 
 fn moment(text: &[u8]) -> Option<Number> {
-    let (day, seconds, micros) = moment_parts(text)?;
-    moment_number(day, seconds, micros)
+    let DateTime { date, seconds, micros } = date_time(text)?;
+    moment_number(date, seconds, micros)
 }
 
 /// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
-fn moment_parts(text: &[u8]) -> Option<utc::Parts> {
-    let day = date_parts(text.get(..10)?)?;
+fn date_time(text: &[u8]) -> Option<DateTime> {
+    let date = date(text.get(..10)?)?;
     let time = text.get(10..)?;
     let is_cut = time.len() >= 9 && time[0] == b' ' && time[3] == b':' && time[6] == b':';
     let (hour, minute, second) =
@@ -409,7 +408,7 @@ fn moment_parts(text: &[u8]) -> Option<utc::Parts> {
         return None;
     }
     let micros = fraction(time.get(9..)?)?;
-    Some((day, hour * 3600 + minute * 60 + second, micros))
+    Some(DateTime { date, seconds: hour * 3600 + minute * 60 + second, micros })
 }
 
 /// Microseconds: nothing, or up to six digits behind a point.
@@ -470,7 +469,7 @@ fn show_moment(number: Number, digits: u8, out: &mut Vec<u8>) -> std::io::Result
 }
 
 /// Whether this is a day of the calendar.
-fn is_day(year: u16, month: u8, day: u8) -> bool {
+fn is_day(Date { year, month, day }: Date) -> bool {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,

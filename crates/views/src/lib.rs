@@ -46,6 +46,7 @@ pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
 pub use kind::{Cell, ColumnSpec, Given, Kind, Number, TableName, Width, date_number, moment_number};
 pub use query::Query;
 pub use results::{Limit, Shown};
+pub use utc::Date;
 
 #[cfg(test)]
 mod tests;

@@ -293,9 +293,7 @@ impl Rows {
             (Self::Each(rows), Output::Rows { is_distinct, .. }) => {
                 show_rows(query, *is_distinct, rows.iter().collect(), &mut out);
             }
-            (Self::Groups(groups), Output::Groups { by, items, shown }) => {
-                show_groups((query, by), (items, *shown), groups, &mut out);
-            }
+            (Self::Groups(groups), Output::Groups { .. }) => show_groups(query, groups, &mut out),
             _ => {}
         }
         out
@@ -334,12 +332,9 @@ fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<Counted<'_>>, out:
     }
 }
 
-fn show_groups(
-    (query, by): (&Select, &[Operand]),
-    (items, shown): (&[Item], usize),
-    groups: &HashMap<Box<[Cell]>, Group>,
-    out: &mut Shown,
-) {
+/// Shows the groups of a query that groups its rows.
+fn show_groups(query: &Select, groups: &HashMap<Box<[Cell]>, Group>, out: &mut Shown) {
+    let Output::Groups { by, items, shown } = &query.output else { return };
     out.is_ambiguous = is_ambiguous(groups.iter().map(|(key, group)| (&**key, &*group.texts)), true)
         || groups.values().any(|group| group.beyond > 0 || group.has_equal_extremes(items));
     let is_shown = |row: &Vec<Computed<'_>>| {
@@ -359,7 +354,7 @@ fn show_groups(
     }
     rows.sort_unstable_by(|a, b| ordered(&query.order, |at| a[at].cmp(&b[at])).then_with(|| a.cmp(b)));
     for (number, row) in rows.iter().enumerate() {
-        for (computed, item) in row.iter().zip(items).take(shown) {
+        for (computed, item) in row.iter().zip(items).take(*shown) {
             let spec = spec_of(query, by, item);
             let width = match computed {
                 Computed::Text(text) => width_of(&text.shown, spec),

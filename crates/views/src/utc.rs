@@ -6,7 +6,7 @@ const MICROS: Number = 1_000_000;
 const SECONDS_OF_DAY: Number = 86_400;
 
 /// Days since 1970-01-01 of a day of the calendar. Years begin with March here, so that the leap day is their last.
-fn days((year, month, day): (Number, Number, Number)) -> Number {
+fn days(year: Number, month: Number, day: Number) -> Number {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let of_years = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     of_years + (month * 153 + 2) / 5 + day - 1 - 719_468
@@ -24,23 +24,45 @@ fn date(days: Number) -> (Number, Number, Number) {
     (era * 400 + year, month, day)
 }
 
-/// A day of the calendar, seconds within the day, microseconds.
-pub(crate) type Parts = ((u16, u8, u8), u32, u32);
-
-/// Of a moment of UTC.
-pub(crate) fn of_parts(((year, month, day), seconds, micros): Parts) -> Number {
-    let days = days((year.into(), month.into(), day.into()));
-    (days * SECONDS_OF_DAY + Number::from(seconds)) * MICROS + Number::from(micros)
+/// A date as it is written. There need not be such a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Date {
+    /// 0 to 9999.
+    pub year: u16,
+    /// 0 to 12.
+    pub month: u8,
+    /// 0 to 31.
+    pub day: u8,
 }
 
-/// What a clock shows which is so many seconds ahead.
-pub(crate) fn parts(stamp: Number, offset_s: i32) -> Parts {
-    let (seconds, micros) = (stamp.div_euclid(MICROS) + Number::from(offset_s), stamp.rem_euclid(MICROS));
-    let (year, month, day) = date(seconds.div_euclid(SECONDS_OF_DAY));
-    let small = |number: Number| u8::try_from(number).unwrap_or(1);
-    let day = (u16::try_from(year).unwrap_or(0), small(month), small(day));
-    let seconds = u32::try_from(seconds.rem_euclid(SECONDS_OF_DAY)).unwrap_or(0);
-    (day, seconds, u32::try_from(micros).unwrap_or(0))
+/// What a clock shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DateTime {
+    pub(crate) date: Date,
+    /// Of the day.
+    pub(crate) seconds: u32,
+    pub(crate) micros: u32,
+}
+
+impl DateTime {
+    /// The moment at which a clock of UTC shows this.
+    pub(crate) fn in_utc(self) -> Number {
+        let Self { date: Date { year, month, day }, seconds, micros } = self;
+        let days = days(year.into(), month.into(), day.into());
+        (days * SECONDS_OF_DAY + Number::from(seconds)) * MICROS + Number::from(micros)
+    }
+
+    /// What a clock shows at this moment that is so many seconds ahead of UTC.
+    pub(crate) fn at(stamp: Number, offset_s: i32) -> Self {
+        let (seconds, micros) = (stamp.div_euclid(MICROS) + Number::from(offset_s), stamp.rem_euclid(MICROS));
+        let (year, month, day) = date(seconds.div_euclid(SECONDS_OF_DAY));
+        let small = |number: Number| u8::try_from(number).unwrap_or(1);
+        Self {
+            date: Date { year: u16::try_from(year).unwrap_or(0), month: small(month), day: small(day) },
+            seconds: u32::try_from(seconds.rem_euclid(SECONDS_OF_DAY)).unwrap_or(0),
+            micros: u32::try_from(micros).unwrap_or(0),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -49,18 +71,23 @@ mod tests {
 
     #[test]
     fn days_and_dates_are_each_other() {
-        assert_eq!(days((1970, 1, 1)), 0);
-        assert_eq!(days((2000, 2, 29)), 11_016);
-        for day in -800_000..800_000 {
-            assert_eq!(days(date(day)), day);
+        assert_eq!(days(1970, 1, 1), 0);
+        assert_eq!(days(2000, 2, 29), 11_016);
+        for number in -800_000..800_000 {
+            let (year, month, day) = date(number);
+            assert_eq!(days(year, month, day), number);
         }
     }
 
     #[test]
     fn moments_are_those_of_a_clock() {
-        assert_eq!(of_parts(((1970, 1, 1), 1, 500_000)), 1_500_000);
-        let stamp = of_parts(((2024, 2, 29), 84_600, 0));
-        assert_eq!(parts(stamp, 3600), ((2024, 3, 1), 1_800, 0));
-        assert_eq!(parts(stamp, -86_400 * 60), ((2023, 12, 31), 84_600, 0));
+        let shown = |year, month, day, seconds| {
+            let date = Date { year, month, day };
+            DateTime { date, seconds, micros: 0 }
+        };
+        assert_eq!(DateTime { micros: 500_000, ..shown(1970, 1, 1, 1) }.in_utc(), 1_500_000);
+        let stamp = shown(2024, 2, 29, 84_600).in_utc();
+        assert_eq!(DateTime::at(stamp, 3600), shown(2024, 3, 1, 1_800));
+        assert_eq!(DateTime::at(stamp, -86_400 * 60), shown(2023, 12, 31, 84_600));
     }
 }

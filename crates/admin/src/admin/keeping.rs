@@ -65,7 +65,8 @@ impl Admin {
     /// Notes how the server has answered.
     pub fn probed(&mut self, probed: &Probed) {
         let kept_ms = self.own.get(MONITOR_HISTORY);
-        if let Err(refusal) = monitor::note(&mut self.store, self.runtime.server(), probed, kept_ms) {
+        let (host, port) = self.runtime.server();
+        if let Err(refusal) = monitor::note(&mut self.store, host, port, probed, kept_ms) {
             tracing::warn!(%refusal, "how the server has answered could not be noted");
         }
     }

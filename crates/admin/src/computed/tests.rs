@@ -1,21 +1,19 @@
 use super::*;
 
-fn tables() -> (&'static str, Vec<MemoryTable<'static>>) {
+fn schema() -> MemorySchema<'static> {
     let rows = |count: i64| {
         (1..=count).map(|n| vec![SqliteValue::Integer(n), SqliteValue::from(format!("N{n}"))]).collect()
     };
     let columns = || vec![("id", SqliteType::Integer), ("name", SqliteType::Text)];
-    (
-        "freshet",
-        vec![
-            MemoryTable { name: "a", columns: columns(), rows: rows(100) },
-            MemoryTable { name: "b", columns: columns(), rows: rows(3) },
-        ],
-    )
+    let tables = vec![
+        MemoryTable { name: "a", columns: columns(), rows: rows(100) },
+        MemoryTable { name: "b", columns: columns(), rows: rows(3) },
+    ];
+    MemorySchema { name: "freshet", tables }
 }
 
 fn of(text: &str) -> Result<Vec<Vec<SqliteValue>>, String> {
-    query(tables(), text, &[]).map(|found| found.rows)
+    schema().query(text, &[]).map(|found| found.rows)
 }
 
 #[test]
@@ -25,13 +23,12 @@ fn tables_are_read_with_all_of_sql() {
     assert_eq!(of("SELECT `name` FROM `freshet`.`a` WHERE name = 'n7'"), one("N7".into()));
     assert_eq!(of("SELECT id FROM freshet.b ORDER BY id DESC LIMIT 1, 1"), one(SqliteValue::Integer(2)));
     assert_eq!(of("SELECT AVG(id) FROM freshet.b"), one(SqliteValue::Real(2.0)));
-    let found = query(
-        tables(),
+    let found = schema().query(
         "SELECT id FROM freshet.a WHERE id = ? OR name = ? ORDER BY 1",
         &[SqliteValue::Integer(3), SqliteValue::from("n9")],
     );
     assert_eq!(found.unwrap().rows, [[SqliteValue::Integer(3)], [SqliteValue::Integer(9)]]);
-    let names = columns(tables(), "SELECT id AS x, COUNT(*) FROM freshet.a WHERE id > ?");
+    let names = schema().columns("SELECT id AS x, COUNT(*) FROM freshet.a WHERE id > ?");
     assert_eq!(names.unwrap(), ["x", "COUNT(*)"]);
 }
 

@@ -104,16 +104,16 @@ fn a_definition_that_is_applied_meanwhile_has_foreign_keys_looked_up_again() {
     let clock = catalog.version();
     let mut told = Told::at(clock);
     told.rest_on(&Arc::new(Basis { names: vec![name("s.a")], read_at: clock, ..Basis::default() }));
-    assert_eq!(catalog.beside((&told, clock), None), Beside::Nothing);
+    assert_eq!(catalog.beside(&told, clock, None), Beside::Nothing);
 
     catalog.changed(Changed::Tables(&[name("s.b")]));
-    assert_eq!(catalog.beside((&told, clock), None), Beside::Overtaken, "it may have become a child");
+    assert_eq!(catalog.beside(&told, clock, None), Beside::Overtaken, "it may have become a child");
     let clock = catalog.version();
     assert_eq!(catalog.descendants("s", "a").unwrap().all, [name("s.b")]);
-    assert_eq!(catalog.beside((&told, clock), None), Beside::Nothing);
+    assert_eq!(catalog.beside(&told, clock, None), Beside::Nothing);
 
     catalog.changed(Changed::Tables(&[name("s.a")]));
     for clock in [clock, catalog.version()] {
-        assert_eq!(catalog.beside((&told, clock), None), Beside::Everything, "it is another table");
+        assert_eq!(catalog.beside(&told, clock, None), Beside::Everything, "it is another table");
     }
 }

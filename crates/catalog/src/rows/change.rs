@@ -59,11 +59,17 @@ impl Watch {
                 (field, _) => field,
             })
         });
-        let moves = images.before.is_some() && images.after.is_some() && before != after;
-        if before != after && !(moves && sabotage::is(Sabotage::NoBeforeImages)) {
+        let is_elsewhere = before != after;
+        let moves = images.before.is_some() && images.after.is_some() && is_elsewhere;
+        if let Some(before) = before
+            && is_elsewhere
+            && !(moves && sabotage::is(Sabotage::NoBeforeImages))
+        {
             self.stamp_place(before, at);
         }
-        if !(moves && sabotage::is(Sabotage::NoAfterImages)) {
+        if let Some(after) = after
+            && !(moves && sabotage::is(Sabotage::NoAfterImages))
+        {
             self.stamp_place(after, at);
         }
     }
@@ -81,7 +87,7 @@ impl Watch {
             let known = |ordinal: usize| keys.iter().find(|(own, _)| *own == ordinal)?.1.clone();
             match (self.place_of(known), self.part_of(known)) {
                 (None, Some(part)) => self.freshness().stamp(part, at),
-                (place, _) => self.stamp_place(Some(place), at),
+                (place, _) => self.stamp_place(place, at),
             }
         }
     }
@@ -143,10 +149,8 @@ impl Watch {
         Some(RowPlace { slot, end })
     }
 
-    /// The outer `None` is a row that is not there, the inner one a row that has no place.
-    #[expect(clippy::option_option, reason = "it is what the places are made as")]
-    fn stamp_place(&self, place: Option<Option<RowPlace>>, at: Position) {
-        let Some(place) = place else { return };
+    /// Stamps what a row at this place concerns; `None`: a row that may be anywhere.
+    fn stamp_place(&self, place: Option<RowPlace>, at: Position) {
         let Some(RowPlace { slot, end }) = place else { return self.stamp_any(at) };
         let (hash, freshness) = (self.hash(), self.freshness());
         match end {
@@ -172,9 +176,10 @@ fn field<'f>(image: &[Field<'f>], column: usize) -> Field<'f> {
     image.get(column).copied().unwrap_or(Field::Absent)
 }
 
-/// Whether an update may have changed a column, which is given with its ordinal.
+/// Whether an update may have changed a column, which is the one with this ordinal.
 pub fn may_have_changed(
-    (ordinal, column): (usize, &ColumnInfo),
+    ordinal: usize,
+    column: &ColumnInfo,
     before: &[Field<'_>],
     after: &[Field<'_>],
 ) -> bool {

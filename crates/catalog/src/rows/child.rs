@@ -120,7 +120,7 @@ impl Action<'_> {
         assigned: &[(String, Datum)],
         pins: &[Pin],
     ) -> Option<Datum> {
-        let (own, to) = self.pair((&columns.0, &columns.1))?;
+        let (own, to) = self.pair(columns)?;
         let datum = if may_change(to, assigned) {
             assigned.iter().find(|(name, _)| *name == to.name).map(|(_, datum)| datum.clone())?
         } else {
@@ -162,8 +162,8 @@ impl Action<'_> {
     }
 
     /// The pins of a column of the parent, as pins of the child's that refers to it.
-    fn carried(&self, pins: &[Pin], (column, referenced): &(String, String)) -> Vec<Pin> {
-        let Some((own, to)) = self.pair((column, referenced)) else { return Vec::new() };
+    fn carried(&self, pins: &[Pin], columns: &(String, String)) -> Vec<Pin> {
+        let Some((own, to)) = self.pair(columns) else { return Vec::new() };
         let came_alike = |pin: &&Pin| {
             let via = |name: &String| named(&self.parent.columns, name).map(|(_, via)| via);
             pin.via.iter().all(|(_, name)| via(name).is_some_and(|via| via.key.compares_like(&to.key)))
@@ -178,7 +178,7 @@ impl Action<'_> {
     }
 
     /// A column of the child and the one that it refers to, if what is known of this one holds of that one.
-    fn pair(&self, (column, referenced): (&String, &String)) -> Option<(&ColumnInfo, &ColumnInfo)> {
+    fn pair(&self, (column, referenced): &(String, String)) -> Option<(&ColumnInfo, &ColumnInfo)> {
         let (_, own) = named(&self.child.columns, column)?;
         let (_, to) = named(&self.parent.columns, referenced)?;
         to.key.compares_like(&own.key).then_some((own, to))

@@ -95,7 +95,8 @@ fn usable<'a>(pin: &'a Pin, table: &TableInfo, tables: &[Arc<TableInfo>], zone: 
         let via = tables.get(*occurrence).and_then(|table| named(&table.columns, name));
         via.is_some_and(|(_, via)| via.key.compares_like(&column.key))
     });
-    let values = values(&pin.condition, column)?;
+    has_keys(&pin.condition, column).then_some(())?;
+    let values = value_count(&pin.condition);
     let is_told = compares_alike && is_told(&pin.condition, column, zone);
     is_told.then_some(Usable { ordinal, is_unique: column.unique, condition: &pin.condition, values })
 }
@@ -125,17 +126,25 @@ fn is_told(condition: &Condition, column: &ColumnInfo, zone: Zone) -> bool {
     }
 }
 
-/// How many values the condition allows, `Some(None)` if it is a range; `None` if it has no keys in this column.
-fn values(condition: &Condition, column: &ColumnInfo) -> Option<Option<usize>> {
-    let has_keys = column.key.is_ordered() || column.key.has_prefixes();
+/// Whether what the condition allows has keys in this column.
+fn has_keys(condition: &Condition, column: &ColumnInfo) -> bool {
     match condition {
         Condition::OneOf(values) => {
             let is_known = !values.contains(&Datum::Other) && values.len() <= SLOTS_MAX;
-            (has_keys || column.key != KeyType::None).then_some(Some(values.len())).filter(|_| is_known)
+            is_known && column.key != KeyType::None
         }
-        Condition::IsNull => null_has_key(column).then_some(Some(1)),
-        Condition::Between { .. } => column.key.is_ordered().then_some(None),
-        Condition::Prefix(_) => column.key.has_prefixes().then_some(None),
+        Condition::IsNull => null_has_key(column),
+        Condition::Between { .. } => column.key.is_ordered(),
+        Condition::Prefix(_) => column.key.has_prefixes(),
+    }
+}
+
+/// How many values the condition allows; `None` for a range.
+fn value_count(condition: &Condition) -> Option<usize> {
+    match condition {
+        Condition::OneOf(values) => Some(values.len()),
+        Condition::IsNull => Some(1),
+        Condition::Between { .. } | Condition::Prefix(_) => None,
     }
 }
 

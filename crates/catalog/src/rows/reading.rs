@@ -1,5 +1,7 @@
 //! Conditions to slots: what a reading depends on.
 
+use std::ops::RangeInclusive;
+
 use freshet_cache::Dep;
 use freshet_sql::{Condition, Datum};
 
@@ -48,9 +50,12 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<
     }
 }
 
-/// The least and the greatest key that can satisfy a range. `Some(None)`: no value does. `None`: undecided.
+/// What no key satisfies: nothing lies between NULL and anything.
+const NO_KEYS: RangeInclusive<u64> = RangeInclusive::new(1, 0);
+
+/// From the least to the greatest key that can satisfy a range; it is empty if no value does. `None`: undecided.
 #[must_use]
-pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<Option<(u64, u64)>> {
+pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<RangeInclusive<u64>> {
     let Condition::Between { low, high } = condition else { return None };
     if let (Some((low, _)), Some((high, _))) = (low, high)
         && differ(values.of(low)?, values.of(high)?)
@@ -63,7 +68,7 @@ pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> O
         let Some((datum, is_included)) = end else { continue };
         let datum = values.of(datum)?;
         if *datum == Datum::Null {
-            return Some(None);
+            return Some(NO_KEYS);
         }
         let (floor, ceiling) = bounds_of_datum(key_type, datum, values.zone)?;
         // One that lies between two values may be rounded to either; one beyond all values counts as the first or the last.
@@ -71,7 +76,7 @@ pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> O
         let left_out = u64::from(is_value && !is_included);
         if is_low { least = least.max(floor + left_out) } else { greatest = greatest.min(ceiling - left_out) }
     }
-    Some(Some((least, greatest)))
+    Some(least..=greatest)
 }
 
 /// Whether a DOUBLE is among these, and nothing else beside NULL, or none.
@@ -117,7 +122,7 @@ pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'
         return Some(vec![Tail::Prefix(prefix)]);
     }
     if let Some(range) = range(&column.key, condition, values) {
-        let blocks = range.map(|(low, high)| cover(low, high)).unwrap_or_default();
+        let blocks = cover(*range.start(), *range.end());
         return Some(blocks.into_iter().map(Tail::Block).collect());
     }
     let points = points(column, condition, values)?;

@@ -75,6 +75,21 @@ pub const fn reaches_nothing(write: &RowWrite) -> bool {
     matches!(write, RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. })
 }
 
+/// What an INSERT says of one column of a new row.
+enum ColumnValue<'a, T> {
+    Given(&'a T),
+    /// The column is not listed, and has its default.
+    Omitted,
+    /// It cannot be told which value belongs to the column.
+    Unclear,
+}
+
+impl<'a, T> ColumnValue<'a, T> {
+    fn given(self) -> Option<&'a T> {
+        if let Self::Given(value) = self { Some(value) } else { None }
+    }
+}
+
 impl Watch {
     /// What a write to its table, whose definition is this, touches of it if it is sent with these values.
     #[must_use]
@@ -122,35 +137,29 @@ impl Watch {
         if !self.has_parts() {
             return None;
         }
-        let columns = self.key_columns().iter().zip(self.key_ordinals()).take(self.spec().equal.len());
-        let keys = columns.enumerate().filter_map(|(index, key)| {
-            let keys = self.keys_of_write(key, write, values)?;
+        let ordinals = self.key_ordinals().take(self.spec().equal.len());
+        let keys = ordinals.enumerate().filter_map(|(index, ordinal)| {
+            let keys = self.keys_of_write(ordinal, write, values)?;
             (keys.len() <= SLOTS_MAX).then_some((index, keys))
         });
         let (index, keys) = keys.min_by_key(|(_, keys)| keys.len())?;
         Some(keys.iter().map(|key| self.part(index, key)).collect())
     }
 
-    /// The keys that the rows may have in one column, before and after. None where that is not known.
-    fn keys_of_write(
-        &self,
-        key: (&ColumnInfo, usize),
-        write: &RowWrite,
-        values: Values<'_>,
-    ) -> Option<HashSet<Key>> {
-        let column = key.0;
+    /// The keys that the rows may have in the column of this ordinal, before and after. None where that is not known.
+    fn keys_of_write(&self, ordinal: usize, write: &RowWrite, values: Values<'_>) -> Option<HashSet<Key>> {
+        let column = self.layout().get(ordinal)?;
         let mut keys = HashSet::new();
         match write {
             RowWrite::Insert { columns, rows, .. } => {
                 for row in rows {
-                    let datum = self.given(columns.as_deref(), row, key)??;
+                    let datum = self.value_of(ordinal, columns.as_deref(), row).given()?;
                     keys.insert(stored(column, values.of(datum)?, values)?);
                 }
             }
             RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Refused, .. } => {
-                keys.extend(
-                    filled(column, self.given(columns.as_deref(), given, key)??, values, false)?.points()?,
-                );
+                let given = self.value_of(ordinal, columns.as_deref(), given).given()?;
+                keys.extend(filled(column, given, values, false)?.points()?);
             }
             RowWrite::Update { pins, .. } | RowWrite::Delete { pins, .. } => {
                 keys.extend(self.pinned_in(column, pins, values, false)?.points()?);
@@ -170,20 +179,23 @@ impl Watch {
     /// statement makes may be that of a row which was deleted around us, and which is stored here as if it were there still.
     fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> bool {
         let Some(index) = self.unique_key() else { return false };
-        let key = self.key_columns().iter().zip(self.key_ordinals()).nth(index);
-        let Some(key @ (column, _)) = key else { return false };
+        let Some(ordinal) = self.key_ordinals().nth(index) else { return false };
+        let Some(column) = self.layout().get(ordinal) else { return false };
         let is_null = |datum| values.of(datum) == Some(&Datum::Null);
         let is_numbered = match write {
-            RowWrite::Insert { columns, rows, .. } => rows.iter().all(|row| {
-                self.given(columns.as_deref(), row, key).is_some_and(|given| given.is_none_or(is_null))
-            }),
-            RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Refused, .. } => {
-                let given = self.given(columns.as_deref(), given, key);
-                given.is_some_and(|given| match given {
-                    None => true,
-                    Some(Given::Value(datum)) => is_null(datum),
-                    Some(_) => false,
+            RowWrite::Insert { columns, rows, .. } => {
+                rows.iter().all(|row| match self.value_of(ordinal, columns.as_deref(), row) {
+                    ColumnValue::Given(datum) => is_null(datum),
+                    ColumnValue::Omitted => true,
+                    ColumnValue::Unclear => false,
                 })
+            }
+            RowWrite::Fill { columns, given, on_duplicate: OnDuplicate::Refused, .. } => {
+                match self.value_of(ordinal, columns.as_deref(), given) {
+                    ColumnValue::Given(Given::Value(datum)) => is_null(datum),
+                    ColumnValue::Omitted => true,
+                    ColumnValue::Given(_) | ColumnValue::Unclear => false,
+                }
             }
             _ => false,
         };
@@ -212,9 +224,10 @@ impl Watch {
         values: Values<'_>,
     ) -> Option<HashSet<RowSlot>> {
         let mut parts = Vec::new();
-        for (index, key @ (column, _)) in self.key_columns().iter().zip(self.key_ordinals()).enumerate() {
+        for (index, ordinal) in self.key_ordinals().enumerate() {
             let is_range = index >= self.spec().equal.len();
-            parts.push(filled(column, self.given(columns, given, key)??, values, is_range)?);
+            let given = self.value_of(ordinal, columns, given).given()?;
+            parts.push(filled(self.layout().get(ordinal)?, given, values, is_range)?);
         }
         self.slots_of(&parts)
     }
@@ -247,29 +260,32 @@ impl Watch {
         row: &[Datum],
         values: Values<'_>,
     ) -> Option<Vec<SlotPart>> {
-        let keys = self.key_columns().iter().zip(self.key_ordinals());
-        keys.map(|key| {
-            let datum = self.given(columns, row, key)??;
-            Some(SlotPart::Points(vec![stored(key.0, values.of(datum)?, values)?]))
-        })
-        .collect()
+        let part = |ordinal| {
+            let datum = self.value_of(ordinal, columns, row).given()?;
+            let key = stored(self.layout().get(ordinal)?, values.of(datum)?, values)?;
+            Some(SlotPart::Points(vec![key]))
+        };
+        self.key_ordinals().map(part).collect()
     }
 
-    /// What a new row is given in a column, if anything; the outer None: that cannot be told. Without a list of columns there is
-    /// a value for each that is not hidden, so that their places are known only where none is.
-    fn given<'a, T>(
+    /// What a new row has in the column of this ordinal. Without a list of columns there is a value for each that is not hidden,
+    /// so that their places are known only where none is.
+    fn value_of<'a, T>(
         &self,
+        ordinal: usize,
         columns: Option<&[String]>,
         row: &'a [T],
-        (column, ordinal): (&ColumnInfo, usize),
-    ) -> Option<Option<&'a T>> {
-        match columns {
-            Some(columns) => columns
-                .iter()
-                .position(|name| *name == column.name)
-                .map_or(Some(None), |at| row.get(at).map(Some)),
-            None => (row.len() == self.layout().len()).then(|| row.get(ordinal)),
-        }
+    ) -> ColumnValue<'a, T> {
+        let Some(column) = self.layout().get(ordinal) else { return ColumnValue::Unclear };
+        let at = match columns {
+            Some(columns) => match columns.iter().position(|name| *name == column.name) {
+                Some(at) => at,
+                None => return ColumnValue::Omitted,
+            },
+            None if row.len() == self.layout().len() => ordinal,
+            None => return ColumnValue::Unclear,
+        };
+        row.get(at).map_or(ColumnValue::Unclear, ColumnValue::Given)
     }
 
     /// Whether an update of these columns can change anything that an entry has read.
@@ -418,7 +434,7 @@ fn part(column: &ColumnInfo, condition: &Condition, values: Values<'_>, is_range
         return Some(SlotPart::Points(keys));
     }
     if let Some(range) = range(&column.key, condition, values) {
-        let (low, high) = range.unwrap_or((1, 0));
+        let (low, high) = range.into_inner();
         let is_short = low > high || high - low < SHORT_RANGE_MAX;
         return match is_range {
             true => Some(SlotPart::Range(low, high)),

@@ -197,7 +197,7 @@ impl Ideal {
 
     /// Whether no cache that does not know the rows before they are written can know that the answer of between these moments is
     /// the one that was asked for before.
-    fn is_out_of_reach(&self, query: &Query, (before, read): (Nanos, &Read), log: &Log) -> bool {
+    fn is_out_of_reach(&self, query: &Query, before: Nanos, read: &Read, log: &Log) -> bool {
         let is_defined = |defined: &Defined| {
             defined.tables & query.tables() != 0 && defined.known >= before && defined.sent <= read.answered
         };
@@ -224,8 +224,9 @@ impl Ideal {
         let is_ideal = before.is_some_and(|(before, _)| !self.asked[*query].changed(before, read.answered));
         self.asked[*query].note_read(read.asked, read.answered);
         let Some(is_hit) = read.is_hit else { return };
-        let reach = before.filter(|_| is_ideal).map(|(before, _)| (before, read));
-        let is_reachable = reach.is_some_and(|reach| !self.is_out_of_reach(&self.pool[*query], reach, log));
+        let is_reachable = before
+            .filter(|_| is_ideal)
+            .is_some_and(|(before, _)| !self.is_out_of_reach(&self.pool[*query], before, read, log));
         let tally = self.comparison.shapes.entry(self.pool[*query].shape()).or_default();
         tally.count([is_ideal, is_reachable, is_hit]);
         if let Some((before, stored)) = before.filter(|_| is_ideal) {

@@ -15,7 +15,7 @@ const SHOWN_CHARS_MAX: usize = 600;
 
 /// How a promise was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ViolationKind {
     /// The answer is that of an older state than the level allows.
     Stale,
     /// No state that the database was in of late gives this answer: torn, dirty, rolled back, or invented.
@@ -24,7 +24,7 @@ pub enum Kind {
 
 /// A read, and the texts of its questions.
 #[derive(Debug)]
-pub struct Told {
+pub struct ReportedRead {
     /// The read.
     pub read: Read,
     /// The questions.
@@ -35,13 +35,13 @@ pub struct Told {
 #[derive(Debug)]
 pub struct Violation {
     /// How.
-    pub kind: Kind,
+    pub kind: ViolationKind,
     /// The read, and what it saw.
-    pub seen: Told,
+    pub seen: ReportedRead,
     /// The first write that it lacks, if that can be told.
     pub write: Option<Transaction>,
     /// The read that showed this write before it was acknowledged, if one did. Either of the two reads is wrong.
-    pub shown_by: Option<Told>,
+    pub shown_by: Option<ReportedRead>,
     /// The writes to the same tables since this write, in the order in which they were sent.
     pub since: Vec<Transaction>,
     /// What the newest state that the level allows would have answered.
@@ -68,7 +68,7 @@ pub struct Report {
     /// How late each answer was that lacked something known, nanoseconds.
     pub late: Vec<Nanos>,
     /// How many broke the promise.
-    pub broken: BTreeMap<Kind, u64>,
+    pub broken: BTreeMap<ViolationKind, u64>,
     /// The first of them.
     pub violations: Vec<Violation>,
 }
@@ -117,7 +117,7 @@ fn cut(text: &str) -> String {
     text.chars().take(SHOWN_CHARS_MAX).collect()
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for ReportedRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = &self.read;
         let form = match (read.in_transaction, read.is_locking, read.is_prepared) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::explain::{Case, Explained, Explanation};
 use super::ideal::Ideal;
 use super::log::{Clocks, Log};
-use super::report::{Kind, Report, SINCE_MAX, Told, Violation};
+use super::report::{Report, ReportedRead, SINCE_MAX, Violation, ViolationKind};
 use super::{Defined, Isolation, KEPT_MS, Level, Nanos, Path, Read, Transaction};
 use crate::model::{Change, Db};
 use crate::query::Query;
@@ -94,7 +94,7 @@ impl Recorder {
     }
 
     /// To be called before the first byte of a commit is sent.
-    pub fn sending(&self, text: &str, path: Path, (changes, told): (Vec<Change>, Vec<told::Told>)) -> Sent {
+    pub fn sending(&self, text: &str, path: Path, changes: Vec<Change>, told: Vec<told::Told>) -> Sent {
         let (number, sent) = self.begin();
         Sent {
             number,
@@ -334,11 +334,11 @@ impl Judge {
         let newest = self.log.open(Clocks { through: read.answered, around: read.answered }, u8::MAX);
         let due = read.parts.iter().map(|part| format!("{:?}", self.pool[part.query].ask(&newest.db)));
         let expected = due.collect::<Vec<_>>().join("; ");
-        let kind = if older.is_some() { Kind::Stale } else { Kind::Impossible };
+        let kind = if older.is_some() { ViolationKind::Stale } else { ViolationKind::Impossible };
         let number = older.and_then(|older| older.missing);
         let write = number.and_then(|number| self.log.get(number)).cloned();
         let shown_by =
-            number.and_then(|number| self.log.shown_by(number)).map(|read| self.told(read.clone()));
+            number.and_then(|number| self.log.shown_by(number)).map(|read| self.reported(read.clone()));
         let since = number.map(|number| {
             let later = self
                 .log
@@ -346,13 +346,13 @@ impl Judge {
                 .filter(|(other, _)| *other > number);
             later.take(SINCE_MAX).map(|(_, other)| other.clone()).collect()
         });
-        let seen = self.told(read);
+        let seen = self.reported(read);
         let since = since.unwrap_or_default();
         self.report.broke(Violation { kind, seen, since, write, shown_by, expected });
     }
 
-    fn told(&self, read: Read) -> Told {
+    fn reported(&self, read: Read) -> ReportedRead {
         let questions = read.parts.iter().map(|part| self.pool[part.query].text().to_owned()).collect();
-        Told { read, questions }
+        ReportedRead { read, questions }
     }
 }

@@ -323,7 +323,7 @@ fn reads_are_judged_in_the_order_of_their_answers() {
     judge.judge_until(300);
     let report = judge.into_report();
     assert_eq!((report.broken(), report.reads[0], report.writes[0]), (1, 2, 1));
-    assert_eq!(report.violations[0].kind, Kind::Stale);
+    assert_eq!(report.violations[0].kind, ViolationKind::Stale);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn what_is_shown_of_a_write_that_was_given_up_is_not_judged() {
     let judged = |is_given_up: bool| {
         let base = log(&[]).open(super::log::Clocks { through: 1, around: 1 }, 0).db;
         let (judge, recorder, told) = Judge::new(pool(), base, Level::Strict, 1);
-        let sent = recorder.sending("UPDATE", Path::Through, (vec![put(1, 2)], Vec::new()));
+        let sent = recorder.sending("UPDATE", Path::Through, vec![put(1, 2)], Vec::new());
         if is_given_up {
             recorder.given_up(sent);
         } else {

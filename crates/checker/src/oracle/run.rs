@@ -46,7 +46,7 @@ pub struct Oracle {
 const ZONES: [&str; 4] = ["SYSTEM", "+00:00", "+05:30", "-03:00"];
 
 /// What the server says of the columns, and the rows; or the code of an error.
-type Answer = Result<(Vec<String>, Vec<String>), u16>;
+type ServerAnswer = Result<(Vec<String>, Vec<String>), u16>;
 
 struct Run {
     through: Conn,
@@ -64,7 +64,7 @@ struct Run {
 /// A question that is being asked, and what is in memory of it.
 struct Active<'a> {
     question: &'a Question,
-    stored: Option<Answer>,
+    stored: Option<ServerAnswer>,
 }
 
 impl Oracle {
@@ -260,7 +260,7 @@ impl Run {
 fn answer<P: mysql::prelude::Protocol>(
     result: mysql::Result<mysql::QueryResult<'_, '_, '_, P>>,
     is_ordered: bool,
-) -> Result<Answer, Failure> {
+) -> Result<ServerAnswer, Failure> {
     let result = match result {
         Ok(result) => result,
         Err(mysql::Error::MySqlError(error)) => return Ok(Err(error.code)),

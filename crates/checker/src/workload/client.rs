@@ -75,6 +75,16 @@ impl Asking {
     }
 }
 
+/// What all clients of a run share.
+#[derive(Clone, Copy)]
+pub(super) struct SharedState<'a> {
+    pub(super) pool: &'a [Query],
+    pub(super) locks: &'a Locks,
+    /// The version that the next write gives to its rows.
+    pub(super) versions: &'a AtomicI64,
+    pub(super) stop: &'a AtomicBool,
+}
+
 /// A client at work.
 pub struct Client<'a> {
     pub(super) session: usize,
@@ -280,8 +290,8 @@ impl Client<'_> {
         plan: &Plan,
         held: &Held<'_>,
     ) -> Result<bool, Failure> {
-        let done = (plan.changes.clone(), plan.told.clone());
-        let mut sent = self.recorder.sending(&said, self.role.path, done);
+        let (changes, told) = (plan.changes.clone(), plan.told.clone());
+        let mut sent = self.recorder.sending(&said, self.role.path, changes, told);
         let done = match self.execute(statement) {
             Ok(is_committed) => Ok((is_committed, None)),
             Err(Trouble::Failed(failure)) => Err(failure),

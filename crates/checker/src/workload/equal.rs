@@ -71,7 +71,7 @@ enum Task {
 }
 
 /// A client here.
-struct Client<'a> {
+struct EqualRowsClient<'a> {
     link: Link<'a>,
     dice: Dice,
     task: Task,
@@ -124,7 +124,8 @@ impl<'a> EqualRows<'a> {
         let is_around = matches!(task, Task::Write(Path::Around));
         let target = if is_around { self.around.server } else { self.freshet };
         let dice = Dice::new(seed.wrapping_mul(1_000_033).wrapping_add(number as u64));
-        let mut client = Client { link: Link::new(target, self.around)?, dice, task, number, texts: 0 };
+        let mut client =
+            EqualRowsClient { link: Link::new(target, self.around)?, dice, task, number, texts: 0 };
         while !self.stop.load(Ordering::Relaxed) {
             let began = self.around.recorder.now();
             match client.step(self) {
@@ -152,7 +153,7 @@ impl<'a> EqualRows<'a> {
     }
 }
 
-impl Client<'_> {
+impl EqualRowsClient<'_> {
     fn step(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
         match self.task {
             Task::Write(_) => self.write(rows),

@@ -146,7 +146,7 @@ impl Kind {
     pub fn plan(self, dice: &mut Dice, db: &Db, versions: &AtomicI64) -> Plan {
         let version = versions.fetch_add(1, Ordering::Relaxed);
         match self {
-            Self::Row(table, id, pid) => row(dice, db, (table, id), pid, version),
+            Self::Row(table, id, pid) => row(dice, db, RowKey { table, id }, pid, version),
             Self::UpdateWhere(table, k) => update_where(db, table, k, version),
             Self::DeleteRange(table, from) => {
                 let to = from + 3;
@@ -226,7 +226,15 @@ fn random_row(dice: &mut Dice, db: &Db, table: Table, pid: Option<i8>, version: 
     Row { v: version, cells: random_cells(dice, pid) }
 }
 
-fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, version: i64) -> Plan {
+/// A row by its table and its primary key.
+#[derive(Clone, Copy)]
+struct RowKey {
+    table: Table,
+    id: usize,
+}
+
+fn row(dice: &mut Dice, db: &Db, key: RowKey, pid: Option<i8>, version: i64) -> Plan {
+    let RowKey { table, id } = key;
     let name = table.name();
     let new = random_row(dice, db, table, pid, version);
     let into = format!("INTO {name} ({WRITTEN}) VALUES");
@@ -263,7 +271,7 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
         }
         3 => updated(
             db,
-            (table, id),
+            key,
             Row { v: version, ..*old },
             format!("INSERT {insert} ON DUPLICATE KEY UPDATE v = {version}"),
             &[Told::made(table, May::row(id, &new)), Told::versioned(table, May::id(id))],
@@ -280,7 +288,7 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
             let text =
                 format!("UPDATE {name} SET v = {version}, {} = {value} WHERE id = {id}", column.name());
             let told = Told::assigned(table, May::id(id), column, new.get(column));
-            updated(db, (table, id), Row { v: version, cells }, text, &[told])
+            updated(db, key, Row { v: version, cells }, text, &[told])
         }
         _ => {
             let text = if dice.percent(30) {
@@ -294,7 +302,7 @@ fn row(dice: &mut Dice, db: &Db, (table, id): (Table, usize), pid: Option<i8>, v
                 format!("UPDATE {name} SET v = {version} WHERE id = {id}")
             };
             let told = Told::versioned(table, May::id(id));
-            updated(db, (table, id), Row { v: version, ..*old }, text, &[told])
+            updated(db, key, Row { v: version, ..*old }, text, &[told])
         }
     }
 }
@@ -319,7 +327,8 @@ fn comment(dice: &mut Dice, db: &Db, table: Table, id: usize, version: i64) -> P
 }
 
 /// An update of one row, and what its trigger does.
-fn updated(db: &Db, (table, id): (Table, usize), new: Row, text: String, told: &[Told]) -> Plan {
+fn updated(db: &Db, key: RowKey, new: Row, text: String, told: &[Told]) -> Plan {
+    let RowKey { table, id } = key;
     let mut told = told.to_vec();
     let mut changes = vec![Change::Put(table, id, new)];
     if let (Table::S, Some(row)) = (table, db.row(Table::L, id)) {

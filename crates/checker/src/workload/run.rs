@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::client::{Client, Role};
+use super::client::{Client, Role, SharedState};
 use super::disturb::{Disturb, Disturbance, Disturbances, Disturber};
 use super::equal::{EqualRows, Equality};
 use super::link::{Link, Surroundings, Troubles};
@@ -105,7 +105,8 @@ impl Workload {
             troubles: Mutex::default(),
         };
         let before = counted(&mut around.connect(&self.freshet)?)?;
-        let clients = self.clients(&around, (&pool, &locks, &versions, &stop))?;
+        let shared = SharedState { pool: &pool, locks: &locks, versions: &versions, stop: &stop };
+        let clients = self.clients(&around, shared)?;
         let disturber = Disturber {
             disturb: &self.disturb,
             server: &self.server,
@@ -212,8 +213,9 @@ impl Workload {
     fn clients<'a>(
         &'a self,
         around: &'a Surroundings<'a>,
-        (pool, locks, versions, stop): (&'a [Query], &'a Locks, &'a AtomicI64, &'a AtomicBool),
+        shared: SharedState<'a>,
     ) -> Result<Vec<Client<'a>>, Failure> {
+        let SharedState { pool, locks, versions, stop } = shared;
         let unlike_snapshots = if self.with_definitions { Table::R.bit() | DEFINITIONS } else { 0 };
         let roles = self.roles();
         let sessions_apart = roles.len();

@@ -39,11 +39,11 @@ enum Start {
     Chained,
 }
 
-/// Who is told of its level of isolation.
+/// What its level of isolation is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    /// Nobody: it is REPEATABLE READ.
-    Nobody,
+enum IsolationScope {
+    /// Nothing: it is REPEATABLE READ.
+    Nothing,
     /// The session: READ COMMITTED from now on.
     Session,
     /// The next transaction alone: READ COMMITTED.
@@ -56,7 +56,7 @@ struct Form {
     start: Start,
     /// Those that are chained to it are so too.
     is_read_only: bool,
-    told: Told,
+    isolation_scope: IsolationScope,
 }
 
 impl Form {
@@ -68,19 +68,19 @@ impl Form {
             8 => Start::ReadOnly,
             _ => Start::Snapshot,
         };
-        let told = match dice.below(8) {
+        let isolation_scope = match dice.below(8) {
             // At READ COMMITTED there is no snapshot to be opened at once.
-            0 if start != Start::Snapshot => Told::Session,
-            1 if start != Start::Snapshot => Told::Next,
-            _ => Told::Nobody,
+            0 if start != Start::Snapshot => IsolationScope::Session,
+            1 if start != Start::Snapshot => IsolationScope::Next,
+            _ => IsolationScope::Nothing,
         };
-        Self { start, is_read_only: start == Start::ReadOnly, told }
+        Self { start, is_read_only: start == Start::ReadOnly, isolation_scope }
     }
 
     const fn isolation(self) -> Isolation {
-        match self.told {
-            Told::Nobody => Isolation::RepeatableRead,
-            Told::Session | Told::Next => Isolation::ReadCommitted,
+        match self.isolation_scope {
+            IsolationScope::Nothing => Isolation::RepeatableRead,
+            IsolationScope::Session | IsolationScope::Next => Isolation::ReadCommitted,
         }
     }
 
@@ -150,7 +150,7 @@ impl Client<'_> {
         let losses = self.losses;
         let is_opened_by_client = form.start == Start::Snapshot;
         let before = self.is_counting.then(|| self.count_selects_and_begun()).transpose()?;
-        if form.told == Told::Next {
+        if form.isolation_scope == IsolationScope::Next {
             // Directly before the transaction: whatever comes between may be one of its own.
             self.say("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
         }
@@ -175,13 +175,14 @@ impl Client<'_> {
     }
 
     fn enter(&mut self, form: Form) -> Result<(), Trouble> {
-        self.is_altered = form.start == Start::AutocommitOff || form.told == Told::Session;
+        self.is_altered =
+            form.start == Start::AutocommitOff || form.isolation_scope == IsolationScope::Session;
         if form.start == Start::AutocommitOff {
             self.say("SET autocommit = 0")?;
         }
-        match form.told {
-            Told::Nobody | Told::Next => Ok(()),
-            Told::Session => self.say("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+        match form.isolation_scope {
+            IsolationScope::Nothing | IsolationScope::Next => Ok(()),
+            IsolationScope::Session => self.say("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"),
         }
     }
 
@@ -412,16 +413,16 @@ impl Client<'_> {
         let answered = last.answered;
         let parts = std::mem::take(&mut done.parts);
         let until = done.until.unwrap_or(answered);
-        self.recorder.read(Read { until, ..self.read_of(parts, (asked, answered), done) });
+        self.recorder.read(Read { until, ..self.read_of(parts, asked, answered, done) });
     }
 
     fn record_one(&self, part: Part, done: &Done, is_locking: bool) {
-        let times = (part.asked, part.answered);
-        let read = self.read_of(vec![part], times, done);
+        let (asked, answered) = (part.asked, part.answered);
+        let read = self.read_of(vec![part], asked, answered, done);
         self.recorder.read(Read { is_locking, is_counted: read.is_counted && !is_locking, ..read });
     }
 
-    fn read_of(&self, parts: Vec<Part>, (asked, answered): (Nanos, Nanos), done: &Done) -> Read {
+    fn read_of(&self, parts: Vec<Part>, asked: Nanos, answered: Nanos, done: &Done) -> Read {
         Read {
             session: self.session,
             path: self.role.path,

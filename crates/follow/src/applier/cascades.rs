@@ -165,7 +165,8 @@ fn followed(
         let mut found = Vec::new();
         for key in below.keys.as_ref()? {
             let is_changed = |name: &str| if next == 0 { !kept.contains(&name) } else { above.changes(name) };
-            if let Some(act) = acts(key, above.goes, is_changed)? {
+            let act = act(key, above.goes, is_changed)?;
+            if act != Act::Nothing {
                 let layout = definitions.layout(&key.child.0, &key.child.1, at)?;
                 let mut child = above.below(key, act, layout)?;
                 if next == 0 && !above.goes {
@@ -186,29 +187,29 @@ fn followed(
 /// What a foreign key does to the child's rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Act {
+    Nothing,
     Deletes,
     Cascades,
     SetsNull,
 }
 
-/// What a key does when the parent's row `goes`, or when some of its columns change. The outer `None`: perhaps anything.
-#[expect(clippy::option_option, reason = "a key may do nothing")]
-fn acts(key: &ForeignKey, goes: bool, is_changed: impl Fn(&str) -> bool) -> Option<Option<Act>> {
+/// What a key does when the parent's row `goes`, or when some of its columns change. `None`: perhaps anything.
+fn act(key: &ForeignKey, goes: bool, is_changed: impl Fn(&str) -> bool) -> Option<Act> {
     if goes {
         return match key.acts.on_delete {
-            OnDelete::Nothing => Some(None),
-            OnDelete::Deletes => Some(Some(Act::Deletes)),
-            OnDelete::SetsNull => Some(Some(Act::SetsNull)),
+            OnDelete::Nothing => Some(Act::Nothing),
+            OnDelete::Deletes => Some(Act::Deletes),
+            OnDelete::SetsNull => Some(Act::SetsNull),
             OnDelete::Anything => None,
         };
     }
     if !key.acts_on_update_of()?.into_iter().any(is_changed) {
-        return Some(None);
+        return Some(Act::Nothing);
     }
     match key.acts.on_update {
-        OnUpdate::Nothing => Some(None),
-        OnUpdate::Cascades => Some(Some(Act::Cascades)),
-        OnUpdate::SetsNull => Some(Some(Act::SetsNull)),
+        OnUpdate::Nothing => Some(Act::Nothing),
+        OnUpdate::Cascades => Some(Act::Cascades),
+        OnUpdate::SetsNull => Some(Act::SetsNull),
         OnUpdate::Anything => None,
     }
 }
@@ -276,27 +277,28 @@ impl Referring {
         &self.layout
     }
 
-    /// What the columns hold that refer to this row of the event, directly or by others; the inner `None`: its change does not reach
-    /// them. The outer `None`: the row cannot be read.
-    #[expect(clippy::option_option, reason = "a row may reach nothing")]
-    pub(crate) fn keys(&self, row: Images<'_, '_>) -> Option<Option<ReferringKeys>> {
+    /// Whether the change of this row of the event reaches what refers to it, directly or by others. `None`: the row cannot be read.
+    pub(crate) fn is_reached(&self, row: Images<'_, '_>) -> Option<bool> {
         let before = row.before?;
-        if !self.if_changed.is_empty() {
-            let after = row.after?;
-            let is_changed = |ordinal: &usize| {
-                let column = self.above.get(*ordinal);
-                column.is_none_or(|column| may_have_changed((*ordinal, column), before, after))
-            };
-            if !self.if_changed.iter().any(is_changed) {
-                return Some(None);
-            }
+        if self.if_changed.is_empty() {
+            return Some(true);
         }
+        let after = row.after?;
+        let is_changed = |ordinal: &usize| {
+            let column = self.above.get(*ordinal);
+            column.is_none_or(|column| may_have_changed(*ordinal, column, before, after))
+        };
+        Some(self.if_changed.iter().any(is_changed))
+    }
+
+    /// What the columns hold that refer to this row of the event, directly or by others.
+    pub(crate) fn keys(&self, row: Images<'_, '_>) -> ReferringKeys {
         let keys = |value: &dyn Fn(&ReferringColumn) -> ReferringValue| {
             let key = |column: &ReferringColumn| (column.own, self.key(value(column), row));
             self.columns.iter().map(key).collect::<Vec<_>>()
         };
         let after = (!self.goes).then(|| keys(&|column| column.after));
-        Some(Some(ReferringKeys { before: keys(&|column| column.before), after }))
+        ReferringKeys { before: keys(&|column| column.before), after }
     }
 
     fn key(&self, value: ReferringValue, row: Images<'_, '_>) -> Option<Key> {
@@ -332,7 +334,7 @@ fn kept<'a>(layout: &'a [ColumnInfo], rows: ChangedRows<'_>) -> Option<Vec<&'a s
     let mut kept: Vec<(usize, &ColumnInfo)> = layout.iter().enumerate().collect();
     rows.each(|row| {
         let (before, after) = (row.before?, row.after?);
-        kept.retain(|column| !may_have_changed(*column, before, after));
+        kept.retain(|(ordinal, column)| !may_have_changed(*ordinal, column, before, after));
         Some(())
     })?;
     Some(kept.into_iter().map(|(_, column)| column.name.as_str()).collect())

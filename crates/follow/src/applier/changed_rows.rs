@@ -32,25 +32,25 @@ impl ChangedRows<'_> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for change in self.rows.rows(self.map).ok()? {
             let change = change.ok()?;
-            take(Images {
-                before: unpack(change.before, &mut before)?,
-                after: unpack(change.after, &mut after)?,
-            })?;
+            let before = match change.before {
+                Some(image) => Some(unpack(image, &mut before)?),
+                None => None,
+            };
+            let after = match change.after {
+                Some(image) => Some(unpack(image, &mut after)?),
+                None => None,
+            };
+            take(Images { before, after })?;
         }
         Some(())
     }
 }
 
-/// The fields of an image, in a buffer that is used again. The outer `None`: the bytes cannot be read.
-#[expect(clippy::option_option, reason = "there may be no such image")]
-fn unpack<'a, 'f>(
-    image: Option<RowImage<'f>>,
-    fields: &'a mut Vec<Field<'f>>,
-) -> Option<Option<&'a [Field<'f>]>> {
-    let Some(image) = image else { return Some(None) };
+/// The fields of an image, in a buffer that is used again. `None`: the bytes cannot be read.
+fn unpack<'a, 'f>(image: RowImage<'f>, fields: &'a mut Vec<Field<'f>>) -> Option<&'a [Field<'f>]> {
     fields.clear();
     for field in image.fields() {
         fields.push(field.ok()?);
     }
-    Some(Some(fields))
+    Some(fields)
 }

@@ -54,16 +54,22 @@ impl Harmless {
     }
 }
 
-/// Whether the server was given a FLUSH between two looks that may have loaded rights: by its own counts, and by ours.
-pub(super) fn is_reload(
-    (before, then): (Option<u64>, Option<Quiet>),
-    (now, here): (Option<u64>, Option<Quiet>),
-) -> bool {
-    match (before, now, then, here) {
+/// How many FLUSH statements were counted until one look.
+#[derive(Clone, Copy)]
+pub(super) struct FlushCounts {
+    /// By the server; `None` where it does not say.
+    pub(super) server: Option<u64>,
+    /// By us, of those that load no rights: see [`Harmless::quiet`].
+    pub(super) ours: Option<Quiet>,
+}
+
+/// Whether the server was given a FLUSH between two looks that may have loaded rights.
+pub(super) fn is_reload(before: FlushCounts, now: FlushCounts) -> bool {
+    match (before.server, now.server, before.ours, now.ours) {
         (Some(before), Some(now), Some(then), Some(here)) => {
             now.checked_sub(before) != here.ended.checked_sub(then.ended)
         }
-        _ => before != now,
+        _ => before.server != now.server,
     }
 }
 
@@ -71,26 +77,30 @@ pub(super) fn is_reload(
 mod tests {
     use super::*;
 
+    fn counts(server: Option<u64>, ours: Option<Quiet>) -> FlushCounts {
+        FlushCounts { server, ours }
+    }
+
     #[test]
     fn what_is_not_ours_is_a_reload() {
         let harmless = Harmless::default();
-        let start = (Some(7), harmless.quiet());
-        assert!(!is_reload(start, (Some(7), harmless.quiet())));
-        assert!(is_reload(start, (Some(8), harmless.quiet())));
+        let start = counts(Some(7), harmless.quiet());
+        assert!(!is_reload(start, counts(Some(7), harmless.quiet())));
+        assert!(is_reload(start, counts(Some(8), harmless.quiet())));
         harmless.begins();
         assert_eq!(harmless.quiet(), None);
-        assert!(is_reload(start, (Some(8), None)), "it is not known yet whose it was");
+        assert!(is_reload(start, counts(Some(8), None)), "it is not known yet whose it was");
         harmless.ends(true);
-        let after = (Some(8), harmless.quiet());
+        let after = counts(Some(8), harmless.quiet());
         assert!(!is_reload(start, after));
-        assert!(is_reload(start, (Some(9), harmless.quiet())), "another one besides");
+        assert!(is_reload(start, counts(Some(9), harmless.quiet())), "another one besides");
         // Nothing is made up for later.
-        assert!(is_reload((Some(8), None), (Some(9), harmless.quiet())));
+        assert!(is_reload(counts(Some(8), None), counts(Some(9), harmless.quiet())));
         harmless.begins();
         harmless.ends(false);
-        assert!(is_reload(after, (Some(9), harmless.quiet())), "one that failed");
-        assert!(!is_reload(after, (Some(8), harmless.quiet())), "one that was not counted");
-        assert!(is_reload(start, (Some(0), harmless.quiet())), "the server counts anew");
-        assert!(is_reload(start, (None, harmless.quiet())));
+        assert!(is_reload(after, counts(Some(9), harmless.quiet())), "one that failed");
+        assert!(!is_reload(after, counts(Some(8), harmless.quiet())), "one that was not counted");
+        assert!(is_reload(start, counts(Some(0), harmless.quiet())), "the server counts anew");
+        assert!(is_reload(start, counts(None, harmless.quiet())));
     }
 }

@@ -102,6 +102,18 @@ impl Typed {
         reader(&value).ok_or(Refusal::Value { setting, source, value })
     }
 
+    /// As [`Self::read`], for a setting that may be empty; `None` if it is.
+    ///
+    /// # Errors
+    /// As those of [`Self::read`].
+    pub fn read_unless_empty<T>(
+        &self,
+        setting: &'static Setting,
+        reader: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Refusal> {
+        self.read(setting, |text| if text.is_empty() { Some(None) } else { reader(text).map(Some) })
+    }
+
     /// A refusal of a setting's value whose reader says more than the table does. `why` must not hold a secret.
     pub fn refuse(&self, setting: &'static Setting, why: &str) -> Refusal {
         let source = self.text(setting).1;

@@ -40,7 +40,7 @@ fn check(input: &[u8]) -> Outcome {
     logged(text, modes, &effects)?;
     keys(text, modes, &analysis)?;
     shapes(text, modes, &analysis)?;
-    forms(text, modes, (&request, &effects, &analysis))?;
+    forms(text, modes, &request, &effects, &analysis)?;
     cases(text, modes, &effects, &analysis)?;
     several(text, modes, &effects)?;
     Ok(told(&request, &effects, &analysis))
@@ -257,10 +257,10 @@ fn with_other_literals(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// What is told of a SELECT, and of a write of rows, by its tokens is told of all statements of its form.
-fn forms(text: &[u8], modes: Modes, own: (&Request, &Effects, &Analysis)) -> Found {
+fn forms(text: &[u8], modes: Modes, request: &Request, own_effects: &Effects, analysis: &Analysis) -> Found {
     let (mut form, mut theirs) = (Slotted::default(), Slotted::default());
-    let is_kept = matches!(own.0, Request::Select { .. })
-        || matches!(own.1.writes, Writes::Tables(_)) && row_write(text, modes).is_some();
+    let is_kept = matches!(request, Request::Select { .. })
+        || matches!(own_effects.writes, Writes::Tables(_)) && row_write(text, modes).is_some();
     if !form.read(text, modes, None) || !is_kept {
         return Ok(());
     }
@@ -269,16 +269,17 @@ fn forms(text: &[u8], modes: Modes, own: (&Request, &Effects, &Analysis)) -> Fou
             continue;
         }
         let told = (read(&other, modes), effects(&other, modes), analyse(&other, modes));
-        let both = (own.2, &told.2);
-        let same = own.0 == &told.0 && own.1 == &told.1 && (both.0 == both.1 || are_refused(both));
+        let is_alike = *analysis == told.2 || are_refused(analysis, &told.2);
+        let same = *request == told.0 && *own_effects == told.1 && is_alike;
+        let own = (request, own_effects, analysis);
         hold!(same, "one form has one reading", "\"{}\": {told:?}, not {own:?}", other.escape_ascii());
     }
     Ok(())
 }
 
 /// The words for what is not parsed repeat the text.
-fn are_refused(both: (&Analysis, &Analysis)) -> bool {
-    matches!(both, (Analysis::Not(_), Analysis::Not(_)))
+fn are_refused(own: &Analysis, theirs: &Analysis) -> bool {
+    matches!((own, theirs), (Analysis::Not(_), Analysis::Not(_)))
 }
 
 /// Statements of one shape have one analysis: other literals in the same places change nothing.

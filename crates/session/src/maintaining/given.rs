@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use freshet_catalog::ColumnInfo;
-use freshet_protocol::binlog::{Decimal, Field, Value};
-use freshet_views::{ColumnSpec, Given, Kind, Number, date_number, moment_number};
+use freshet_protocol::binlog::{self, Decimal, Field, Value};
+use freshet_views::{ColumnSpec, Date, Given, Kind, Number, date_number, moment_number};
 
 /// A column that is copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,11 +66,11 @@ impl Copied {
             (Kind::Stamp(digits), Value::Timestamp(at)) if at.decimals == digits && at.seconds > 0 => {
                 Number::from(at.seconds) * 1_000_000 + Number::from(at.micros)
             }
-            (Kind::Date, Value::Date(date)) => date_number(date.year, date.month, date.day)?,
+            (Kind::Date, Value::Date(date)) => date_number(written(*date))?,
             (Kind::Time(digits), Value::Time(time)) if time.decimals == digits => Number::from(time.micros),
             (Kind::Moment(digits), Value::DateTime(at)) if at.decimals == digits => {
                 let seconds = (u32::from(at.hour) * 60 + u32::from(at.minute)) * 60 + u32::from(at.second);
-                moment_number((at.date.year, at.date.month, at.date.day), seconds, at.micros)?
+                moment_number(written(at.date), seconds, at.micros)?
             }
             _ => return None,
         };
@@ -96,6 +96,11 @@ impl Copied {
             (Some(text), kind) => kind.parse(text).map(|number| Given::Number(Some(number))),
         }
     }
+}
+
+/// A date of the binlog as the engine has it.
+fn written(date: binlog::Date) -> Date {
+    Date { year: date.year, month: date.month, day: date.day }
 }
 
 /// A DECIMAL as a whole number of its last digit; `None` if it has too many digits.

@@ -1,6 +1,7 @@
 //! What is known of one statement beside its text and its effects: found out when it is read, passed on with it, and gone with it.
 
 use freshet_catalog::Told;
+use freshet_follow::RightsTaken;
 use freshet_sql::{Around, BinlogEffect, Effects, Flavor, OnRights, Writes};
 
 use crate::fences::Reach;
@@ -51,14 +52,15 @@ pub(super) fn changes_rights(effects: &Effects) -> bool {
         || matches!(effects.around, Around::Accounts | Around::Rights)
 }
 
-/// From whom a statement on accounts or privileges may take rights, if it may; the inner `None` is anybody.
-#[expect(clippy::option_option, reason = "to take from nobody is another thing than from anybody")]
-pub(super) fn taken_by(text: &[u8], flavor: Flavor) -> Option<Option<Vec<String>>> {
+/// From whom a statement on accounts or privileges may take rights.
+pub(super) fn taken_by(text: &[u8], flavor: Flavor) -> RightsTaken {
     match freshet_sql::binlog_effect(text, "", flavor, true) {
-        BinlogEffect::Accounts { users, on_rights: OnRights::Takes, .. } => Some(users),
+        BinlogEffect::Accounts { users, on_rights: OnRights::Takes, .. } => RightsTaken::from_users(users),
         // What was loaded anew is looked at before the client is told.
-        BinlogEffect::Accounts { on_rights: OnRights::Keeps | OnRights::Reloads, .. } => None,
-        _ => Some(None),
+        BinlogEffect::Accounts { on_rights: OnRights::Keeps | OnRights::Reloads, .. } => {
+            RightsTaken::FromNobody
+        }
+        _ => RightsTaken::FromAnybody,
     }
 }
 

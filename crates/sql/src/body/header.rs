@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 use crate::cursor::Cursor;
 
 /// `CREATE DEFINER=… TRIGGER … FOR EACH ROW [FOLLOWS other]`.
-pub(super) fn trigger(cursor: &mut Cursor<'_>) -> Option<()> {
+pub(super) fn trigger(cursor: &mut Cursor<'_>) -> Option<Header> {
     (cursor.word("CREATE") && cursor.seek_word("TRIGGER") && cursor.seek_word("EACH")).then_some(())?;
     cursor.word("ROW").then_some(())?;
     if cursor.any(&["FOLLOWS", "PRECEDES"]) {
         cursor.table_name()?;
     }
-    Some(())
+    Some(Header::default())
 }
 
 /// A parameter of a routine.
@@ -22,14 +22,16 @@ pub(super) struct Parameter {
     pub(super) takes: Option<RangeInclusive<i128>>,
 }
 
-/// A procedure or function.
-pub(super) struct Routine {
-    pub(super) is_function: bool,
+/// What a header says of its body. Triggers, and blocks without a header, have no parameters.
+#[derive(Default)]
+pub(super) struct Header {
+    /// Whether it is a procedure's.
+    pub(super) is_procedure: bool,
     pub(super) parameters: Vec<Parameter>,
 }
 
 /// `CREATE DEFINER=… FUNCTION f(a INT) RETURNS INT DETERMINISTIC`.
-pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Routine> {
+pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Header> {
     cursor.word("CREATE").then_some(())?;
     // An account can have any name, but none of these without quotes.
     while !cursor.at_any(&["FUNCTION", "PROCEDURE"]) {
@@ -45,7 +47,7 @@ pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Routine> {
         attributes_of_type(cursor);
     }
     characteristics(cursor)?;
-    Some(Routine { is_function, parameters })
+    Some(Header { is_procedure: !is_function, parameters })
 }
 
 /// A type's name, with its length or values.

@@ -23,9 +23,9 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     if cursor.at_word("STATEMENT") && !is_assignment(&cursor) {
         return Some(for_statement(cursor, statement, effects));
     }
-    if let Some(users) = ddl::accounts_set(cursor) {
+    if ddl::sets_account(cursor) {
         // It changes what an account may see.
-        effects.writes = users.map_or(Writes::Everything, Writes::Accounts);
+        effects.writes = ddl::accounts_set(cursor).map_or(Writes::Everything, Writes::Accounts);
         effects.transaction = TransactionEffect::MayCommit;
         effects.around = Around::Accounts;
     }

@@ -199,27 +199,24 @@ fn show(mut cursor: Cursor<'_>) -> Option<CacheStatement> {
         let supported = cursor.word("SUPPORTED");
         let method = method(&mut cursor);
         cursor.word("QUERIES").then_some(())?;
-        let id = query_id(&mut cursor)?;
+        let id = if cursor.word("WHERE") { Some(query_id(&mut cursor)?) } else { None };
         let limit = if cursor.word("LIMIT") { Some(number(&mut cursor)?) } else { None };
         return cursor.at_end().then_some(CacheStatement::ShowProxied { supported, method, id, limit });
     }
     let method = method(&mut cursor);
     cursor.word("CACHES").then_some(())?;
-    let id = query_id(&mut cursor)?;
+    let id = if cursor.word("WHERE") { Some(query_id(&mut cursor)?) } else { None };
     cursor.at_end().then_some(CacheStatement::ShowCaches { method, id })
 }
 
-/// WHERE query_id = 'q_…', if it stands here; `None` if something else does behind WHERE.
-fn query_id(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
-    if !cursor.word("WHERE") {
-        return Some(None);
-    }
+/// `query_id = 'q_…'`, behind WHERE.
+fn query_id(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.identifier().filter(|name| name.eq_ignore_ascii_case("query_id"))?;
     cursor.punct(b'=').then_some(())?;
     let token = cursor.next()?;
     match token.kind {
-        TokenKind::Str => unquote_string(cursor.bytes(token), cursor.modes).map(Some),
-        TokenKind::Word => Some(Some(String::from_utf8_lossy(cursor.bytes(token)).into_owned())),
+        TokenKind::Str => unquote_string(cursor.bytes(token), cursor.modes),
+        TokenKind::Word => Some(String::from_utf8_lossy(cursor.bytes(token)).into_owned()),
         _ => None,
     }
 }

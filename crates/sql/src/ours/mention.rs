@@ -155,7 +155,7 @@ fn may_mention(text: &[u8]) -> bool {
 }
 
 /// The names of variables and status values that a statement has as strings.
-enum Names {
+enum NamesInStrings {
     /// It has no strings at all.
     None,
     /// One of them may be a name of ours.
@@ -164,19 +164,19 @@ enum Names {
     Others,
 }
 
-fn names_in(text: &[u8], tokens: &[Token], modes: Modes) -> Names {
+fn names_in(text: &[u8], tokens: &[Token], modes: Modes) -> NamesInStrings {
     let mut strings = tokens.iter().filter(|token| token.kind == TokenKind::Str).peekable();
     if strings.peek().is_none() {
-        return Names::None;
+        return NamesInStrings::None;
     }
     let is_ours = |token: &Token| {
         let head = literal_head(&unquote_string(token.of(text), modes).unwrap_or_default());
         VARIABLES.iter().chain(STATUS).any(|ours| ours.starts_with(&head) || head.starts_with(ours))
     };
-    if strings.any(is_ours) { Names::Ours } else { Names::Others }
+    if strings.any(is_ours) { NamesInStrings::Ours } else { NamesInStrings::Others }
 }
 
-impl Names {
+impl NamesInStrings {
     /// Whether ours are to be among the rows of a table. Those of a session's status values have some that are put right on their way, for
     /// which the statement has to be as the client sent it.
     fn may_be_listed(&self, what: &Mentioned) -> bool {
@@ -186,9 +186,9 @@ impl Names {
             return true;
         }
         match self {
-            Names::Ours => true,
-            Names::Others => false,
-            Names::None => !is_of_session,
+            NamesInStrings::Ours => true,
+            NamesInStrings::Others => false,
+            NamesInStrings::None => !is_of_session,
         }
     }
 }

@@ -27,25 +27,20 @@ fn selected(cursor: &mut Cursor<'_>) -> Option<SelectedVariable> {
     let passed = before.rest().len() - cursor.rest().len();
     let last = before.rest().get(passed.checked_sub(1)?)?;
     let written = cursor.range_text(mark.start..last.end);
-    let title = match alias(cursor)? {
-        Some(alias) => alias,
-        None => String::from_utf8(written.to_vec()).ok()?,
-    };
+    let title = title(cursor, written)?;
     Some(SelectedVariable { scope, name, title })
 }
 
-/// The alias, if there is one; None if what stands here is none that can be read.
-fn alias(cursor: &mut Cursor<'_>) -> Option<Option<String>> {
+/// The column's name: the alias, or the expression as it was written; None if what stands here is no alias that can be read.
+fn title(cursor: &mut Cursor<'_>, written: &[u8]) -> Option<String> {
     let explicit = cursor.word("AS");
     match cursor.peek() {
         Some(token) if token.kind == TokenKind::Str => {
             cursor.next();
-            unquote_string(cursor.bytes(token), cursor.modes).map(Some)
+            unquote_string(cursor.bytes(token), cursor.modes)
         }
-        Some(token) if token.is_name() && !cursor.at_any(&["FROM", "LIMIT", "WHERE"]) => {
-            cursor.identifier().map(Some)
-        }
+        Some(token) if token.is_name() && !cursor.at_any(&["FROM", "LIMIT", "WHERE"]) => cursor.identifier(),
         _ if explicit => None,
-        _ => Some(None),
+        _ => String::from_utf8(written.to_vec()).ok(),
     }
 }

@@ -18,7 +18,7 @@ const COLUMNS_MAX: usize = 512;
 
 /// What one text names.
 #[derive(Default)]
-struct Named {
+struct Identifiers {
     /// In lower case.
     names: Vec<String>,
     /// Columns that are not named: those of `*`, and those that a NATURAL join compares.
@@ -27,7 +27,7 @@ struct Named {
 
 /// What all texts of a statement name.
 pub(super) fn columns_read(parsed: &Parsed<'_>) -> ColumnsRead {
-    let mut texts: Vec<Named> = Vec::with_capacity(parsed.sources.len());
+    let mut texts: Vec<Identifiers> = Vec::with_capacity(parsed.sources.len());
     for (at, source) in parsed.sources.iter().enumerate() {
         let Some(named) = identifiers(source, &unread(parsed, at, &texts)) else { return ColumnsRead::All };
         // What `*` stands for are a table's columns, or those of a select list, which names what it takes them from.
@@ -49,8 +49,8 @@ pub(super) fn columns_read(parsed: &Parsed<'_>) -> ColumnsRead {
 }
 
 /// Every identifier of a text but for those in `unread`; aliases and names of tables do no harm.
-fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Named> {
-    let mut named = Named::default();
+fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Identifiers> {
+    let mut named = Identifiers::default();
     for (at, token) in source.tokens.iter().enumerate() {
         let all = token.is(b'*') && !is_product(source, at) && !is_count(source, at);
         named.all |= all || source.word(at, "NATURAL");
@@ -65,11 +65,11 @@ fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Named> {
 }
 
 /// The items of a view's select list that nothing reads. `texts` are those before it, the one that names it among them.
-fn unread(parsed: &Parsed<'_>, source: usize, texts: &[Named]) -> Vec<Range<usize>> {
+fn unread(parsed: &Parsed<'_>, source: usize, texts: &[Identifiers]) -> Vec<Range<usize>> {
     items_unread(parsed, source, texts).unwrap_or_default()
 }
 
-fn items_unread(parsed: &Parsed<'_>, at: usize, texts: &[Named]) -> Option<Vec<Range<usize>>> {
+fn items_unread(parsed: &Parsed<'_>, at: usize, texts: &[Identifiers]) -> Option<Vec<Range<usize>>> {
     let is_its_own = |branches: &[usize]| matches!(branches, [block] if parsed.blocks.get(*block).is_some_and(|block| block.source == at));
     let of_view = |leaf: &&Leaf| {
         let query = leaf.query.and_then(|query| parsed.queries.get(query));

@@ -23,7 +23,7 @@ const CONJUNCTS_MAX: usize = 256;
 const DEPTH_MAX: usize = 32;
 
 /// A column as it is named: `c`, `t.c` or `s.t.c`.
-pub(super) type Named = Vec<String>;
+pub(super) type ColumnName = Vec<String>;
 
 /// A conjunct that is understood.
 #[derive(Clone, Debug)]
@@ -39,13 +39,13 @@ pub(super) enum Conjunct<C> {
 }
 
 /// The conjuncts of a condition that are understood.
-pub(super) fn conjuncts(source: &Source<'_>, range: Range<usize>) -> Vec<Conjunct<Named>> {
+pub(super) fn conjuncts(source: &Source<'_>, range: Range<usize>) -> Vec<Conjunct<ColumnName>> {
     let mut out = Vec::new();
     split(source, range, 0, &mut out);
     out
 }
 
-fn split(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Conjunct<Named>>) {
+fn split(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Conjunct<ColumnName>>) {
     match parts(source, range.clone()) {
         Some(parts) => parts.into_iter().for_each(|part| one(source, part, depth, out)),
         None => out.extend(alternatives::of_or(source, range, depth)),
@@ -53,7 +53,7 @@ fn split(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<C
 }
 
 /// One conjunct; parentheses around the whole of it are opened.
-fn one(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Conjunct<Named>>) {
+fn one(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Conjunct<ColumnName>>) {
     if out.len() >= CONJUNCTS_MAX {
         return;
     }
@@ -120,7 +120,7 @@ pub(super) fn datum(source: &Source<'_>, range: Range<usize>) -> Datum {
 }
 
 /// The column that is named from `range.start` on, and where its name ends.
-pub(super) fn column(source: &Source<'_>, range: Range<usize>) -> (Option<Named>, usize) {
+pub(super) fn column(source: &Source<'_>, range: Range<usize>) -> (Option<ColumnName>, usize) {
     let mut pattern = Pattern { source, at: range.start, end: range.end };
     (pattern.column(), pattern.at)
 }

@@ -1,14 +1,14 @@
 //! FROM: tables, derived tables, and the joins between them.
 
 use super::parsed::{Filter, Group, Leaf, Merge, Query};
-use super::query::{Ends, QueryReader};
+use super::query::{Ends, QueryReader, TableExpression};
 use crate::TableName;
 use crate::token::TokenKind;
 
-/// Which rows of a join's operands are kept without a match.
+/// The type of a join: which of its operands keeps the rows that have no match.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keeps {
-    Neither,
+enum JoinType {
+    Inner,
     Left,
     Right,
 }
@@ -41,43 +41,47 @@ impl QueryReader<'_, '_> {
         let mut left = self.factor(block)?;
         loop {
             let natural = self.take("NATURAL");
-            let Some(keeps) = self.join_words() else {
+            let Some(join) = self.join_words() else {
                 return (!natural).then_some(left);
             };
             // The right side of an outer join reaches to its ON: `a LEFT JOIN b JOIN c ON … ON …`.
-            let right = match keeps {
-                Keeps::Left | Keeps::Right if !natural => self.nested(|reader| reader.joined(block))?,
+            let right = match join {
+                JoinType::Left | JoinType::Right if !natural => self.nested(|reader| reader.joined(block))?,
                 _ => self.factor(block)?,
             };
             let filter =
                 match if natural { Joins::Merging(None) } else { self.join_condition(&left, &right)? } {
                     Joins::By(filter) => Some(filter),
-                    Joins::Merging(columns) => Some(self.merge(block, columns, keeps, (&left, &right))?),
-                    Joins::Nothing if keeps == Keeps::Neither => None,
+                    Joins::Merging(columns) => {
+                        let (left, right) = (left.all_leaves(), right.all_leaves());
+                        let keeps_right = join == JoinType::Right;
+                        Some(self.merge(block, Merge { columns, left, right, keeps_right })?)
+                    }
+                    Joins::Nothing if join == JoinType::Inner => None,
                     Joins::Nothing => return None,
                 };
-            left = joined(left, right, keeps, filter);
+            left = joined(left, right, join, filter);
         }
     }
 
     /// The words of a join, if one follows.
-    fn join_words(&mut self) -> Option<Keeps> {
+    fn join_words(&mut self) -> Option<JoinType> {
         if self.take("STRAIGHT_JOIN") {
-            return Some(Keeps::Neither);
+            return Some(JoinType::Inner);
         }
-        let keeps = if self.take("LEFT") {
-            Keeps::Left
+        let join = if self.take("LEFT") {
+            JoinType::Left
         } else if self.take("RIGHT") {
-            Keeps::Right
+            JoinType::Right
         } else {
             let _ = self.take("INNER") || self.take("CROSS");
-            Keeps::Neither
+            JoinType::Inner
         };
-        if keeps != Keeps::Neither {
+        if join != JoinType::Inner {
             self.take("OUTER");
         }
         // Other words here are an error to the servers, and end our reading where they stand.
-        self.take("JOIN").then_some(keeps)
+        self.take("JOIN").then_some(join)
     }
 
     fn join_condition(&mut self, left: &Group<Filter>, right: &Group<Filter>) -> Option<Joins> {
@@ -94,20 +98,9 @@ impl QueryReader<'_, '_> {
     }
 
     /// Notes a join that merges columns.
-    fn merge(
-        &mut self,
-        block: usize,
-        columns: Option<Vec<String>>,
-        keeps: Keeps,
-        (left, right): (&Group<Filter>, &Group<Filter>),
-    ) -> Option<Filter> {
+    fn merge(&mut self, block: usize, merge: Merge) -> Option<Filter> {
         let merges = &mut self.parsed.blocks.get_mut(block)?.merges;
-        merges.push(Merge {
-            columns,
-            left: left.all_leaves(),
-            right: right.all_leaves(),
-            keeps_right: keeps == Keeps::Right,
-        });
+        merges.push(merge);
         Some(Filter::Merged(merges.len() - 1))
     }
 
@@ -168,19 +161,19 @@ impl QueryReader<'_, '_> {
             ..Leaf::default()
         };
         match self.expression_named(&name) {
-            Some(query) => self.leaf(Leaf { query, ..leaf }),
+            Some(TableExpression { query, .. }) => self.leaf(Leaf { query, ..leaf }),
             None => self.named(name, leaf),
         }
     }
 
-    /// The query of the common table expression of this name, if it is one; the one defined last hides others.
-    fn expression_named(&mut self, name: &TableName) -> Option<Option<usize>> {
+    /// The common table expression of this name, if it is one; the one defined last hides others.
+    fn expression_named(&mut self, name: &TableName) -> Option<TableExpression> {
         let mut visible = self.expressions.iter().rev().filter(|_| name.schema.is_none());
-        let query = visible.find(|(known, _)| *known == name.name)?.1;
-        if let Some(query) = query.and_then(|id| self.parsed.queries.get_mut(id)) {
+        let expression = visible.find(|known| known.name == name.name)?.clone();
+        if let Some(query) = expression.query.and_then(|id| self.parsed.queries.get_mut(id)) {
             query.namings += 1;
         }
-        Some(query)
+        Some(expression)
     }
 
     /// A word is a table's name only if it structures no query at all.
@@ -249,21 +242,21 @@ impl QueryReader<'_, '_> {
 fn joined(
     mut left: Group<Filter>,
     mut right: Group<Filter>,
-    keeps: Keeps,
+    join: JoinType,
     filter: Option<Filter>,
 ) -> Group<Filter> {
-    match keeps {
-        Keeps::Neither => {
+    match join {
+        JoinType::Inner => {
             left.join(right);
             left.filters.extend(filter);
             left
         }
-        Keeps::Left => {
+        JoinType::Left => {
             right.filters.extend(filter);
             left.optional.push(right);
             left
         }
-        Keeps::Right => {
+        JoinType::Right => {
             left.filters.extend(filter);
             right.optional.push(left);
             right

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::conjunct::{self, Named};
+use super::conjunct::{self, ColumnName};
 use super::source::Source;
 use crate::functions::{self, Class};
 use crate::token::TokenKind;
@@ -26,7 +26,7 @@ pub(super) struct Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Selected {
     /// A column as it is.
-    Column(Named),
+    Column(ColumnName),
     /// `*`, or that of one table.
     All(Option<String>),
     /// Anything else.
@@ -40,7 +40,7 @@ pub(super) enum Grouping {
     #[default]
     None,
     /// By these columns, among other expressions.
-    By(Vec<Named>),
+    By(Vec<ColumnName>),
     /// In a way that is not understood, or all together.
     Opaque,
 }
@@ -171,7 +171,7 @@ pub(super) fn grouping(
 
 /// A column to group by. A name without a table is looked for among the tables and in the select list; where that takes
 /// over a column of this name, it is the one that is meant either way.
-fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Option<Named> {
+fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Option<ColumnName> {
     let end = piece.end;
     let (named, read_to) = conjunct::column(source, piece);
     let named = named.filter(|_| read_to == end)?;

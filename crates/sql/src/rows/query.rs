@@ -30,13 +30,21 @@ pub(super) fn parse<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) ->
     Some(reader.parsed)
 }
 
+/// A common table expression.
+#[derive(Clone)]
+pub(super) struct TableExpression {
+    pub name: String,
+    /// Which query it is; None within itself.
+    pub query: Option<usize>,
+}
+
 pub(super) struct QueryReader<'v, 'd> {
     pub source: Rc<Source<'v>>,
     pub definitions: Definitions<'v, 'd>,
     pub at: usize,
     depth: usize,
-    /// The common table expressions that can be seen from here; without its query, one that names itself.
-    pub expressions: Vec<(String, Option<usize>)>,
+    /// The common table expressions that can be seen from here.
+    pub expressions: Vec<TableExpression>,
     recursive: bool,
     /// See [`Block::enclosed`].
     pub enclosed: bool,
@@ -217,14 +225,14 @@ impl QueryReader<'_, '_> {
             self.expect("AS")?;
             self.expect_punct(b'(')?;
             if recursive {
-                self.expressions.push((name.clone(), None));
+                self.expressions.push(TableExpression { name: name.clone(), query: None });
             }
             let query = self.query(None)?;
             let id = self.keep(Query { columns, ..query });
             if recursive {
                 self.expressions.pop();
             }
-            self.expressions.push((name, Some(id)));
+            self.expressions.push(TableExpression { name, query: Some(id) });
             self.expect_punct(b')')?;
             if !self.punct(b',') {
                 break;
@@ -276,8 +284,15 @@ impl QueryReader<'_, '_> {
             let range = self.expression(Some(Outer { block: id, bare: true }), Ends::Clause)?;
             group.filters.push(Filter::Where(range));
         }
-        let grouped = self.clause(&["GROUP", "BY"], around)?;
-        let having = self.clause(&["HAVING"], around)?;
+        let mut grouped = None;
+        if self.take("GROUP") {
+            self.expect("BY")?;
+            grouped = Some(self.expression(around, Ends::Clause)?);
+        }
+        let mut having = None;
+        if self.take("HAVING") {
+            having = Some(self.expression(around, Ends::Clause)?);
+        }
         let windows = self.at_window();
         if windows {
             self.at += 1;
@@ -296,18 +311,6 @@ impl QueryReader<'_, '_> {
         block.group = group;
         block.items = items;
         Some(Query { branches: vec![id], is_open, merges, built: Built::Block(id), ..Query::default() })
-    }
-
-    /// A clause that begins with these words, if it is there; what follows them.
-    fn clause(&mut self, words: &[&str], outer: Option<Outer>) -> Option<Option<Range<usize>>> {
-        let [first, rest @ ..] = words else { return None };
-        if !self.take(first) {
-            return Some(None);
-        }
-        for word in rest {
-            self.expect(word)?;
-        }
-        self.expression(outer, Ends::Clause).map(Some)
     }
 
     /// Keeps a query that is named; its number.

@@ -64,9 +64,9 @@ fn through_view<'v>(
     let told = ResolvedWrite::of(reader.parsed)?;
     let names = told.names()?;
     match &mut write {
-        RowWrite::Insert { columns, .. } => *columns = target.columns(&told, &names, columns.take())?,
+        RowWrite::Insert { columns, .. } => target.name_columns(&told, &names, columns)?,
         RowWrite::Upsert { columns, assigned, .. } => {
-            *columns = target.columns(&told, &names, columns.take())?;
+            target.name_columns(&told, &names, columns)?;
             if let Some(assigned) = assigned {
                 target.rename(&told, &names, assigned)?;
             }
@@ -101,20 +101,21 @@ impl InsertTarget {
         Some(told.occurrence(told.base_of(self.leaf)?))
     }
 
-    /// The columns of the table under those that the statement names, or under all of a view.
-    fn columns(
+    /// Replaces the columns that the statement names, or all columns of a view, by those of the table under them.
+    fn name_columns(
         &self,
         told: &ResolvedWrite<'_>,
         names: &Names<'_, '_>,
-        named: Option<Vec<String>>,
-    ) -> Option<Option<Vec<String>>> {
-        let of_view = told.parsed.query_of(self.leaf).map(|query| query.columns.clone());
-        let Some(mut columns) = named.or(of_view) else { return Some(None) };
+        columns: &mut Option<Vec<String>>,
+    ) -> Option<()> {
+        let of_view = || told.parsed.query_of(self.leaf).map(|query| query.columns.clone());
+        *columns = columns.take().or_else(of_view);
+        let Some(columns) = columns else { return Some(()) };
         (columns.len() <= LISTED_MAX).then_some(())?;
-        for column in &mut columns {
+        for column in columns {
             *column = self.column(told, names, column)?;
         }
-        Some(Some(columns))
+        Some(())
     }
 
     fn rename(&self, told: &ResolvedWrite<'_>, names: &Names<'_, '_>, assigned: &mut Assigned) -> Option<()> {
@@ -364,7 +365,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     let target = InsertTarget::read(&mut reader, table)?;
     let is_query =
         reader.source.any(reader.at + 1, &["SELECT", "WITH"]) || reader.source.is(reader.at + 1, b'(');
-    let named = if reader.source.is(reader.at, b'(') && !is_query {
+    let mut columns = if reader.source.is(reader.at, b'(') && !is_query {
         Some(reader.columns_in_parentheses()?)
     } else {
         None
@@ -378,7 +379,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     let facts = if let [facts] = &facts[..] { facts.as_slice() } else { &[] };
     let branches = query.branches.iter().map(|branch| given(&told, &names, facts, &source, *branch));
     let branches: Vec<Vec<Given>> = branches.collect::<Option<_>>()?;
-    let columns = target.columns(&told, &names, named)?;
+    target.name_columns(&told, &names, &mut columns)?;
     let on_duplicate = match (replaces, assigned) {
         (true, None) => OnDuplicate::Replaced,
         (true, Some(_)) => return None,

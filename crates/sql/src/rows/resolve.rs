@@ -7,7 +7,7 @@
 //! A derived table, a table expression and a view have the columns of their select list. No two of these can have one name,
 //! or the servers refuse it. So a column that is found among those that are understood is the one that is meant.
 
-use super::conjunct::{self, Conjunct, Named};
+use super::conjunct::{self, ColumnName, Conjunct};
 use super::output::{Item, Selected};
 use super::parsed::{Block, Filter, Leaf, Merge, Parsed, Query, Subquery};
 use super::source::Source;
@@ -34,7 +34,7 @@ const NATURAL_COLUMNS_MAX: usize = 256;
 
 /// What can be looked up for a name: a block's own tables, and what is around them.
 #[derive(Clone, Copy)]
-struct Scope<'b> {
+struct NameScope<'b> {
     block: &'b Block,
     leaves: &'b [usize],
     outward: bool,
@@ -93,7 +93,7 @@ impl<'p, 'v> Names<'p, 'v> {
     fn taken_over(&self, branch: usize, found: MadeAt, name: &str) -> Option<Column> {
         let block = self.parsed.blocks.get(branch)?;
         let all = block.group.all_leaves();
-        let scope = Scope { block, leaves: &all, outward: false };
+        let scope = NameScope { block, leaves: &all, outward: false };
         match found {
             MadeAt::At(at) => match &block.items.get(at)?.what {
                 Selected::Column(named) => self.column(scope, named),
@@ -118,17 +118,17 @@ impl<'p, 'v> Names<'p, 'v> {
 
     /// A column of a block's own tables.
     pub fn own_column(&self, block: &Block, named: &[String]) -> Option<Column> {
-        self.column(Scope { block, leaves: &block.group.all_leaves(), outward: false }, named)
+        self.column(NameScope { block, leaves: &block.group.all_leaves(), outward: false }, named)
     }
 
     /// A column that an expression of a block can see: one of its own tables, or of a block around it.
     pub fn visible_column(&self, block: &Block, named: &[String]) -> Option<Column> {
-        self.column(Scope { block, leaves: &block.group.all_leaves(), outward: true }, named)
+        self.column(NameScope { block, leaves: &block.group.all_leaves(), outward: true }, named)
     }
 
     /// A column of one of these tables of a block.
     pub fn joined_column(&self, block: &Block, leaves: &[usize], named: &[String]) -> Option<Column> {
-        self.column(Scope { block, leaves, outward: false }, named)
+        self.column(NameScope { block, leaves, outward: false }, named)
     }
 
     /// Where in its query's select list a leaf's column is made.
@@ -186,12 +186,12 @@ impl<'p, 'v> Names<'p, 'v> {
                 return block.merges.get(*at).map(|merge| self.merged(block, merge)).unwrap_or_default();
             }
         };
-        let scope = Scope { block, leaves, outward };
+        let scope = NameScope { block, leaves, outward };
         let named = conjunct::conjuncts(source, range.clone());
         named.into_iter().filter_map(|named| self.conjunct(scope, named)).collect()
     }
 
-    fn conjunct(&self, scope: Scope<'_>, named: Conjunct<Named>) -> Option<Conjunct<Column>> {
+    fn conjunct(&self, scope: NameScope<'_>, named: Conjunct<ColumnName>) -> Option<Conjunct<Column>> {
         Some(match named {
             Conjunct::Is(column, condition, rejects_null) => {
                 Conjunct::Is(self.column(scope, &column)?, condition, rejects_null)
@@ -199,7 +199,7 @@ impl<'p, 'v> Names<'p, 'v> {
             Conjunct::Equal(a, b) => Conjunct::Equal(self.column(scope, &a)?, self.column(scope, &b)?),
             Conjunct::Within(column, subquery) => Conjunct::Within(self.column(scope, &column)?, subquery),
             Conjunct::Any(alternatives) => {
-                let resolved = |all: Vec<Conjunct<Named>>| {
+                let resolved = |all: Vec<Conjunct<ColumnName>>| {
                     let all: Vec<_> = all.into_iter().filter_map(|one| self.conjunct(scope, one)).collect();
                     (!all.is_empty()).then_some(all)
                 };
@@ -248,7 +248,7 @@ impl<'p, 'v> Names<'p, 'v> {
         Some(in_one(&merge.left)? && in_one(&merge.right)?)
     }
 
-    fn column(&self, scope: Scope<'_>, named: &[String]) -> Option<Column> {
+    fn column(&self, scope: NameScope<'_>, named: &[String]) -> Option<Column> {
         let found = match named {
             [column] => self.bare(scope, column)?,
             [table, column] => self.qualified(scope, None, table, column)?,
@@ -261,7 +261,7 @@ impl<'p, 'v> Names<'p, 'v> {
                 let outer =
                     scope.block.outer.filter(|outer| scope.outward && (outer.bare || named.len() > 1))?;
                 let block = self.parsed.blocks.get(outer.block)?;
-                self.column(Scope { block, leaves: &block.group.all_leaves(), outward: true }, named)
+                self.column(NameScope { block, leaves: &block.group.all_leaves(), outward: true }, named)
             }
         }
     }
@@ -286,7 +286,7 @@ impl<'p, 'v> Names<'p, 'v> {
 
     /// A name without a table. Where one table has the column, no other can, or the servers would not know either; but a
     /// column that a join has merged is more than one table's.
-    fn bare(&self, scope: Scope<'_>, column: &str) -> Option<Found> {
+    fn bare(&self, scope: NameScope<'_>, column: &str) -> Option<Found> {
         self.among(scope.block, scope.leaves, column)
     }
 
@@ -320,7 +320,7 @@ impl<'p, 'v> Names<'p, 'v> {
 
     fn qualified(
         &self,
-        scope: Scope<'_>,
+        scope: NameScope<'_>,
         schema: Option<&String>,
         table: &str,
         column: &str,

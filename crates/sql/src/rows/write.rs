@@ -74,8 +74,8 @@ pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option
     let mut at = 0;
     while at < source.tokens.len() {
         if source.word(at, "ON") && source.word(at + 1, "DUPLICATE") && source.word(at + 2, "KEY") {
-            let mut reader = WriteReader { source, at };
-            let assigned = reader.on_duplicate()??;
+            let mut reader = WriteReader { source, at: at + 1 };
+            let assigned = reader.on_duplicate()?;
             reader.returning();
             return (reader.at == source.tokens.len()).then_some((Some(at), Some(assigned)));
         }
@@ -162,7 +162,13 @@ impl WriteReader<'_, '_> {
         } else {
             self.listed()?
         };
-        let assigned = if replaces { None } else { self.on_duplicate()? };
+        let mut assigned = None;
+        if !replaces {
+            self.row_alias()?;
+            if self.take("ON") {
+                assigned = Some(self.on_duplicate()?);
+            }
+        }
         self.returning();
         Some(if replaces || assigned.is_some() {
             RowWrite::Upsert { table, columns, rows, assigned }
@@ -190,8 +196,8 @@ impl WriteReader<'_, '_> {
         even.then_some((columns, rows))
     }
 
-    /// What ON DUPLICATE KEY UPDATE assigns, if it is there; MySQL has names for the new row before it.
-    fn on_duplicate(&mut self) -> Option<Option<Vec<(String, Datum)>>> {
+    /// MySQL has names for the new row, in front of ON DUPLICATE KEY UPDATE alone.
+    fn row_alias(&mut self) -> Option<()> {
         if self.source.modes.flavor == Flavor::MySql && self.take("AS") {
             self.source.is_plain(self.at).then_some(())?;
             self.at += 1;
@@ -200,11 +206,13 @@ impl WriteReader<'_, '_> {
             }
             self.source.word(self.at, "ON").then_some(())?;
         }
-        if !self.take("ON") {
-            return Some(None);
-        }
+        Some(())
+    }
+
+    /// What ON DUPLICATE KEY UPDATE assigns, behind its first word.
+    fn on_duplicate(&mut self) -> Option<Vec<(String, Datum)>> {
         let is_whole = self.take("DUPLICATE") && self.take("KEY") && self.take("UPDATE");
-        is_whole.then(|| self.assignments())?.map(Some)
+        is_whole.then(|| self.assignments())?
     }
 
     fn columns(&mut self) -> Option<Vec<String>> {

@@ -24,8 +24,14 @@ pub enum StatementState {
     Refused,
 }
 
-/// Which one: its text, and the kinds of values that it is executed with.
-pub type StatementKey = (Arc<[u8]>, u64);
+/// Which statement.
+#[derive(Debug)]
+pub struct StatementKey {
+    /// Its text.
+    pub text: Arc<[u8]>,
+    /// The kinds of values that it is executed with.
+    pub kinds: u64,
+}
 
 /// All of one lane.
 #[derive(Debug, Default)]
@@ -56,7 +62,7 @@ impl Statements {
     }
 
     /// Notes that one is asked for that was unknown.
-    pub(super) fn is_asked_for(&mut self, (text, kinds): &StatementKey) {
+    pub(super) fn is_asked_for(&mut self, StatementKey { text, kinds }: &StatementKey) {
         if self.count >= STATEMENTS_MAX {
             self.make_room();
         }
@@ -85,7 +91,7 @@ impl Statements {
     /// diagnostics.
     pub(super) fn heard(
         &mut self,
-        (text, kinds): &StatementKey,
+        StatementKey { text, kinds }: &StatementKey,
         frames: &[u8],
         capabilities: Capabilities,
     ) -> Option<bool> {

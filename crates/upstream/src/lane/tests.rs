@@ -32,6 +32,10 @@ impl Server {
     }
 }
 
+fn key(text: &Arc<[u8]>, kinds: u64) -> StatementKey {
+    StatementKey { text: Arc::clone(text), kinds }
+}
+
 fn lane() -> (Rc<Lane>, Returning, Server) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let greeting = Greeting {
@@ -172,7 +176,7 @@ async fn a_statement_is_prepared_once_for_all_who_execute_it_alike() {
     with_lane(async |lane, returning, mut server| {
         let text: Arc<[u8]> = Arc::from(&b"SELECT ?"[..]);
         assert_eq!(lane.statement(&text, 1), StatementState::Unknown);
-        let asked = lane.prepare((Arc::clone(&text), 1), b"\x16SELECT ?").unwrap();
+        let asked = lane.prepare(key(&text, 1), b"\x16SELECT ?").unwrap();
         assert_eq!(lane.statement(&text, 1), StatementState::Asked);
         assert_eq!(server.hear().await, b"\x16SELECT ?");
         // Number 9, one column, one parameter, no warning.
@@ -182,7 +186,7 @@ async fn a_statement_is_prepared_once_for_all_who_execute_it_alike() {
             (lane.statement(&text, 1), lane.statement(&text, 2)),
             (StatementState::At(9), StatementState::Unknown)
         );
-        let refused = lane.prepare((Arc::clone(&text), 2), b"\x16SELECT ?").unwrap();
+        let refused = lane.prepare(key(&text, 2), b"\x16SELECT ?").unwrap();
         server.hear().await;
         server.say(&[&ErrPacket::new(1461, "42000", "no").encode()]).await;
         refused.await.unwrap().unwrap();
@@ -197,7 +201,7 @@ async fn a_statement_is_prepared_once_for_all_who_execute_it_alike() {
 #[tokio::test]
 async fn a_statement_that_nobody_waits_for_any_more_is_known_all_the_same() {
     with_lane(async |lane, returning, mut server| {
-        drop(lane.prepare((Arc::from(&b"a"[..]), 0), b"\x16a").unwrap());
+        drop(lane.prepare(key(&Arc::from(&b"a"[..]), 0), b"\x16a").unwrap());
         server.hear().await;
         server.say(&[&[0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]).await;
         while lane.statement(b"a", 0) == StatementState::Asked {
@@ -213,7 +217,7 @@ async fn what_was_not_used_for_long_makes_room() {
     with_lane(async |lane, returning, mut server| {
         for number in 0..=128_u8 {
             let text: Arc<[u8]> = Arc::from(&[number][..]);
-            let asked = lane.prepare((Arc::clone(&text), 0), &[0x16, number]).unwrap();
+            let asked = lane.prepare(key(&text, 0), &[0x16, number]).unwrap();
             let heard = server.hear().await;
             if number == 128 {
                 assert_eq!(heard, [0x19, 2, 0, 0, 0], "the first was used meanwhile");

@@ -49,26 +49,26 @@ impl Compiler<'_> {
 
     /// A column whose values can be told apart as their numbers.
     pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
-        self.told_apart(self.column(scalar)?, why)
+        let (operand, spec) = self.column(scalar)?;
+        told_apart(operand, spec, why)
     }
 
     /// A column of which it counts which values are there.
     pub(super) fn counted(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         match self.compared_column(scalar)? {
             (operand, spec) if matches!(spec.kind, Kind::Folded(_)) => Ok(operand),
-            other => self.told_apart(other, why),
+            (operand, spec) => told_apart(operand, spec, why),
         }
     }
+}
 
-    fn told_apart(&self, column: (Operand, &ColumnSpec), why: &str) -> Found<Operand> {
-        match column {
-            (_, spec) if matches!(spec.kind, Kind::Text { .. } | Kind::Folded(_)) => {
-                refused(format!("{why} a text"))
-            }
-            // In a temporary table it is a number, which MariaDB shows in digits.
-            (_, spec) if matches!(spec.kind, Kind::Bit(_)) => refused(format!("{why} a BIT")),
-            (operand, _) => Ok(operand),
-        }
+/// A column, unless it is of a kind whose values cannot be told apart as their numbers.
+fn told_apart(operand: Operand, spec: &ColumnSpec, why: &str) -> Found<Operand> {
+    match spec.kind {
+        Kind::Text { .. } | Kind::Folded(_) => refused(format!("{why} a text")),
+        // In a temporary table it is a number, which MariaDB shows in digits.
+        Kind::Bit(_) => refused(format!("{why} a BIT")),
+        _ => Ok(operand),
     }
 }
 

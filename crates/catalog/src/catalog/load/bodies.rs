@@ -56,9 +56,10 @@ pub(super) async fn triggers(
 pub(super) async fn routine(
     connection: &mut Connection,
     server: &ServerInfo,
-    (kind, (schema, name)): &(RoutineKind, Name),
+    kind: RoutineKind,
+    (schema, name): &Name,
 ) -> Result<Option<Body>, Error> {
-    if may_mean_another(connection, server, *kind, schema, name).await? {
+    if may_mean_another(connection, server, kind, schema, name).await? {
         return Ok(None);
     }
     let word = match kind {
@@ -69,7 +70,7 @@ pub(super) async fn routine(
     match query_definitions(connection, &format!("SHOW CREATE {what}")).await {
         Ok(rows) => Ok(made_by(&rows, server).and_then(|(text, modes)| routine_body(&text, modes))),
         Err(Error::Server(error)) if error.code == NO_SUCH_ROUTINE && sees_all_routines(server) => {
-            Ok(Some(absent(*kind)))
+            Ok(Some(absent(kind)))
         }
         Err(Error::Server(_)) => Ok(None),
         Err(error) => Err(error),

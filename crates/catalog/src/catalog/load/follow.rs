@@ -138,11 +138,10 @@ impl Catalog {
                     add_table(&mut followed, name, object, written)
                 }
                 Lead::Routine(kind, name) => {
-                    let routine = (kind, name);
-                    let body = bodies::routine(connection, server, &routine).await?;
-                    let name = self.state().name(&routine.1.0, &routine.1.1);
-                    followed.code.names.push(routine_name(&name));
-                    body.map(|body| followed.add(&body, &routine.1.0)).is_some()
+                    let body = bodies::routine(connection, server, kind, &name).await?;
+                    let folded = self.state().name(&name.0, &name.1);
+                    followed.code.names.push(routine_name(&folded));
+                    body.map(|body| followed.add(&body, &name.0)).is_some()
                 }
             };
             if !is_known {

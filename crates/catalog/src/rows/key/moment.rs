@@ -7,7 +7,7 @@
 use freshet_protocol::binlog::Timestamp;
 
 use super::super::zone::Zone;
-use super::temporal::{SECONDS_A_DAY, Written, datetime_number};
+use super::temporal::{DatetimeLiteral, SECONDS_A_DAY, datetime_number};
 
 /// The first day of 1970, counted as the days of literals are.
 const DAY_OF_1970: i64 = 719_469;
@@ -27,7 +27,7 @@ pub(super) fn greatest(decimals: u8) -> u64 {
 /// differ. `None`: undecided.
 pub(super) fn bounds_of_text(decimals: u8, text: &[u8], zone: Zone) -> Option<(u64, u64)> {
     let Zone::Fixed(ahead_s) = zone else { return None };
-    let Written { day, second, micros } = Written::parse(text)?;
+    let DatetimeLiteral { day, second, micros } = DatetimeLiteral::parse(text)?;
     let day = i64::try_from(day).ok()? - DAY_OF_1970;
     let seconds = day * SECONDS_A_DAY as i64 + i64::try_from(second).ok()? - i64::from(ahead_s);
     if !TOLD_S.contains(&seconds) {

@@ -30,8 +30,8 @@ const TIME_BIAS: i64 = 1 << 62;
 /// Fractional digits that can be told apart.
 const DECIMALS_MAX: u8 = 6;
 
-/// A literal in one of the two forms.
-pub(super) struct Written {
+/// A literal of a date, or of a date with a time.
+pub(super) struct DatetimeLiteral {
     /// See [`day_number`].
     pub(super) day: u64,
     /// Of the day.
@@ -39,7 +39,7 @@ pub(super) struct Written {
     pub(super) micros: u32,
 }
 
-impl Written {
+impl DatetimeLiteral {
     /// `YYYY-MM-DD` and, behind one blank, `HH:MM:SS` with up to six fractional digits.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
@@ -122,19 +122,19 @@ pub(super) fn datetime_max(decimals: u8) -> u64 {
 
 /// The day of a date without a time.
 pub(super) fn date_of_text(text: &[u8]) -> Option<u64> {
-    Written::parse(text).filter(|_| !text.contains(&b' ')).map(|written| written.day)
+    DatetimeLiteral::parse(text).filter(|_| !text.contains(&b' ')).map(|written| written.day)
 }
 
 /// A DATE is compared with a date and time as if it were midnight. A fraction may be rounded up to the next day, so that
 /// it is undecided.
 pub(super) fn date_bounds(text: &[u8]) -> Option<(u64, u64)> {
-    let written = Written::parse(text).filter(|written| written.micros == 0)?;
+    let written = DatetimeLiteral::parse(text).filter(|written| written.micros == 0)?;
     Some((written.day, written.day + u64::from(written.second > 0)))
 }
 
 /// A DATETIME is compared with a date as with its midnight.
 pub(super) fn datetime_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
-    let written = Written::parse(text)?;
+    let written = DatetimeLiteral::parse(text)?;
     datetime_number(written.day, written.second, written.micros, decimals)
 }
 

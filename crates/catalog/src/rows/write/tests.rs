@@ -405,7 +405,7 @@ fn a_short_range_is_as_good_as_its_keys() {
 #[test]
 fn a_bound_that_is_a_value_is_left_out_where_it_is_not_included() {
     let ends =
-        |low, high| range(&INT, &Condition::Between { low, high }, Values::default()).unwrap().unwrap();
+        |low, high| range(&INT, &Condition::Between { low, high }, Values::default()).unwrap().into_inner();
     let number = |key: i64| u64::try_from(i128::from(key) + (1 << 63)).unwrap();
     let end = |value, is_included| Some((Datum::Int(value), is_included));
     assert_eq!(ends(end(1, true), end(5, true)), (number(1), number(5)));

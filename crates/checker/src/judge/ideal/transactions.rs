@@ -43,6 +43,13 @@ pub struct InTransactions {
     pub transactions: [u64; 2],
 }
 
+/// Between which moments a transaction has taken its snapshot.
+#[derive(Clone, Copy)]
+struct SnapshotTaken {
+    from: Nanos,
+    to: Nanos,
+}
+
 impl Ideal {
     /// Takes the reads of a transaction that share a snapshot.
     pub(super) fn in_transaction(&mut self, read: &Read, log: &Log) {
@@ -50,16 +57,14 @@ impl Ideal {
             self.comparison.unwatched[1] += 1;
         }
         let Some(first) = read.parts.first() else { return };
-        // The snapshot is taken between these.
-        let snapshot = (read.asked, read.until.min(first.answered));
+        let snapshot = SnapshotTaken { from: read.asked, to: read.until.min(first.answered) };
         for (place, part) in read.parts.iter().enumerate() {
-            let is_own = self.has_written(part);
             if read.is_counted && !read.is_locking {
-                self.compare((read, place), (part, is_own), snapshot, log);
+                self.compare(read, place, snapshot, log);
             }
-            let fills = !is_own && !part.is_new && !part.is_prepared && !read.is_locking;
+            let fills = !self.has_written(part) && !part.is_new && !part.is_prepared && !read.is_locking;
             if fills && part.observed.is_ok() {
-                self.asked[part.query].note_read(snapshot.0, part.answered);
+                self.asked[part.query].note_read(snapshot.from, part.answered);
             }
         }
     }
@@ -70,16 +75,12 @@ impl Ideal {
         part.own.iter().any(|change| change.tables() & tables != 0)
     }
 
-    fn compare(
-        &mut self,
-        (read, place): (&Read, usize),
-        (part, is_own): (&Part, bool),
-        snapshot: (Nanos, Nanos),
-        log: &Log,
-    ) {
-        let is_answerable = !is_own && !part.is_new && part.observed.is_ok();
+    /// Compares what came of the read's part at a place with what an ideal cache does.
+    fn compare(&mut self, read: &Read, place: usize, snapshot: SnapshotTaken, log: &Log) {
+        let part = &read.parts[place];
+        let is_answerable = !self.has_written(part) && !part.is_new && part.observed.is_ok();
         let is_ideal = is_answerable && self.holds(part, snapshot);
-        let is_reachable = is_ideal && self.is_in_reach((read, part), snapshot, log);
+        let is_reachable = is_ideal && self.is_in_reach(read, part, snapshot.from, log);
         let is_hit = part.is_hit == Some(true);
         let of_level = &mut self.comparison.in_transactions[usize::from(read.is_at_read_committed())];
         of_level.tally.count([is_ideal, is_reachable, is_hit]);
@@ -91,21 +92,21 @@ impl Ideal {
     }
 
     /// Whether an answer that was given before is that of the snapshot.
-    fn holds(&self, part: &Part, (from, to): (Nanos, Nanos)) -> bool {
+    fn holds(&self, part: &Part, SnapshotTaken { from, to }: SnapshotTaken) -> bool {
         let asked = &self.asked[part.query];
         let by = asked.read_by(from, part.asked).is_some_and(|(before, _)| !asked.changed(before, to));
         let since = || asked.read_between(from, part.asked);
         by || since().is_some_and(|(_, ended)| !asked.changed(from, ended))
     }
 
-    /// Whether the answer that was asked for last is that of the snapshot, and true now, and a cache can know it.
-    fn is_in_reach(&self, (read, part): (&Read, &Part), (from, _): (Nanos, Nanos), log: &Log) -> bool {
+    /// Whether the answer that was asked for last is that of the snapshot, which is not older than `from`, and true now, and a cache can know it.
+    fn is_in_reach(&self, read: &Read, part: &Part, from: Nanos, log: &Log) -> bool {
         let asked = &self.asked[part.query];
         let Some((before, _)) = asked.read_before(part.asked) else { return false };
         let since = before.min(from);
         let now = Read { asked: part.asked, answered: part.answered, ..read.clone() };
         !asked.changed(since, part.answered)
-            && !self.is_out_of_reach(&self.pool[part.query], (since, &now), log)
+            && !self.is_out_of_reach(&self.pool[part.query], since, &now, log)
     }
 
     /// Takes how many reads of a transaction were answered from memory, of so many.

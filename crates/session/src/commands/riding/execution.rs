@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_protocol::Command;
 use freshet_sql::Datum;
 use freshet_upstream::Lane;
-use freshet_upstream::lane::StatementState;
+use freshet_upstream::lane::{StatementKey, StatementState};
 
 use super::{carried, keyed, may_be_carried, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
@@ -118,7 +118,8 @@ async fn prepare(
     kinds: u64,
 ) -> Result<(), Lost> {
     let payload = session.packet_of_preparing(&select.text);
-    if let Some(asked) = lane.prepare((Arc::clone(&select.text), kinds), &payload) {
+    let key = StatementKey { text: Arc::clone(&select.text), kinds };
+    if let Some(asked) = lane.prepare(key, &payload) {
         let _ = session.outcome(asked).await?;
     }
     Ok(())

@@ -6,7 +6,7 @@
 use std::mem::discriminant;
 use std::ops::Range;
 
-use super::{Conjunct, LIST_MAX, Named, one, parts};
+use super::{ColumnName, Conjunct, LIST_MAX, one, parts};
 use crate::rows::source::Source;
 use crate::rows::{Condition, Datum};
 use crate::token::TokenKind;
@@ -20,11 +20,11 @@ const DIGITS_MAX: usize = 18;
 const COMMON_MAX: usize = 16;
 
 /// A conjunction.
-type All = Vec<Conjunct<Named>>;
+type All = Vec<Conjunct<ColumnName>>;
 
 /// What a condition says whose operands are joined by OR, which binds less tightly than whatever else can stand there. Nothing,
 /// if one of the operands is not understood: then any row may satisfy it.
-pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> Vec<Conjunct<Named>> {
+pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> Vec<Conjunct<ColumnName>> {
     let Some(operands) = operands(source, range) else { return Vec::new() };
     let mut alternatives = Vec::with_capacity(operands.len());
     for operand in operands {
@@ -45,7 +45,7 @@ pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> V
 /// MySQL compares such rows in ways of its own: with a number by its bits, whatever its sign, and with a name in a list by the
 /// number's digits. So negative and very large numbers are left out, as are parameters and columns in which the kinds of values
 /// differ, and an integer is given as [`Datum::InRow`].
-pub(super) fn of_rows(columns: &[Named], rows: &[Vec<Datum>]) -> Option<Vec<Conjunct<Named>>> {
+pub(super) fn of_rows(columns: &[ColumnName], rows: &[Vec<Datum>]) -> Option<Vec<Conjunct<ColumnName>>> {
     let rows: Vec<Vec<Datum>> =
         rows.iter().map(|row| row.iter().map(in_row).collect()).collect::<Option<_>>()?;
     let is_value = |datum: &&Datum| **datum != Datum::Null;
@@ -58,7 +58,7 @@ pub(super) fn of_rows(columns: &[Named], rows: &[Vec<Datum>]) -> Option<Vec<Conj
     }
     let all = |row: &Vec<Datum>| {
         let each = columns.iter().zip(row);
-        let one = |(column, value): (&Named, &Datum)| {
+        let one = |(column, value): (&ColumnName, &Datum)| {
             Conjunct::Is(column.clone(), Condition::OneOf(vec![value.clone()]), true)
         };
         each.map(one).collect()
@@ -107,7 +107,7 @@ fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>
 }
 
 /// What alternatives say, none of which is empty.
-fn said(alternatives: Vec<All>) -> Vec<Conjunct<Named>> {
+fn said(alternatives: Vec<All>) -> Vec<Conjunct<ColumnName>> {
     let mut said = common(&alternatives);
     if let Some(alternatives) = flat(alternatives).map(merged)
         && alternatives.len() > 1
@@ -119,9 +119,9 @@ fn said(alternatives: Vec<All>) -> Vec<Conjunct<Named>> {
 }
 
 /// The values of the columns that every alternative compares with some.
-fn common(alternatives: &[All]) -> Vec<Conjunct<Named>> {
+fn common(alternatives: &[All]) -> Vec<Conjunct<ColumnName>> {
     let Some((first, rest)) = alternatives.split_first() else { return Vec::new() };
-    let mut found: Vec<Conjunct<Named>> = Vec::new();
+    let mut found: Vec<Conjunct<ColumnName>> = Vec::new();
     for (column, values, rejects_null) in first.iter().filter_map(values).take(COMMON_MAX) {
         let mut all = values.to_vec();
         let mut rejects = rejects_null;
@@ -140,7 +140,7 @@ fn common(alternatives: &[All]) -> Vec<Conjunct<Named>> {
     found
 }
 
-fn values(conjunct: &Conjunct<Named>) -> Option<(&Named, &[Datum], bool)> {
+fn values(conjunct: &Conjunct<ColumnName>) -> Option<(&ColumnName, &[Datum], bool)> {
     match conjunct {
         Conjunct::Is(column, Condition::OneOf(values), rejects_null) => Some((column, values, *rejects_null)),
         _ => None,

@@ -1,6 +1,6 @@
 //! The forms of a conjunct that are understood, as sequences of tokens.
 
-use super::{Conjunct, LIST_MAX, Named, alternatives};
+use super::{ColumnName, Conjunct, LIST_MAX, alternatives};
 use crate::modes::Modes;
 use crate::rows::source::Source;
 use crate::rows::{Condition, Datum};
@@ -42,7 +42,7 @@ impl Comparison {
 }
 
 impl Pattern<'_, '_> {
-    pub fn conjunct(&mut self) -> Option<Conjunct<Named>> {
+    pub fn conjunct(&mut self) -> Option<Conjunct<ColumnName>> {
         if let Some(literal) = self.literal() {
             let comparison = self.comparison()?;
             return compared(self.column()?, comparison.mirrored(), literal);
@@ -78,7 +78,7 @@ impl Pattern<'_, '_> {
     }
 
     /// `(a, b) = (1, c)` and `(a, b) IN ((1, 2), (3, 4))`: the servers compare rows column by column.
-    pub fn rows(&mut self) -> Option<Vec<Conjunct<Named>>> {
+    pub fn rows(&mut self) -> Option<Vec<Conjunct<ColumnName>>> {
         let left = self.row()?;
         if !self.word("IN") {
             self.is_equals().then_some(())?;
@@ -86,7 +86,7 @@ impl Pattern<'_, '_> {
             return (left.len() == right.len())
                 .then(|| left.into_iter().zip(right).map(|(a, b)| equal(a, b)).collect())?;
         }
-        let columns: Vec<Named> = left.into_iter().map(Operand::column).collect::<Option<_>>()?;
+        let columns: Vec<ColumnName> = left.into_iter().map(Operand::column).collect::<Option<_>>()?;
         self.punct(b'(').then_some(())?;
         let mut rows: Vec<Vec<Datum>> = Vec::new();
         loop {
@@ -159,7 +159,7 @@ impl Pattern<'_, '_> {
         Some(comparison)
     }
 
-    pub fn column(&mut self) -> Option<Named> {
+    pub fn column(&mut self) -> Option<ColumnName> {
         let mut parts = Vec::with_capacity(2);
         loop {
             if !self.within() || parts.len() == 3 {
@@ -248,12 +248,12 @@ impl Pattern<'_, '_> {
 
 /// One place of a row.
 enum Operand {
-    Column(Named),
+    Column(ColumnName),
     Literal(Datum),
 }
 
 impl Operand {
-    fn column(self) -> Option<Named> {
+    fn column(self) -> Option<ColumnName> {
         match self {
             Self::Column(column) => Some(column),
             Self::Literal(_) => None,
@@ -269,7 +269,7 @@ impl Operand {
 }
 
 /// What the equality of two operands says; None for two literals.
-fn equal(one: Operand, other: Operand) -> Option<Conjunct<Named>> {
+fn equal(one: Operand, other: Operand) -> Option<Conjunct<ColumnName>> {
     match (one, other) {
         (Operand::Column(one), Operand::Column(other)) => Some(Conjunct::Equal(one, other)),
         (Operand::Column(column), Operand::Literal(literal))
@@ -280,7 +280,7 @@ fn equal(one: Operand, other: Operand) -> Option<Conjunct<Named>> {
     }
 }
 
-fn compared(column: Named, comparison: Comparison, literal: Datum) -> Option<Conjunct<Named>> {
+fn compared(column: ColumnName, comparison: Comparison, literal: Datum) -> Option<Conjunct<ColumnName>> {
     let null = literal == Datum::Null;
     let included = matches!(comparison, Comparison::LessOrEqual | Comparison::GreaterOrEqual);
     let (condition, rejects_null) = match comparison {

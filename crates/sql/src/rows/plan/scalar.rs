@@ -6,7 +6,7 @@ use crate::rows::conjunct;
 use crate::rows::output::{self, Selected};
 use crate::rows::parsed::{Block, Subquery};
 use crate::rows::source::Source;
-use crate::rows::{Datum, conjunct::Named};
+use crate::rows::{Datum, conjunct::ColumnName};
 use crate::token::TokenKind;
 
 /// What a name can mean where an expression stands.
@@ -279,7 +279,7 @@ impl Expression<'_, '_, '_> {
     }
 
     /// The column or the item that is named.
-    fn named(&self, named: &Named) -> Planned<Scalar> {
+    fn named(&self, named: &ColumnName) -> Planned<Scalar> {
         let column = match self.place {
             Sees::Join(operands) => self.planner.names.joined_column(self.block, operands, named),
             Sees::Rows | Sees::Items => self.planner.names.visible_column(self.block, named),
@@ -304,7 +304,7 @@ impl Expression<'_, '_, '_> {
         own.is_some_and(|own| Scalar::Column(own.leaf, own.name) == *column)
     }
 
-    fn unknown(&self, named: &Named) -> Unplanned {
+    fn unknown(&self, named: &ColumnName) -> Unplanned {
         Unplanned::by(format!("whose column {} is", named.join(".")))
     }
 
