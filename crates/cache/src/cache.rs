@@ -52,10 +52,10 @@ use crate::curve::{self, Curve, CurvePoint};
 use crate::found::{Lookup, LookupKind};
 use crate::insert::Insert;
 use crate::large::Large;
-use crate::shard::{Around, FIRST_INDEX_BYTES, Inserted, IsDead, Left, New, Shard};
+use crate::shard::{Around, FIRST_INDEX_BYTES, Inserted, IsDead, Left, Shard};
 use crate::snapshot::Ruling;
 use crate::statistics::{Count, Counters};
-use crate::stored::{self, Stored};
+use crate::stored::{self, NewEntry, Stored};
 use crate::yields::Yields;
 use crate::{Body, Entry, Fences, Fill, Freshness, Key, Position, Statistics};
 use ahash::RandomState;
@@ -256,7 +256,7 @@ impl Cache {
         let hash = self.hash_of(key);
         let fences_raised = self.freshness.fences_raised();
         let prefix = stored::prefix_of(key, fill).map(|it| (self.hash.hash_one((it.text, it.body)), it));
-        let new = New { hash, key, fill, large, charge: in_blocks, prefix, fences_raised, ends_asked };
+        let new = NewEntry { hash, key, fill, large, charge: in_blocks, prefix, fences_raised, ends_asked };
         let placed = self.place(new, charge);
         // No reference to a large body is left here, so all that an eviction takes out is freed.
         // If the limit went down since the room was made, either a trim has met this entry or this sees the limit.
@@ -293,7 +293,7 @@ impl Cache {
 
     /// A full shard evicts one of its own for the slot if the budget has no room for a larger index; an empty one
     /// needs room made elsewhere.
-    fn place(&self, new: New<'_>, charge: Charge) -> Result<Insert, Insert> {
+    fn place(&self, new: NewEntry<'_>, charge: Charge) -> Result<Insert, Insert> {
         for _ in 0..PLACINGS_MAX {
             let mut shard = self.shard_of(new.hash).write();
             let placed = shard.insert(&new, self.around(&self.is_dead()));

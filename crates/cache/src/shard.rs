@@ -16,9 +16,9 @@ use crate::large::Large;
 use crate::memory::Words;
 use crate::prefixes::{Prefix, PrefixNumber, Prefixes};
 use crate::slab::{Indexed, Queue, Slab, SlabEntry};
-use crate::stored::{self, Expiry, Header, Stored};
+use crate::stored::{self, Expiry, Header, NewEntry, Stored};
 use crate::yields::{Sample, Yields, is_tried};
-use crate::{Fill, Key, Position};
+use crate::{Key, Position};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,31 +43,6 @@ const MEAN_INERTIA: u32 = 16;
 
 /// Says of an entry that it can never be served again.
 pub(crate) type IsDead<'a> = &'a dyn Fn(&Stored<'_>) -> bool;
-
-/// A result on its way into a shard.
-pub(crate) struct New<'a> {
-    pub(crate) hash: u64,
-    pub(crate) key: Key<'a>,
-    pub(crate) fill: &'a Fill,
-    /// The body, if it is kept apart.
-    pub(crate) large: Option<Arc<Large>>,
-    /// What it takes in blocks, in bytes, if it has all of its bytes itself. The shard takes this over when it stores the entry.
-    pub(crate) charge: usize,
-    /// The hash of what it begins with as others do, if that is worth it.
-    pub(crate) prefix: Option<(u64, Prefix<'a>)>,
-    /// See [`crate::Entry::fences_raised`].
-    pub(crate) fences_raised: u64,
-    /// See [`crate::Entry::ends_asked`].
-    pub(crate) ends_asked: u64,
-}
-
-impl New<'_> {
-    /// The same in blocks if it takes so many bytes in blocks itself, with a large body.
-    fn blocks(&self, charge: usize) -> u32 {
-        let large = self.large.as_ref().map_or(0, |large| large.charge());
-        u32::try_from((charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
-    }
-}
 
 /// What an eviction needs beside the shard.
 #[derive(Clone, Copy)]
@@ -174,7 +149,7 @@ impl Shard {
     /// Stores an entry. What leaves for it (an older one of the same key, or one whose slot it needs) is handed
     /// back, to be dropped outside of the lock. `None` if there is neither a slot nor the budget for one, or if the
     /// system has no memory.
-    pub(crate) fn insert(&mut self, new: &New<'_>, around: Around<'_>) -> Option<Inserted> {
+    pub(crate) fn insert(&mut self, new: &NewEntry<'_>, around: Around<'_>) -> Option<Inserted> {
         let budget = around.budget;
         if let Some((at, _)) = self.find_slot(new.hash, new.key) {
             return self.renew(at, new, budget);
@@ -212,7 +187,7 @@ impl Shard {
     }
 
     /// Of two entries of the same key the one with the later `valid_from` is servable for longer, unless the other expires before.
-    fn renew(&mut self, at: u32, new: &New<'_>, budget: &Budget) -> Option<Inserted> {
+    fn renew(&mut self, at: u32, new: &NewEntry<'_>, budget: &Budget) -> Option<Inserted> {
         let old = *self.stored_at(at)?.header();
         if old.valid_from >= new.fill.valid_from && !old.expiry.is_before(Expiry::at(new.fill.expires_ms)) {
             return Some(Inserted::Outdated);
@@ -223,7 +198,7 @@ impl Shard {
     }
 
     /// Writes an entry for this slot to the arena.
-    fn write(&mut self, slot: u32, new: &New<'_>, budget: &Budget) -> Option<Indexed> {
+    fn write(&mut self, slot: u32, new: &NewEntry<'_>, budget: &Budget) -> Option<Indexed> {
         self.arena.make_room(new.charge / BLOCK_CHARGE)?;
         let number = new.large.as_ref().map_or(0, |_| self.next_large());
         let Shortened { prefix, by, charge } = self.shorten(new, budget);
@@ -240,7 +215,7 @@ impl Shard {
     }
 
     /// Lets a new entry hold its prefix, if that is stored, and releases what the entry does not need then.
-    fn shorten<'n>(&mut self, new: &New<'n>, budget: &Budget) -> Shortened<'n> {
+    fn shorten<'n>(&mut self, new: &NewEntry<'n>, budget: &Budget) -> Shortened<'n> {
         let whole = Shortened { prefix: None, by: Prefix::default(), charge: new.charge };
         let Some((hash, by)) = new.prefix else { return whole };
         let charge = stored::charge_without(by.len(), new.key, new.fill);
@@ -393,7 +368,7 @@ impl Shard {
 
     /// How much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
     /// orders of magnitude, and a few huge ones must not make all others look cheap.
-    fn weigh(&mut self, new: &New<'_>, blocks: u32) -> u8 {
+    fn weigh(&mut self, new: &NewEntry<'_>, blocks: u32) -> u8 {
         const KIB: u64 = 1024;
         let bytes = u64::from(blocks) * BLOCK_CHARGE as u64;
         let density = 1 + u64::from(new.fill.cost_us) * KIB / bytes.max(1);

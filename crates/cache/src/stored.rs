@@ -4,11 +4,11 @@
 //! hit finds all it needs to decide in one place.
 
 use crate::arena::{Arena, BLOCK_CHARGE, Pieces, blocks_for};
-use crate::large::{self, LARGE_MIN};
+use crate::large::{self, LARGE_MIN, Large};
 use crate::prefixes::{Prefix, PrefixNumber, Prefixes};
-use crate::shard::New;
 use crate::{Body, Dep, Entry, Fill, Key, Position};
 use std::iter;
+use std::sync::Arc;
 
 /// What stands before everything else. Little endian, without gaps, a multiple of [`DEP_BYTES`] so that no dependency
 /// straddles two blocks.
@@ -199,8 +199,13 @@ pub(crate) const fn charge_without(bytes: usize, key: Key<'_>, fill: &Fill) -> u
 }
 
 /// Header and dependencies of a new entry, as they will lie in memory. It has a prefix by number, of these lengths.
-pub(crate) fn front(new: &New<'_>, large: u32, prefix: Option<PrefixNumber>, without: Prefix<'_>) -> Vec<u8> {
-    let New { key, fill, fences_raised, ends_asked, .. } = *new;
+pub(crate) fn front(
+    new: &NewEntry<'_>,
+    large: u32,
+    prefix: Option<PrefixNumber>,
+    without: Prefix<'_>,
+) -> Vec<u8> {
+    let NewEntry { key, fill, fences_raised, ends_asked, .. } = *new;
     let header = Header {
         valid_from: fill.valid_from,
         rows: u32::try_from(fill.rows).unwrap_or(u32::MAX),
@@ -226,6 +231,31 @@ pub(crate) fn front(new: &New<'_>, large: u32, prefix: Option<PrefixNumber>, wit
         front.extend_from_slice(&dep.index().to_le_bytes());
     }
     front
+}
+
+/// A result on its way into a shard.
+pub(crate) struct NewEntry<'a> {
+    pub(crate) hash: u64,
+    pub(crate) key: Key<'a>,
+    pub(crate) fill: &'a Fill,
+    /// The body, if it is kept apart.
+    pub(crate) large: Option<Arc<Large>>,
+    /// What it takes in blocks, in bytes, if it has all of its bytes itself. The shard takes this over when it stores the entry.
+    pub(crate) charge: usize,
+    /// The hash of what it begins with as others do, if that is worth it.
+    pub(crate) prefix: Option<(u64, Prefix<'a>)>,
+    /// See [`crate::Entry::fences_raised`].
+    pub(crate) fences_raised: u64,
+    /// See [`crate::Entry::ends_asked`].
+    pub(crate) ends_asked: u64,
+}
+
+impl NewEntry<'_> {
+    /// The same in blocks if it takes so many bytes in blocks itself, with a large body.
+    pub(crate) fn blocks(&self, charge: usize) -> u32 {
+        let large = self.large.as_ref().map_or(0, |large| large.charge());
+        u32::try_from((charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
+    }
 }
 
 /// A stored entry.

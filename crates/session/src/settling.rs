@@ -54,7 +54,10 @@ impl MeanTime {
 
     fn add(&self, time: Duration) {
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(1 << 32);
-        self.0.store((7 * self.us() + us) / 8, Ordering::Relaxed);
+        let (before, mean) = (self.us(), (7 * self.us() + us) / 8);
+        if mean != before {
+            self.0.store(mean, Ordering::Relaxed);
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::coalescing::Coalescing;
 use crate::counters::{Count, Counters};
 use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery, environment_of};
+use crate::fences::Sources;
 use crate::introspection::Engine;
 use crate::level::{Level, SemisyncMode};
 use crate::maintaining::{CopiedTables, Maintaining};
@@ -433,6 +434,11 @@ impl Shared {
 
     pub(crate) fn freshness(&self) -> &Arc<Freshness> {
         self.cache.freshness()
+    }
+
+    /// What definitions are looked up in.
+    pub(crate) fn sources(&self) -> Sources<'_> {
+        Sources { freshness: self.freshness(), upstream: &self.upstream }
     }
 
     /// Has a session found by its id, and ended like all others if all are being ended.

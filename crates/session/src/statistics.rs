@@ -17,7 +17,9 @@ mod whose;
 
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use crossbeam_utils::sync::{ShardedLock, ShardedLockWriteGuard};
 use std::time::Duration;
 
 use ahash::{HashMap, RandomState};
@@ -125,7 +127,7 @@ struct Digests {
 /// What is counted by digest.
 #[derive(Debug)]
 pub(crate) struct Statistics {
-    known: RwLock<Digests>,
+    known: ShardedLock<Digests>,
     sent: Box<[ForwardedCounts]>,
     generations: Box<[AtomicU8]>,
     /// For each stripe of threads, made when the first of them counts.
@@ -142,7 +144,7 @@ pub(crate) struct Statistics {
 impl Default for Statistics {
     fn default() -> Self {
         Self {
-            known: RwLock::default(),
+            known: ShardedLock::default(),
             sent: (0..PLACES).map(|_| ForwardedCounts::new()).collect(),
             generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
@@ -384,7 +386,7 @@ impl Statistics {
         })
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Digests> {
+    fn write(&self) -> ShardedLockWriteGuard<'_, Digests> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 

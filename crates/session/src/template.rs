@@ -10,12 +10,12 @@ mod profile;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use freshet_cache::Freshness;
 use freshet_follow::Upstream;
 use freshet_sql::{Effects, Modes, Shape, Tokens};
 use freshet_upstream::now_ms;
 use tracing::debug;
 
+use crate::fences::Sources;
 use crate::kept::Kept;
 use crate::newcomers::Newcomers;
 
@@ -80,9 +80,9 @@ impl Templates {
         &self,
         text: (&'a [u8], Modes),
         schema: Option<&str>,
-        behind: (&Freshness, &Upstream),
+        behind: Sources<'_>,
     ) -> BoundSelect<'a> {
-        match self.find(text, schema, behind.1) {
+        match self.find(text, schema, behind.upstream) {
             ByForm::Known(Bound::Select(known)) => known,
             // What was taken for a write before is not compiled as one.
             ByForm::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
@@ -95,7 +95,7 @@ impl Templates {
         &self,
         New { tokens, form }: New<'a>,
         schema: Option<&str>,
-        behind: (&Freshness, &Upstream),
+        behind: Sources<'_>,
     ) -> BoundSelect<'a> {
         let template = Box::pin(self.template(&tokens, schema, behind)).await;
         let is_kept = !matches!(template.verdict, Cacheability::NotNow(_));
@@ -111,9 +111,9 @@ impl Templates {
         &self,
         tokens: &Tokens<'_>,
         schema: Option<&str>,
-        behind: (&Freshness, &Upstream),
+        behind: Sources<'_>,
     ) -> Arc<Template> {
-        let (modes, upstream) = (tokens.modes(), behind.1);
+        let (modes, upstream) = (tokens.modes(), behind.upstream);
         let Shape { hash, text: digest } = tokens.shape();
         let digest = Digest { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;

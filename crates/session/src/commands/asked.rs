@@ -80,14 +80,14 @@ pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> StatementTe
 /// What is compiled of its form.
 pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
     let shared = &session.shared;
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let behind = shared.sources();
     shared.templates.of((text, session.modes()), session.state.schema.as_deref(), behind).await
 }
 
 /// The same of a new form.
 pub(super) async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect<'a> {
     let shared = &session.shared;
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let behind = shared.sources();
     shared.templates.compile(new, session.state.schema.as_deref(), behind).await
 }
 

@@ -362,7 +362,7 @@ async fn adopt(session: &Session, id: QueryId) {
             continue;
         };
         let schema = environment.schema.as_deref();
-        let behind = (shared.freshness().as_ref(), &shared.upstream);
+        let behind = shared.sources();
         let bound = shared.templates.of((&summary.text, environment.modes), schema, behind).await;
         let tables = bound.template().tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
         let stored = Key { environment: key, text: &summary.text };

@@ -79,6 +79,9 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
 
 /// KILL @id, alone in its text; `None` if it is none, or its value concerns no client of ours.
 pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+    if !may_kill(query.text()) {
+        return None;
+    }
     let at = freshet_sql::kill_by_variable(query.text(), session.modes())?;
     let name = std::str::from_utf8(query.text().get(at.clone())?).ok()?;
     let id = Box::pin(value_of(session, name)).await?;

@@ -18,7 +18,7 @@ use super::filling::{Sought, count_not_cached, fill};
 use super::refusals::unavailable;
 use super::select::note_execution;
 use super::{bargain, kill, ours_prepared, riding, rules, transaction};
-use crate::fences::{Looking, ReadReach, Sources, reading};
+use crate::fences::{Looking, ReadReach, reading};
 use crate::relay::Lost;
 use crate::session::{
     ControlStatement, Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared,
@@ -403,8 +403,7 @@ pub(super) async fn effects_of(session: &Session, prepared: Option<&Prepared>) -
     // Read before the look: what changes meanwhile makes the next execution look again.
     let version = upstream.catalog_version();
     let reads_plainly = prepared.reads_plainly_at(version) || {
-        let sources = Sources { freshness: session.shared.freshness(), upstream };
-        let looking = Looking { sources, told: &mut Told::at(version) };
+        let looking = Looking { sources: session.shared.sources(), told: &mut Told::at(version) };
         reading(&prepared.effects.reads, looking).await == ReadReach::Plain
     };
     if !reads_plainly {

@@ -86,7 +86,8 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if let Some(flow) = control.as_ref().and_then(controlled) {
         return Ok(flow);
     }
-    if is_by_policy(session, &query) || warnings::show(session, query.text()) {
+    let mut by_form = ByFormHere::default();
+    if is_by_policy(session, &query, &mut by_form) || warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
     if session.may_set_here(query.text())
@@ -103,7 +104,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         }
     }
     if let Some(carriage) = session.may_ride()
-        && Box::pin(rides(session, &query, carriage)).await?
+        && Box::pin(rides(session, &query, carriage, &mut by_form)).await?
     {
         return Ok(Flow::Continue);
     }
@@ -136,7 +137,8 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     };
     let made = unhinted.or(filled);
     let query = Query { missed, ..query.in_packet(made.as_deref()) };
-    let new = match found(session, &query) {
+    let known = if made.is_none() { by_form.here(session) } else { None };
+    let new = match known.or_else(|| found(session, &query)) {
         Some(ByForm::Known(Bound::Select(known))) => {
             let done = pin!(select::handle(session, query, select::SelectForm::Known(known))).await;
             return select::done(session, query, done).await;
@@ -240,18 +242,24 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
 }
 
 /// Answers a SELECT of a known form from memory by the policy of its query's cache, if it can be.
-fn is_by_policy(session: &mut Session, query: &Query<'_>) -> bool {
+fn is_by_policy<'a>(session: &mut Session, query: &Query<'a>, by_form: &mut ByFormHere<'a>) -> bool {
     if session.shared.created.policies() == 0 {
         return false;
     }
-    let Some(ByForm::Known(Bound::Select(known))) = found(session, query) else { return false };
+    let Some(ByForm::Known(Bound::Select(known))) = by_form.look(session, query) else { return false };
     session.heed_policy(known.template().query.id);
     session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))
 }
 
-/// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered.
-async fn rides(session: &mut Session, query: &Query<'_>, carriage: Carriage) -> Result<bool, Lost> {
-    match found(session, query) {
+/// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered. The
+/// statement is looked for by its form if it has not been, for whoever answers it then.
+async fn rides<'a>(
+    session: &mut Session,
+    query: &Query<'a>,
+    carriage: Carriage,
+    by_form: &mut ByFormHere<'a>,
+) -> Result<bool, Lost> {
+    match by_form.look(session, query) {
         Some(ByForm::Known(Bound::Select(known))) => riding::ride(session, query, known, carriage).await,
         _ => Ok(false),
     }
@@ -325,6 +333,28 @@ fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
     match freshet_sql::hint_error(text, modes) {
         Some((code, sqlstate, message)) => Err(ErrPacket::new(code, sqlstate, &message)),
         None => Ok(()),
+    }
+}
+
+/// What a statement is by its form, and the environment in which it was looked up: another may read the text in another way.
+#[derive(Default)]
+struct ByFormHere<'a> {
+    by_form: Option<ByForm<'a>>,
+    looked_up_in: (Option<u32>, u64),
+}
+
+impl<'a> ByFormHere<'a> {
+    /// Looks the statement up, if it has not been in the session's present environment.
+    fn look(&mut self, session: &Session, query: &Query<'a>) -> &Option<ByForm<'a>> {
+        if self.by_form.is_none() || self.looked_up_in != session.environment_now() {
+            *self = Self { by_form: found(session, query), looked_up_in: session.environment_now() };
+        }
+        &self.by_form
+    }
+
+    /// What was found, if the session is in the same environment still.
+    fn here(self, session: &Session) -> Option<ByForm<'a>> {
+        self.by_form.filter(|_| self.looked_up_in == session.environment_now())
     }
 }
 

@@ -33,12 +33,12 @@ pub(super) use execution::ride as ride_execution;
 pub(super) async fn ride(
     session: &mut Session,
     query: &Query<'_>,
-    known: BoundSelect<'_>,
+    known: &BoundSelect<'_>,
     carriage: Carriage,
 ) -> Result<bool, Lost> {
     let template = known.template();
     let text = query.text();
-    if !may_be_carried(session, template) || hint_error(session, &known, text).is_some() {
+    if !may_be_carried(session, template) || hint_error(session, known, text).is_some() {
         return Ok(false);
     }
     // The server is asked for this on the connection on which the statement was.
@@ -47,7 +47,7 @@ pub(super) async fn ride(
     }
     let rights = rights(session, template);
     let Some(ride) = session.finds_ride(rights, carriage) else { return Ok(false) };
-    let Some(mut plan) = planned(session, query, &known, &ride) else { return Ok(false) };
+    let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
     let sent = Message { command: Command::Query, packet, text };

@@ -87,7 +87,7 @@ pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Res
     // It was rewritten so that it means the same in all modes, but for its texts, which stand for no value here.
     let modes = shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes());
     let text = freshet_sql::with_markers(listed.as_bytes(), modes);
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let behind = shared.sources();
     let schema = Some(schema).filter(|schema| !schema.is_empty());
     let bound = shared.templates.of((&text, modes), schema, behind).await;
     let template = bound.template();
@@ -113,7 +113,7 @@ pub(crate) enum Unasked {
 pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<ResultQuestion> {
     let environment = &*result.environment;
     let (modes, schema) = (environment.modes, environment.schema.as_deref());
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let behind = shared.sources();
     let bound = shared.templates.of((&result.text, modes), schema, behind).await;
     let tables = &bound.template().tables;
     let (text, computing) = (&*result.text, environment.computing());

@@ -54,7 +54,7 @@ pub(super) async fn answered(
         Some(_) => return Ok(Err(RefreshOutcome::GivenUp("rights have changed".to_owned()))),
         None => return Ok(Err(RefreshOutcome::NotNow)),
     }
-    let behind = (shared.freshness().as_ref(), &shared.upstream);
+    let behind = shared.sources();
     let schema = environment.schema.as_deref();
     let bound = shared.templates.of((&result.text, environment.modes), schema, behind).await;
     match &bound.template().verdict {

@@ -20,7 +20,7 @@ use super::texts::begins_with_execute;
 use super::unlocking::Unlocking;
 use super::{Flow, Forward, Gtids, Message, Prepared, Session, StatementFacts, query_prefix};
 use crate::counters::Count;
-use crate::fences::{self, Doubt, InFlight, Reach, Sources};
+use crate::fences::{self, Doubt, InFlight, Reach};
 use crate::qualify::qualify;
 use crate::reading::ParseSettings;
 use crate::relay::{
@@ -196,7 +196,7 @@ impl Session {
         if effects.locks_tables != Some(true) {
             return;
         }
-        let locked = Box::pin(fences::locked(&effects.write_locks, self.sources())).await;
+        let locked = Box::pin(fences::locked(&effects.write_locks, self.shared.sources())).await;
         // Those of the locks before are over with these.
         self.state.unlocking = Unlocking::of(&self.shared, locked.at_once);
         if self.state.locals.wlock_invalidates(&self.shared.globals) {
@@ -367,11 +367,7 @@ impl Session {
     }
 
     async fn reach(&self, effects: &Effects, write: Option<Write<'_>>) -> Reach {
-        fences::reach(effects, write, &self.state.temporary, self.sources()).await
-    }
-
-    fn sources(&self) -> Sources<'_> {
-        Sources { freshness: self.shared.freshness(), upstream: &self.shared.upstream }
+        fences::reach(effects, write, &self.state.temporary, self.shared.sources()).await
     }
 
     /// Looks again at what could not be told of when a statement used it: if that runs code of which nothing is known, the
@@ -404,7 +400,7 @@ impl Session {
 
     /// Whether all code that this runs is understood; `None` if that cannot be told.
     async fn is_plain(&self, doubt: &Doubt) -> Option<bool> {
-        let sources = self.sources();
+        let sources = self.shared.sources();
         match doubt {
             Doubt::Table(table) => {
                 let schema = table.schema.as_deref().unwrap_or_default();

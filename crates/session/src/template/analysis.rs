@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use freshet_cache::Freshness;
 use freshet_catalog::{CatalogError, Name, TableInfo, TableKind, Told};
 use freshet_follow::Upstream;
 use freshet_sql::{Analysis, ByNames, Effects, Reads, Reason, TableName, Tokens, is_system_schema};
@@ -111,14 +110,10 @@ impl fmt::Display for Cacheability {
 }
 
 /// Finds it out.
-pub(super) async fn analyse(
-    tokens: &Tokens<'_>,
-    schema: Option<&str>,
-    behind: (&Freshness, &Upstream),
-) -> Template {
-    let mut told = Told::at(behind.1.catalog_version());
+pub(super) async fn analyse(tokens: &Tokens<'_>, schema: Option<&str>, behind: Sources<'_>) -> Template {
+    let mut told = Told::at(behind.upstream.catalog_version());
     let mut effects = tokens.effects();
-    let definition_of = async |(schema, name): &Name| behind.1.table(schema, name).await;
+    let definition_of = async |(schema, name): &Name| behind.upstream.table(schema, name).await;
     let (verdict, tables, is_of_its_time) = match judge(tokens, schema, definition_of).await {
         Ok((verdict, tables)) => {
             let is_dated = matches!(&verdict, Cacheability::Never(refusal) if refusal.why == Why::Dated);
@@ -253,11 +248,11 @@ async fn judge_by_names(
 async fn look_up_reads(
     effects: Effects,
     schema: Option<&str>,
-    (freshness, upstream): (&Freshness, &Upstream),
+    behind: Sources<'_>,
     told: &mut Told,
 ) -> Effects {
     let named = qualify(effects.clone(), schema).reads;
-    let reading = reading(&named, Looking { sources: Sources { freshness, upstream }, told }).await;
+    let reading = reading(&named, Looking { sources: behind, told }).await;
     match reading {
         ReadReach::Plain => Effects { reads: Reads::NOTHING, ..effects },
         ReadReach::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
