@@ -147,7 +147,9 @@ impl Session {
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let before = self.state.tx;
         let begins = self.begin_by_itself();
-        self.state.view.reads = self.state.view.reads.saturating_add(1);
+        if !writes_or_ends(key.text) {
+            self.state.view.reads = self.state.view.reads.saturating_add(1);
+        }
         if self.state.view.is_unproven() {
             is_proven_now(&mut self.state.view, &self.shared);
         } else {
@@ -353,6 +355,12 @@ fn missed(found: &Lookup<Taken>) -> Missed {
         Lookup::Stale { body } => Missed { stale_body: Some(*body), ..Missed::default() },
         _ => Missed::default(),
     }
+}
+
+/// Whether a text that is looked up begins as a statement does that writes or ends a transaction (INSERT, UPDATE, DELETE, REPLACE,
+/// COMMIT, ROLLBACK). All texts are looked up before anything is known of them.
+fn writes_or_ends(text: &[u8]) -> bool {
+    text.first().is_some_and(|first| matches!(first.to_ascii_lowercase(), b'i' | b'u' | b'd' | b'r' | b'c'))
 }
 
 /// Looks up, and copies what is found to the client's buffer with this session's flags, if there is room for it. The flags
