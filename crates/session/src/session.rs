@@ -44,8 +44,10 @@ mod decide;
 mod paced;
 mod logged;
 mod repeat;
-mod resting;
+
+// What is done without a connection, and to be without one.
 mod setting;
+mod resting;
 mod giving_up;
 mod pool;
 
