@@ -1,5 +1,5 @@
-//! `SHOW PROXIED QUERIES`, `CREATE CACHE`, `SHOW CACHES` and similar statements: Readyset's words for what is known of queries, and for caches that are
-//! made for one query each ([`crate::created`]).
+//! `SHOW PROXIED QUERIES`, `CREATE CACHE`, `SHOW CACHES` and similar statements: Readyset's words for what is known of queries, and for
+//! caches that are made for one query each ([`crate::created`]).
 
 mod asked;
 mod hinted;
