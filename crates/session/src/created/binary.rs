@@ -3,20 +3,20 @@
 use freshet_protocol::HEADER_LEN;
 use freshet_views::Kind;
 
-/// What the server says of a column's values.
+/// The type of a column, from its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ColumnType(u8);
 
-/// What stands for NULL in a row of the text protocol.
+/// The byte that means NULL in a row of the text protocol.
 const NULL: u8 = 0xFB;
-/// The first bits of a row's map of NULLs stand for no column.
+/// The first bits of a row's NULL map belong to no column.
 const MAP_OFFSET: usize = 2;
-/// What ends a column's definition: a length, a character set, a length, the type, flags, digits, and two bytes of nothing.
+/// The length of a column definition's end: a length, a character set, a length, the type, flags, digits, and two filler bytes.
 const ENDING_BYTES: usize = 13;
 const TYPE_AT: usize = 7;
 
 impl ColumnType {
-    /// That of a column by its definition, a packet.
+    /// Returns the type of a column, from its definition packet.
     pub(super) fn of(definition: &[u8]) -> Option<Self> {
         let ending: &[u8; ENDING_BYTES] = definition.get(HEADER_LEN..)?.last_chunk()?;
         Some(Self(ending[TYPE_AT]))
