@@ -23,7 +23,7 @@ const RECEIVE_FREE_BYTES: usize = 16 * 1024;
 pub(crate) const SEND_FREE_BYTES: usize = 64 * 1024;
 /// How many bytes of a copy for the cache a session may hold uncounted.
 const FILL_FREE_BYTES: usize = 16 * 1024;
-/// How long the allocator may keep freed memory. A second later it returns the memory to the system, when asked for more.
+/// How long to wait after memory is freed: the allocator returns memory that was freed a second ago to the system, when asked for more.
 const RETURNED_AFTER: Duration = Duration::from_millis(1100);
 /// The smallest size, in bytes, for which that matters: smaller pieces are used again at once.
 const KEPT_BYTES_MIN: usize = 1 << 20;

@@ -11,7 +11,7 @@ use crate::session::{Forward, Session, Touches};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touch {
     Nothing,
-    /// It ends whatever is open.
+    /// The command ends whatever is open.
     Resets,
     ReadView,
     /// The command changes rows as they are now.
