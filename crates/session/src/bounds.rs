@@ -82,7 +82,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Makes bounds of which nobody holds anything.
+    /// Makes bounds with all room free.
     pub fn new(limits: &Limits) -> Self {
         let budget = |bytes, free| Arc::new(Budget::new(bytes, free));
         Self {

@@ -1,5 +1,5 @@
-//! `EXPLAIN FRESHET <select>`: what Freshet would do with one statement in this session now: whether the statement would be answered from memory,
-//! and if not, why and what to change.
+//! `EXPLAIN FRESHET <select>`: what Freshet would do with one statement in this session now. The answer says whether the statement would
+//! come from memory, and if not, why and what to change.
 //!
 //! The statement is not executed, and nothing is stored. The server prepares it and drops it, so that a client that may not execute it
 //! learns nothing about it.

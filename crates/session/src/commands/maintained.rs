@@ -260,7 +260,7 @@ pub(super) async fn maintainable(
     loadable(&session.shared, template, planning)
 }
 
-/// Returns the rows, and the position as of which they are.
+/// Returns the rows, and their position.
 async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<Answer>, Lost> {
     let shared = Arc::clone(&session.shared);
     let answer = session.waits_for(shared.maintaining.ask(maintained.asked.clone())).await?;

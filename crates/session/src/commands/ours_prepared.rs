@@ -3,8 +3,8 @@
 //! The answers to such statements change, so the server's prepared statement cannot contain them. The server prepares a substitute that has
 //! the same parameters and columns. At each execution:
 //!
-//! * a SELECT with Freshet's values is prepared anew if the values have changed since, so that the server writes the rows in the binary form and
-//!   types them;
+//! * a SELECT with Freshet's values is prepared anew if the values have changed since, so that the server writes the rows in the
+//!   binary form and types them;
 //! * a SHOW is executed at the server, and Freshet's rows are put among the server's rows on their way;
 //! * a statement that only answers OK (SET, FLUSH, RESET) is carried out as text with its values.
 //!

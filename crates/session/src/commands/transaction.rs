@@ -93,7 +93,7 @@ pub(super) async fn begin(
     Ok(Some(Flow::Continue))
 }
 
-/// Has the server open a snapshot for the client. From then on Freshet knows as of which moment the transaction reads.
+/// Has the server open a snapshot for the client. From then on Freshet knows the moment that the transaction reads.
 async fn snapshot(
     session: &mut Session,
     message: Message<'_>,

@@ -99,7 +99,7 @@ struct Keeper<'s> {
     /// Queries with their numbers, and when each was asked for last, as a count of questions.
     installed: HashMap<Query, (QueryNumber, u64)>,
     questions: u64,
-    /// The position as of which the copies are.
+    /// The position of the copies.
     at: Position,
     given: u64,
     loaded: mpsc::Sender<(u64, Loaded)>,

@@ -12,7 +12,7 @@ use crate::shared::Shared;
 /// How often the progress is checked.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(200);
 
-/// The caches of which it is unknown how their results are kept.
+/// The caches whose upkeep is still unknown.
 #[derive(Default)]
 pub(super) struct Beginning {
     open: HashSet<QueryId>,

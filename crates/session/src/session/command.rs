@@ -62,7 +62,7 @@ impl<'a> Forward<'a> {
         Message { command: self.command, packet: self.payload, text: self.text }
     }
 
-    /// Makes a command of which nothing more is known.
+    /// Makes a command without further facts.
     pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
         Self {
             payload,

@@ -2,10 +2,10 @@
 //!
 //! The moment of a transaction at REPEATABLE READ is one of two ([`freshet_cache::snapshot`] has the rule and its proof):
 //!
-//! * While the server has opened no read view for the transaction: what was applied at its first read from memory. This moment may move on as long
-//!   as no result that was served has changed.
-//! * After that: the server's read view, which START TRANSACTION WITH CONSISTENT SNAPSHOT has opened, once the results served before are proven to
-//!   be true in it.
+//! * While the server has opened no read view for the transaction: what was applied at its first read from memory. This moment may
+//!   move on as long as no result that was served has changed.
+//! * After that: the server's read view, which START TRANSACTION WITH CONSISTENT SNAPSHOT has opened, once the results served before
+//!   are proven to be true in it.
 //!
 //! If the server may have opened a read view at an unknown moment, nothing is served from memory. [`perhaps`] says when the moment
 //! becomes known after all.
