@@ -1,12 +1,12 @@
-//! Lets in every client that the server itself would let in, with no list of users and no privileges on its tables.
+//! Lets in every client that the server itself would let in, without a list of users and without privileges on the server's tables.
 //!
-//! The server judges each login: ours names a plugin that no account has, so that the server answers with the account's
-//! own plugin and its challenge, which are relayed to the client, and the client's answers back ([`relay`]). Where the
-//! client hands over its password on a channel fit for it, the password is remembered ([`secrets`]); a later login that
-//! proves to know it, and that the server has already accepted in the same words, is answered without the server
-//! ([`local`]). Whatever is in doubt goes to the server.
+//! The server judges each login. Freshet's login names a plugin that no account has, so the server answers with the account's
+//! own plugin and its challenge. Freshet relays them to the client, and the client's answers back ([`relay`]). If the
+//! client hands over its password on a channel fit for it, the password is remembered ([`secrets`]). A later login that
+//! proves to know the password, and that the server has already accepted in the same form, is answered without the server
+//! ([`local`]). Every doubtful login goes to the server.
 
-// What is known of the server, of accounts and of logins.
+// Facts of the server, of accounts and of logins.
 mod error;
 mod knowledge;
 mod requirement;
@@ -16,18 +16,18 @@ mod spare;
 mod admitted;
 mod gate;
 
-// What the server is asked.
+// Questions to the server.
 mod asker;
 mod at_server;
 mod account;
 
-// How a client proves who it is.
+// Proofs of the client's identity.
 mod full;
 mod local;
 mod relay;
 mod peer;
 
-// The login, from our greeting on.
+// The login, from Freshet's greeting on.
 mod login;
 mod greet;
 mod open;
@@ -50,16 +50,16 @@ pub use self::open::open;
 pub(crate) use self::spare::{Leave, LoginFit};
 use crate::wire::Wire;
 
-/// What a packet may have, in bytes, before its sender has logged in: connection attributes are at most 64 KiB.
+/// How many bytes a packet may have before its sender has logged in: connection attributes are at most 64 KiB.
 pub const LOGIN_PACKET_BYTES_MAX: usize = 128 * 1024;
 
-/// How much longer than its client a login may take, so that the server can refuse what the client has left undone.
+/// How much longer than its client a login may take, so that the server can refuse an unfinished login.
 const FAREWELL_TO_SERVER_MAX: Duration = Duration::from_secs(2);
 
-/// The whole handshake with a client, from our greeting to the OK packet, within the login timeout.
+/// Carries out the whole handshake with a client, from Freshet's greeting to the OK packet, within the login timeout.
 ///
 /// # Errors
-/// When the client is not let in. It has been told already, where it could be, and the connection is to be dropped.
+/// The client is not let in. It has been told already, if possible, and the caller drops the connection.
 pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), AdmitError> {
     let mut wire = Wire::new(stream, LOGIN_PACKET_BYTES_MAX, gate.bounds());
     let outcome =
@@ -74,11 +74,11 @@ pub async fn admit(stream: Stream, gate: &Gate) -> Result<(Wire, Admitted), Admi
     Ok((wire, admitted))
 }
 
-/// COM_CHANGE_USER: a new login on a connection that has one. Everything of the old one is replaced, its upstream
-/// connection included if it had one.
+/// COM_CHANGE_USER: a new login on a connection that has one. It replaces everything of the old login, also its upstream
+/// connection.
 ///
 /// # Errors
-/// When the client is not let in. As with the server, its connection ends: it has been told and is to be dropped.
+/// The client is not let in. As with the server, its connection ends: the client has been told, and the caller drops the connection.
 pub async fn reauthenticate(
     wire: &mut Wire,
     before: Admitted,

@@ -1,9 +1,9 @@
-//! Caches that Freshet creates by itself, of queries whose saved time pays: `automatic_caches`.
+//! Caches that Freshet creates by itself, for queries whose saved time pays: `automatic_caches`.
 //!
-//! What is measured is the time that the server spends on a query because changes have dropped its results. Now and then it is looked which queries
-//! took most of it. One that takes a share of the time that has passed, and that can be maintained, gets a cache. What the server would have taken for
-//! the results that are made from copies since is what the cache saves; one that saves too little for too long is dropped again. A query that did
-//! not pay, or cannot be maintained, is left alone for a while, which grows with each time.
+//! Freshet measures the time that the server spends on a query because changes have dropped its results. From time to time it looks for the
+//! queries that took most of this time. A query that takes a certain share of the time, and that can be maintained, gets a cache. The cache
+//! saves the time that the server would have taken for the results that were made from copies. A cache that saves too little for too long
+//! is dropped again. A query that did not pay, or cannot be maintained, is left alone for a while, and for longer each time.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -18,26 +18,26 @@ use crate::why::Lasts;
 
 /// A query pays if the server has spent at least this many thousandths of the time on it.
 const PAYS_PER_MILLE: u64 = 10;
-/// A cache has to save at least this many.
+/// A cache has to save at least this many thousandths of the time.
 const SAVES_PER_MILLE: u64 = 5;
-/// And one execution takes the server at least this long: below that, asking is as good as making the result.
+/// One execution takes the server at least this long: below that, asking costs no more than making the result.
 const COST_US_MIN: u64 = 1000;
-/// How often it was asked for since the last look, at least.
+/// How often the query was asked since the last look, at least.
 const SENT_MIN: u64 = 3;
 /// How many looks in a row a cache may save too little.
 const IDLE_LOOKS_MAX: u32 = 10;
-/// How many looks a query is left alone at first, and up to how many doublings of that.
+/// For how many looks a query is left alone at first, and how often that number doubles at most.
 const PAUSE_LOOKS: u32 = 20;
 const DOUBLINGS_MAX: u32 = 10;
 
-/// What is known of a query from one look to the next.
+/// The facts of a query that are kept from one look to the next.
 #[derive(Debug, Default)]
 struct QueryHistory {
     sent: u64,
     server_us: u64,
-    /// It has a cache that was created here.
+    /// The cache that was created here for the query.
     own: Option<AutomaticCache>,
-    /// It is left alone for so many looks more.
+    /// For how many more looks the query is left alone.
     pause: u32,
     pauses: u32,
 }
@@ -45,15 +45,15 @@ struct QueryHistory {
 /// A cache that was created here.
 #[derive(Debug)]
 struct AutomaticCache {
-    /// What the server took for one result, in microseconds.
+    /// The server's time for one result, in microseconds.
     cost_us: u64,
-    /// How often a result was made from copies up to the last look.
+    /// How many results had been made from copies at the last look.
     made: u64,
     idle_looks: u32,
     is_loaded: bool,
 }
 
-/// What a query has cost since the last look.
+/// The cost of a query since the last look.
 struct Measured {
     query: NamedQuery,
     schema: String,
@@ -113,7 +113,7 @@ impl Automatic {
         }
     }
 
-    /// What queries have cost since the last look.
+    /// Returns the cost of queries since the last look.
     fn measured(&mut self, shared: &Shared) -> Vec<Measured> {
         let rows = shared.statistics.as_ref().map(|statistics| statistics.queries(|_| true));
         let mut all: HashMap<QueryId, Measured> = HashMap::default();
@@ -131,13 +131,13 @@ impl Automatic {
             measured.server_us += row.server_us;
             measured.is_stored &= !is_never;
         }
-        // What is counted no more is not remembered, but for what has a cache.
+        // Queries that are not counted any more are forgotten, unless they have a cache.
         self.histories.retain(|id, history| history.own.is_some() || all.contains_key(id));
         let since = |mut measured: Measured| {
             let is_new = !self.histories.contains_key(&measured.query.id);
             let history = self.histories.entry(measured.query.id).or_default();
             let (sent, server_us) = (measured.sent, measured.server_us);
-            // What was counted before the first look took an unknown time.
+            // The counts from before the first look cover an unknown time.
             measured.sent = if is_new { 0 } else { sent.saturating_sub(history.sent) };
             measured.server_us = if is_new { 0 } else { server_us.saturating_sub(history.server_us) };
             (history.sent, history.server_us) = (sent, server_us);
@@ -166,7 +166,7 @@ impl Automatic {
         self.load(shared, id).await;
     }
 
-    /// Has the tables of a cache loaded, if they are not; false if it cannot be maintained.
+    /// Has the tables of a cache loaded, if they are not; returns false if the cache cannot be maintained.
     async fn load(&mut self, shared: &Shared, id: QueryId) -> bool {
         let Some(cache) = shared.created.of(id) else { return false };
         let Some(own) = self.histories.get_mut(&id).and_then(|history| history.own.as_mut()) else {
@@ -188,11 +188,11 @@ impl Automatic {
         }
     }
 
-    /// Looks what a cache has saved, and drops it if that is too little for too long.
+    /// Checks what a cache has saved, and drops it if that is too little for too long.
     async fn judge(&mut self, shared: &Shared, id: QueryId, saves_us: u64) {
         let cache = shared.created.of(id).filter(|cache| cache.options.is_automatic);
         let Some(cache) = cache else {
-            // Somebody has dropped it, or has created one of the same query: that is not undone.
+            // Somebody has dropped the cache, or has created one for the same query: that is not undone.
             if let Some(history) = self.histories.get_mut(&id) {
                 (history.own, history.pause) = (None, u32::MAX);
             }

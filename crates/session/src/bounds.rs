@@ -1,14 +1,14 @@
-//! What one client may take of what all of them share: bytes and time.
+//! How much one client may take of what all clients share: bytes and time.
 //!
-//! A [`Budget`] is a number of bytes that all clients together may hold for one purpose. A [`Permit`] is what one of them
-//! holds, and is given back when it is dropped. What is small is free: it is not counted, so that small packets and answers
+//! A [`Budget`] is a number of bytes that all clients together may hold for one purpose. A [`Permit`] is the part that one client
+//! holds; it is given back when dropped. Small sizes are free: they are not counted, so that small packets and answers
 //! touch nothing that sessions share. Three purposes have a budget of their own, so that clients
-//! that fill one harm none of the others:
+//! that use one up do not harm the others:
 //!
 //! | budget | holds | at the bound |
 //! |---|---|---|
 //! | `receive` | packets that clients have sent in part or whole | the client is not read from until there is room; then error 1041 |
-//! | `send` | answers that clients have not read: from memory, and read on from the server | the server answers, and its answer is streamed |
+//! | `send` | answers that clients have not read: from memory, and read ahead from the server | the server answers, and its answer is streamed |
 //! | `fill` | copies of answers that are to be stored | the answer is not stored |
 
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What a client may hold uncounted of a packet, in bytes.
+/// How many bytes of a packet a client may hold uncounted.
 const RECEIVE_FREE_BYTES: usize = 16 * 1024;
-/// What a client may hold uncounted of an answer from memory, in bytes.
+/// How many bytes of an answer from memory a client may hold uncounted.
 pub(crate) const SEND_FREE_BYTES: usize = 64 * 1024;
-/// What a session may hold uncounted of a copy for the cache, in bytes.
+/// How many bytes of a copy for the cache a session may hold uncounted.
 const FILL_FREE_BYTES: usize = 16 * 1024;
-/// How long what is freed may be kept by the allocator, which gives it back to the system a second later when asked for more.
+/// How long to wait after memory is freed: the allocator returns memory that was freed a second ago to the system, when asked for more.
 const RETURNED_AFTER: Duration = Duration::from_millis(1100);
-/// What that is no matter for, in bytes: smaller pieces are used again at once.
+/// The smallest size, in bytes, for which that matters: smaller pieces are used again at once.
 const KEPT_BYTES_MIN: usize = 1 << 20;
-/// What the allocator takes from the system for itself alone, in bytes: never written to, so never resident.
+/// A size, in bytes, that the allocator takes directly from the system: the memory is never written to, so never resident.
 const LARGE_BYTES: usize = 32 << 20;
 /// The unit in which bytes are counted.
 const UNIT_BYTES: usize = 1024;
 
-/// What clients may hold and how long they may keep us waiting, as it is set.
+/// What clients may hold and how long they may keep Freshet waiting, by the settings.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// What all packets under way from clients may hold, in bytes.
+    /// How many bytes all packets under way from clients may hold.
     pub receive_bytes_max: usize,
-    /// What all large answers under way to clients may hold, in bytes.
+    /// How many bytes all large answers under way to clients may hold.
     pub send_bytes_max: usize,
-    /// What all copies of answers under way to the cache may hold, in bytes.
+    /// How many bytes all copies of answers under way to the cache may hold.
     pub fill_bytes_max: usize,
     /// How long a client may send nothing within a packet.
     pub net_read_timeout: Duration,
@@ -59,7 +59,7 @@ impl Default for Limits {
     }
 }
 
-/// The budgets and patience of one process, and what became of clients that met them.
+/// The budgets and time limits of one process, and the counts of clients that met them.
 #[derive(Debug)]
 pub struct Bounds {
     pub(crate) receive: Arc<Budget>,
@@ -82,7 +82,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Nobody holds anything.
+    /// Makes bounds with all room free.
     pub fn new(limits: &Limits) -> Self {
         let budget = |bytes, free| Arc::new(Budget::new(bytes, free));
         Self {
@@ -101,11 +101,11 @@ impl Bounds {
 /// Bytes that all clients share for one purpose.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// In [`UNIT_BYTES`].
+    /// The room in units of [`UNIT_BYTES`].
     room: Arc<Semaphore>,
     units: u32,
     free_bytes: usize,
-    /// One holder at a time may go beyond the budget, so that holders of parts never wait for each other for good.
+    /// One holder at a time may go beyond the budget, so that holders of parts never wait for each other forever.
     beyond: Arc<Semaphore>,
     waiting: AtomicUsize,
     waits: AtomicU64,
@@ -113,8 +113,8 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// `bytes` in all, of which each holder has the first `free_bytes` uncounted. What is larger than the whole budget
-    /// counts as the whole budget: it is alone then.
+    /// Makes a budget of `bytes`; the first `free_bytes` of each holder are uncounted. A size above the whole budget
+    /// counts as the whole budget: its holder is alone then.
     pub(crate) fn new(bytes: usize, free_bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT_BYTES).unwrap_or(u32::MAX).min(UNITS_MAX);
         Self {
@@ -128,7 +128,7 @@ impl Budget {
         }
     }
 
-    /// Bytes that are held now.
+    /// Returns how many bytes are held now.
     pub(crate) fn used(&self) -> usize {
         (self.units as usize).saturating_sub(self.room.available_permits()) * UNIT_BYTES
     }
@@ -138,17 +138,17 @@ impl Budget {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// How often somebody waited for room, since the start.
+    /// Returns how often somebody waited for room, since the start.
     pub(crate) fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// How often there was no room, since the start.
+    /// Returns how often there was no room, since the start.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// What is counted for a holder of so many bytes.
+    /// Returns how many units are counted for a holder of this many bytes.
     fn units_of(&self, bytes: usize) -> u32 {
         if bytes <= self.free_bytes {
             return 0;
@@ -157,16 +157,16 @@ impl Budget {
     }
 }
 
-/// Has the allocator give what has been free for a moment back to the system, which it does when more is taken or freed: after
-/// a burst it would keep all of it while nothing happens.
+/// Makes the allocator return memory that has been free for a moment to the system. The allocator does so when memory is taken or freed:
+/// after a burst it would keep all of it while nothing happens.
 pub fn return_idle_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
 }
 
-/// Within the bound that a semaphore has: 512 GiB.
+/// The most units that a semaphore can count: 512 GiB.
 const UNITS_MAX: u32 = u32::MAX >> 3;
 
-/// What one client holds of a budget.
+/// The part of a budget that one client holds.
 #[derive(Debug, Default)]
 pub(crate) struct Permit {
     held: Option<OwnedSemaphorePermit>,
@@ -174,12 +174,12 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    /// Whether it holds anything.
+    /// Whether the permit holds anything.
     pub(crate) fn is_held(&self) -> bool {
         self.held.is_some() || self.beyond.is_some()
     }
 
-    /// Takes what is lacking to hold `bytes`, if there is room. Small sizes cost one comparison.
+    /// Takes the units that are missing to hold `bytes`, if there is room. Small sizes cost one comparison.
     pub(crate) fn cover(&mut self, budget: &Arc<Budget>, bytes: usize) -> bool {
         let lacking = self.lacking(budget, bytes);
         if lacking == 0 {
@@ -192,7 +192,7 @@ impl Permit {
         self.take(taken.ok())
     }
 
-    /// The same; where there is no room, waits for it up to `wait_max`. One of those who wait may go beyond the budget.
+    /// Like [`Self::cover`], but waits for room up to `wait_max`. One of the waiting holders may go beyond the budget.
     pub(crate) async fn cover_in_time(
         &mut self,
         budget: &Arc<Budget>,
@@ -224,8 +224,8 @@ impl Permit {
         *self = Self::default();
     }
 
-    /// Gives everything back as soon as the system has the memory that it stood for, which has just been freed: what others
-    /// take meanwhile would be resident besides.
+    /// Gives everything back as soon as the system has the memory back, which has just been freed: memory that others
+    /// take meanwhile would be resident in addition.
     pub(crate) fn release_when_returned(&mut self) {
         let held = std::mem::take(self);
         if held.is_large()
@@ -239,7 +239,7 @@ impl Permit {
         }
     }
 
-    /// Whether it stands for memory that the allocator does not give to others right away.
+    /// Whether the permit is for memory that the allocator does not reuse right away.
     fn is_large(&self) -> bool {
         let units = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         self.beyond.is_some() || units * UNIT_BYTES >= KEPT_BYTES_MIN
@@ -264,7 +264,7 @@ impl Permit {
     }
 }
 
-/// Counts one who waits for room, until this is dropped.
+/// Counts a holder that waits for room, until this value is dropped.
 struct WaiterGuard<'a>(&'a Budget);
 
 impl<'a> WaiterGuard<'a> {

@@ -1,6 +1,6 @@
-//! Identical misses ask once: of those who look for the same answer while it is being made, one asks the server, and the others wait for it and
-//! look again. What they find is judged by the rule like anything else that is stored, so nobody is given what he would not be given if he
-//! had come later. Whoever finds nothing asks for himself.
+//! Identical misses ask the server once. Of the sessions that look for the same answer while it is being made, one asks the server, and the
+//! others wait for its answer and look again. The one rule judges what they find, as for any stored answer. So no session gets an answer
+//! that it would not get later. A session that finds nothing asks for itself.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,33 +9,33 @@ use freshet_cache::{Dep, Key, Position};
 use freshet_protocol::ErrPacket;
 use tokio::sync::watch;
 
-/// Locks among which the questions under way are spread.
+/// The number of locks among which the questions under way are spread.
 const SHARDS: usize = 16;
 
-/// What has become of a question.
+/// The state of a question.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum QuestionState {
     #[default]
     UnderWay,
-    /// Whoever has asked is gone, or has turned to something else.
+    /// The session that asked is gone, or does something else.
     Abandoned,
-    /// It is over: what it has brought is stored, if it may be.
+    /// The question is over: its answer is stored, if it may be.
     Over,
-    /// Its answer is not stored, since something has changed meanwhile: the next one may be.
+    /// The answer is not stored, because something has changed meanwhile: the next one may be.
     Outrun,
-    /// The server has refused it.
+    /// The server has refused the question.
     Refused(Arc<QuestionRefused>),
 }
 
-/// What the server has refused a question with.
+/// The server's refusal of a question.
 #[derive(Debug)]
 pub(crate) struct QuestionRefused {
     pub(crate) error: ErrPacket,
-    /// What that depends on, and from where on it is valid, if that is known.
+    /// The dependencies of the refusal, and the position from which it is valid, if known.
     pub(crate) rests_on: Option<(Vec<Dep>, Position)>,
 }
 
-/// The first part of a key, and the second.
+/// The two parts of a key.
 type QuestionKey = (u32, Box<[u8]>);
 
 /// The questions under way whose answers may be stored.
@@ -45,17 +45,17 @@ pub(crate) struct Coalescing {
     hash: RandomState,
 }
 
-/// Who asks.
+/// Who asks the server.
 #[derive(Debug)]
 pub(crate) enum Role {
-    /// This client.
+    /// This session.
     Leader(Box<Leader>),
-    /// Another one. What becomes of it is told here.
+    /// Another session. The receiver gets the state of the question.
     Follower(watch::Receiver<QuestionState>),
 }
 
 impl Coalescing {
-    /// Begins to ask for the answer with this key, unless somebody does.
+    /// Begins to ask for the answer with this key, unless another session already asks.
     pub(crate) fn join(self: &Arc<Self>, key: Key<'_>) -> Role {
         let question = (key.environment, Box::from(key.text));
         let mut asked = self.shard(&question);
@@ -83,30 +83,30 @@ impl Coalescing {
     }
 }
 
-/// The client that asks for an answer. The others go on when it is dropped, however that comes about.
+/// The session that asks for an answer. The others go on when this value is dropped, for whatever reason.
 #[derive(Debug)]
 pub(crate) struct Leader {
     coalescing: Arc<Coalescing>,
     question: QuestionKey,
     tells: watch::Sender<QuestionState>,
     end: QuestionState,
-    /// What its answer depends on, and from where on it is valid.
+    /// The dependencies of the answer, and the position from which it is valid.
     rests_on: Option<(Vec<Dep>, Position)>,
 }
 
 impl Leader {
-    /// Its answer depends on these, and is valid from there on.
+    /// Sets the dependencies of the answer, and the position from which it is valid.
     pub(crate) fn rests_on(&mut self, deps: Vec<Dep>, valid_from: Position) {
         self.rests_on = Some((deps, valid_from));
     }
 
-    /// The server has refused it.
+    /// Notes that the server has refused the question.
     pub(crate) fn is_refused(&mut self, error: ErrPacket) {
         let rests_on = self.rests_on.take();
         self.end = QuestionState::Refused(Arc::new(QuestionRefused { error, rests_on }));
     }
 
-    /// What it ends with; else it is abandoned.
+    /// Sets the final state; without a call the question is abandoned.
     pub(crate) fn ends_with(&mut self, end: QuestionState) {
         self.end = end;
     }
@@ -114,9 +114,9 @@ impl Leader {
 
 impl Drop for Leader {
     fn drop(&mut self) {
-        // Nobody joins any more before the others are told: they may ask again.
+        // Removed before the others are told, so that nobody joins any more: they may ask again.
         self.coalescing.shard(&self.question).remove(&self.question);
-        // An error says that nobody waits.
+        // An error means that nobody waits.
         let _ = self.tells.send(std::mem::take(&mut self.end));
     }
 }

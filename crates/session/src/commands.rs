@@ -1,4 +1,4 @@
-//! The commands of the protocol, each in a file of its own, and which one a packet is.
+//! The commands of the protocol, each in a file of its own, and the choice of the command for a packet.
 
 mod admitting;
 mod asked;
@@ -41,10 +41,10 @@ use freshet_upstream::now_ms;
 use crate::relay::Lost;
 use crate::session::{Flow, Missed, Session, split};
 
-/// Carries a command out for which nobody has to be waited for: most of all a query that is answered from memory.
+/// Carries out a command that waits for nobody: most of all a query that is answered from memory.
 ///
 /// # Errors
-/// It is for [`handle`], whose state is so large that only to make room for it costs as much as such an answer.
+/// The command is for [`handle`]. The future of `handle` is so large that making room for it costs as much as an answer from memory.
 pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Missed> {
     match split(packet).0 {
         Command::Quit => Ok(Flow::Close),
@@ -55,7 +55,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
         Command::StmtClose => prepared::close_here(session, packet).map(|()| Flow::Continue),
         Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
-            // What is asked next may be about it.
+            // The client may ask next about the ping's effects.
             session.state.pinged = true;
             session.state.served.pings += 1;
             session.put_ok(0);
@@ -65,10 +65,10 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
     }
 }
 
-/// Has the session's own connection back before a command that may need it. Queries and executions say for themselves whether they do.
+/// Takes the session's own connection back before a command that may need it. Queries and executions decide this for themselves.
 ///
 /// # Errors
-/// The connection was lost: there is nothing left to do but what is returned.
+/// The connection is lost. The caller returns the value of the error and does nothing else.
 pub(crate) async fn take_back(session: &mut Session, packet: &[u8]) -> Result<(), Result<Flow, Lost>> {
     if matches!(split(packet).0, Command::Query | Command::StmtExecute) {
         return Ok(());
@@ -76,17 +76,17 @@ pub(crate) async fn take_back(session: &mut Session, packet: &[u8]) -> Result<()
     session.take_back().await.map_err(|error| refusals::unavailable(session, &error))
 }
 
-/// Carries one command out that [`at_once`] did not, and for which it has found `missed`. Where a branch is rare and its state large, it is boxed: the state of
-/// the whole is made and moved for each command, and is as large as its largest branch.
+/// Carries out one command that [`at_once`] did not carry out; `missed` is what [`at_once`] found in memory. Rare branches with a large state
+/// are boxed, because the state of the whole future is made and moved for each command, and is as large as its largest branch.
 ///
 /// # Errors
-/// [`Lost`]: one of the two connections is gone, and so is the session.
+/// [`Lost`]: the client's or the server's connection is gone, and so is the session.
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
     session.begin_undecided();
     session.destination.begin();
     match command {
-        // Pinned where it is made, as along the whole way of a miss: what is awaited by itself is moved first.
+        // Pinned here, as along the whole way of a miss: a future that is awaited by value is moved first.
         Command::Query => pin!(query::handle(session, packet, missed)).await,
         Command::StmtPrepare | Command::FieldList
             if session.state.reads_ours && !introspect::names_schemas(session, body) =>
@@ -117,7 +117,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
 mod tests {
     use super::*;
 
-    /// The most bytes that the state of a command may have which is not answered at once: it is moved for each.
+    /// The most bytes that the state of a command may have that is not answered at once: the state is moved for each command.
     const STATE_BYTES_MAX: usize = 4096;
 
     fn size_of_future<A, B, C, F: Future>(_: impl FnOnce(A, B, C) -> F) -> usize {

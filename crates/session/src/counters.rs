@@ -1,10 +1,10 @@
-//! What sessions count beside the cache.
+//! The counters of sessions, besides those of the cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use freshet_cache::Striped;
 
-/// What is counted, as a place among the counters.
+/// A counter, as a place among the counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     /// Commands that went to the server.
@@ -15,7 +15,7 @@ pub(crate) enum Count {
     Prepared,
     /// Misses whose tables changed after what is known to be visible: answered, not stored.
     Unsettled,
-    /// Lookups not made because a level's proof was not there.
+    /// Look-ups that were not made because a level's proof was missing.
     NotProven,
     /// Transactions that were answered from memory from their beginning to their end.
     Transactions,
@@ -37,11 +37,11 @@ pub(crate) enum Count {
     MaintainedLoads,
     /// Comparisons of such answers with the server's.
     MaintainedChecks,
-    /// Those that found them different.
+    /// Comparisons that found a difference.
     MaintainedDifferences,
     /// Bytes of commands that went to the server.
     BytesSent,
-    /// Bytes of its answers that clients were sent.
+    /// Bytes of the server's answers that were sent to clients.
     BytesReceived,
     /// Bytes of answers from memory, where statements are counted by digest.
     BytesServed,
@@ -49,7 +49,7 @@ pub(crate) enum Count {
 
 const COUNTS: usize = Count::BytesServed as usize + 1;
 
-/// What sessions count beside the cache. Each event loop writes cache lines of its own.
+/// The counters of sessions, besides those of the cache. Each event loop writes cache lines of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Counters(Striped<COUNTS>);
 
@@ -67,7 +67,7 @@ impl Counters {
     }
 }
 
-/// Adds one to what is counted seldom.
+/// Adds one to a counter that changes seldom.
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }

@@ -1,8 +1,8 @@
 //! Caches that are made for one query each: `CREATE CACHE FROM …`.
 //!
-//! Every cacheable SELECT is stored when it is asked for. What is stored of a query with a cache of its own is besides *refreshed*: asked for
-//! again, in the background, when a change has dropped it (`refreshing.rs`), so that the next client finds it in memory. The query is one of all
-//! values: results are refreshed for those that clients have asked for.
+//! Every cacheable SELECT is stored when a client asks for it. The results of a query with a created cache are also *refreshed*: asked for
+//! again in the background, when a change has dropped them (`refreshing.rs`), so that the next client finds them in memory. The query
+//! stands for all values: results are refreshed for the values that clients have asked for.
 
 mod binary;
 mod frame;
@@ -27,24 +27,24 @@ const CACHES_MAX: usize = 4096;
 pub(crate) enum NotCreated {
     /// The query has one, of this name.
     Exists(String),
-    /// The name is another's.
+    /// Another cache has this name.
     NameTaken,
     TooMany,
-    /// It cannot be kept over restarts.
+    /// The cache cannot be kept over restarts.
     File(FileError),
 }
 
-/// All of them.
+/// All created caches.
 #[derive(Debug, Default)]
 pub(crate) struct CreatedCaches {
     by_id: RwLock<BTreeMap<QueryId, Arc<CreatedCache>>>,
-    /// There is one: until then no statement looks.
+    /// Whether there is a cache: until then no statement looks for one.
     are_there: AtomicBool,
-    /// Another number after each change of those with a policy; 0 while there is none.
+    /// A number that changes with each change of the caches with a policy; 0 while there is none.
     policies: AtomicU64,
-    /// How often they have changed.
+    /// How often the caches with a policy have changed.
     policy_changes: AtomicU64,
-    /// Where they are kept over restarts.
+    /// The directory where caches are kept over restarts.
     directory: Option<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ impl CreatedCaches {
         Self { directory, ..Self::default() }
     }
 
-    /// Reads those that were made before a restart.
+    /// Reads the caches that were made before a restart.
     pub(crate) fn load(&self) -> Result<(), FileError> {
         let Some(directory) = &self.directory else { return Ok(()) };
         let mut by_id = self.write();
@@ -69,36 +69,36 @@ impl CreatedCaches {
         self.are_there.load(Ordering::Acquire)
     }
 
-    /// That of a query.
+    /// Returns the cache of a query.
     pub(crate) fn of(&self, id: QueryId) -> Option<Arc<CreatedCache>> {
         if self.are_there() { self.read().get(&id).cloned() } else { None }
     }
 
-    /// The number that stands for all policies as they are now; 0: there is none. What is stored by a policy is found under the number that was read
-    /// before the policy was, and not after another change.
+    /// Returns the number that stands for all policies as they are now; 0: there is none. Results that are stored by a policy are found
+    /// under the number that was read before the policy, and not after another change.
     #[inline]
     pub(crate) fn policies(&self) -> u64 {
         self.policies.load(Ordering::Acquire)
     }
 
-    /// The policy of a query's cache.
+    /// Returns the policy of a query's cache.
     pub(crate) fn policy_of(&self, id: QueryId) -> Option<Policy> {
         if self.policies() == 0 { None } else { self.read().get(&id)?.options.policy }
     }
 
-    /// By its name, or its query's id.
+    /// Returns a cache by its name, or by its query's id.
     pub(crate) fn named(&self, name: &str) -> Option<Arc<CreatedCache>> {
         let by_id = self.read();
         let by_name = by_id.values().find(|cache| cache.name.eq_ignore_ascii_case(name));
         by_name.or_else(|| by_id.get(&QueryId::parse(name)?)).cloned()
     }
 
-    /// All, by their ids.
+    /// Returns all caches, by their ids.
     pub(crate) fn all(&self) -> Vec<Arc<CreatedCache>> {
         self.read().values().cloned().collect()
     }
 
-    /// Adds one.
+    /// Adds a cache.
     pub(crate) fn create(&self, cache: CreatedCache) -> Result<(), NotCreated> {
         let mut by_id = self.write();
         let own = by_id.get(&cache.query.id);
@@ -117,7 +117,7 @@ impl CreatedCaches {
         self.replace(&mut by_id, next).map_err(NotCreated::File)
     }
 
-    /// Takes away those for which this holds. How many these are.
+    /// Drops the caches for which this holds. Returns how many these are.
     pub(crate) fn drop_where(&self, is_dropped: impl Fn(&CreatedCache) -> bool) -> Result<usize, FileError> {
         let mut by_id = self.write();
         let mut next = by_id.clone();
@@ -154,9 +154,9 @@ impl CreatedCaches {
         *place = next;
         self.are_there.store(!place.is_empty(), Ordering::Release);
         if have_changed {
-            // They are found under another number from now on.
+            // Their results are found under another number from now on.
             with_policies(place).iter().for_each(|cache| cache.forget_results());
-            // Only who holds the lock for writing counts.
+            // Only the holder of the write lock counts.
             let change = self.policy_changes.fetch_add(1, Ordering::Relaxed) + 1;
             let is_any = !with_policies(place).is_empty();
             self.policies.store(if is_any { change } else { 0 }, Ordering::Release);

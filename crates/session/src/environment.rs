@@ -1,8 +1,8 @@
-//! The environment: everything of a session, besides the statement's bytes, that can change a result.
+//! The environment: all state of a session, besides the statement's bytes, that can change a result.
 //!
-//! It is read from the server itself, in one query, whenever a statement may have changed it and before the next
-//! lookup that needs it; what the server says is not guessed. A change by a plain `SET` of constants is remembered
-//! (`before`, statement → `after`), so that drivers that greet with the same `SET`s cost that query once, not once
+//! Freshet reads it from the server itself, in one query, whenever a statement may have changed it and before the next
+//! look-up that needs it; the server's values are not guessed. The effect of a plain `SET` of constants is remembered
+//! (`before`, statement → `after`), so that drivers that begin with the same `SET`s cost that query once, not once
 //! for each connection.
 
 mod interner;
@@ -28,98 +28,99 @@ pub(crate) use path::{are_alike_but_for_account, path, path_but_for_account};
 use table::AssignmentKind;
 pub(crate) use table::{VectorQuery, variable_names};
 
-/// The servers sort texts by so many bytes unless they are told otherwise.
+/// By how many bytes the servers sort texts by default.
 const SORTED_BYTES: u64 = 1024;
 
 /// A session's environment as the server reported it. Two sessions with equal environments get equal answers to
 /// equal statements; that is what [`Environment::id`] stands for.
 #[derive(Debug)]
 pub(crate) struct Environment {
-    /// Stands for all of it in the cache's keys.
+    /// The number that stands for the environment in the cache's keys.
     pub(crate) id: u32,
-    /// What makes statements be read differently.
+    /// The modes by which statements are read.
     pub(crate) modes: Modes,
-    /// The time zone in which moments are meant.
+    /// The session's time zone.
     pub(crate) zone: Zone,
-    /// The user name whose rights alone decide what is seen, as [`freshet_sql::user_name`] has it; `None` where those of a role
+    /// The user name whose rights alone decide what the session sees, in the form of [`freshet_sql::user_name`]; `None` if a role's rights
     /// do too.
     pub(crate) sole_user: Option<String>,
-    /// The default schema; `None` when there is none, or it cannot be told.
+    /// The default schema; `None` if there is none, or if it is unclear.
     pub(crate) schema: Option<String>,
-    /// Whether names beyond ASCII are understood: the client writes UTF-8, latin1 or ASCII.
+    /// Whether Freshet understands names beyond ASCII: the client writes UTF-8, latin1 or ASCII.
     pub(crate) tells_names: bool,
-    /// There is a default schema, and it cannot be told from its bytes which one it is.
+    /// There is a default schema, but its bytes do not tell which one it is.
     pub(crate) has_unclear_schema: bool,
-    /// Why no answer of this environment is cached, where that is so.
+    /// Why no answer of this environment is cached, if none is.
     pub(crate) refused: Option<&'static str>,
-    /// `sql_log_bin` is off: what this session writes never reaches the binlog.
+    /// `sql_log_bin` is off: the session's writes never reach the binlog.
     pub(crate) unlogged: bool,
-    /// What its transactions are like.
+    /// How the session's transactions behave.
     pub(crate) transactions: Transactions,
-    /// Nothing but the account, the login and the global variables makes a new session's environment: there is no
+    /// The account, the login and the global variables alone make a new session's environment: there is no
     /// `init_connect`.
     pub(crate) begins_alike: bool,
     /// After how many idle seconds the server may close the session's connection.
     pub(crate) idle_s_max: u64,
-    /// Its time is the server's.
+    /// The session's time is the server's time.
     pub(crate) tells_time: bool,
-    /// A SELECT without LIMIT returns all of its rows: `sql_select_limit` is as it begins.
+    /// A SELECT without LIMIT returns all of its rows: `sql_select_limit` has its default.
     pub(crate) selects_all: bool,
-    /// Texts in UTF-8 are shown as they are stored, neither converted nor padded, whose characters have up to so many bytes; 0: none is.
+    /// How many bytes the characters of a UTF-8 text may have so that the text is shown as it is stored, neither converted nor padded; 0:
+    /// no text is.
     pub(crate) shows_texts_of_width: u8,
-    /// How many digits more a quotient has than what is divided (`div_precision_increment`).
+    /// How many more digits a quotient has than the dividend (`div_precision_increment`).
     pub(crate) division_digits: u8,
-    /// Texts of a column that is kept are sorted by all that they have.
+    /// Texts of a copied column are sorted by all of their bytes.
     sorts_texts: bool,
-    /// The account that the server has let in, as it writes it. Its names are the server's, whereas a client can make up the name that
-    /// it logs in with.
+    /// The account that the server has let in, as the server writes it. Its names are the server's; a client can invent the name with which
+    /// it logs in.
     pub(crate) account: Vec<u8>,
-    /// What of it can change a result, in canonical bytes: that alone makes two environments differ in their `id`.
+    /// The part that can change a result, in canonical bytes: only this part makes the `id` of two environments differ.
     pub(crate) keyed: Vec<u8>,
-    /// All of it, in canonical bytes.
+    /// The whole environment, in canonical bytes.
     pub(crate) whole: Vec<u8>,
-    /// What of it is the session's own, and neither follows from the rest nor is set for reports.
+    /// The part that is the session's own, neither follows from the rest nor is set for reports.
     own: Vec<u8>,
-    /// How many of these stand for what does not change while the login lasts.
+    /// How many bytes of `whole` stand for facts that do not change during the login.
     fixed_bytes: usize,
 }
 
-/// What a session's transactions are like where nothing else is said for one.
+/// How a session's transactions behave by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transactions {
-    /// All that one reads is as of one moment: REPEATABLE READ.
+    /// All reads of a transaction are as of one moment: REPEATABLE READ.
     pub(crate) are_snapshots: bool,
-    /// Each statement reads what is committed then: READ COMMITTED.
+    /// Each statement reads what is committed at that time: READ COMMITTED.
     pub(crate) read_committed: bool,
-    /// A statement outside of one is one of its own.
+    /// A statement outside of a transaction is a transaction of its own.
     pub(crate) autocommit: bool,
     pub(crate) are_read_only: bool,
-    /// An empty one leaves no trace: with a GTID of its own (`gtid_next` of MySQL) it is logged.
+    /// An empty transaction leaves no trace. With a GTID of its own (`gtid_next` of MySQL) it would be logged.
     pub(crate) leave_no_trace: bool,
-    /// COMMIT and ROLLBACK begin another where they do not say otherwise (`completion_type`).
+    /// COMMIT and ROLLBACK begin another transaction by default (`completion_type`).
     pub(crate) chain: bool,
-    /// They end the session, likewise.
+    /// COMMIT and ROLLBACK end the session by default (`completion_type`).
     pub(crate) release: bool,
-    /// A write fails where what it writes has changed since the snapshot was opened (`innodb_snapshot_isolation` of MariaDB).
+    /// A write fails if its rows have changed since the snapshot was opened (`innodb_snapshot_isolation` of MariaDB).
     pub(crate) writes_heed_snapshots: bool,
 }
 
-/// The character sets in which bytes are text that the tokeniser reads as the server does: a byte below `0x80` is the character of
-/// ASCII, wherever it stands. It reads those of `MultiByte` too, in which it may be half of a character. (In SWE7, it may be a letter.)
+/// The character sets in which the tokeniser reads bytes as the server does: a byte below `0x80` is always the character of
+/// ASCII. The tokeniser also reads those of `MultiByte`, in which such a byte may be half of a character. (In SWE7, it may be a letter.)
 const CHARSETS_READ: &[&str] = &[
     "", "armscii8", "ascii", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866",
     "dec8", "geostd8", "greek", "hebrew", "hp8", "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5",
     "latin7", "macce", "macroman", "tis620", "utf8", "utf8mb3", "utf8mb4",
 ];
 
-/// Those in which a name beyond ASCII can be looked up: `freshet_sql` knows what its bytes may mean in them.
+/// The character sets in which a name beyond ASCII can be looked up: `freshet_sql` knows the possible meanings of its bytes.
 const CHARSETS_OF_NAMES: &[&str] = &["ascii", "binary", "latin1", "utf8", "utf8mb3", "utf8mb4"];
 
-/// Those of answers in which a name is sent in UTF-8.
+/// The character sets of answers in which a name is sent in UTF-8.
 const CHARSETS_OF_UTF8: &[&str] = &["", "binary", "utf8", "utf8mb3", "utf8mb4"];
 
 impl Environment {
-    /// What a row says that the server reports of the session.
+    /// Returns the server's reports on the session, read from a row.
     pub(crate) fn reports(query: &VectorQuery, row: &[Option<Vec<u8>>]) -> Option<Reports> {
         Reports::read(|name| {
             let at = query.position(&format!("session_track_{name}"));
@@ -128,8 +129,8 @@ impl Environment {
         })
     }
 
-    /// Makes one of the row that [`VectorQuery`] fetched. `fixed` is what does not change while the login lasts
-    /// (user, capabilities). Without an identity yet: [`Environments::intern`] gives it.
+    /// Makes an environment of the row that [`VectorQuery`] fetched. `fixed` are the facts that do not change during the login
+    /// (user, capabilities). The environment has no identity yet: [`Environments::intern`] sets it.
     pub(crate) fn read(query: &VectorQuery, fixed: &[u8], row: &[Option<Vec<u8>>], server: Modes) -> Self {
         let text = |name: &str| -> &str {
             query.position(name).and_then(|at| row.get(at)).and_then(Option::as_deref).map_or("", as_text)
@@ -188,7 +189,7 @@ impl Environment {
                 name if MultiByte::of_name(name).is_some() => 0,
                 "utf8mb4" | "binary" | "" => 4,
                 "utf8mb3" | "utf8" => 3,
-                // Their ASCII takes more than a byte.
+                // ASCII characters take more than one byte in these sets.
                 "ucs2" | "utf16" | "utf16le" | "utf32" => 0,
                 _ => 1,
             },
@@ -202,18 +203,19 @@ impl Environment {
         }
     }
 
-    /// The capabilities of its clients that change the bytes of answers: what does not change while the login lasts ends with them.
+    /// Returns the client's capabilities that change the bytes of answers; they are the end of the fixed bytes.
     pub(crate) fn form(&self) -> Option<Capabilities> {
         let bits = self.whole.get(..self.fixed_bytes)?.last_chunk()?;
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
     }
 
-    /// Whether it is this one in all that is the session's own: sessions that only differ in what changes no result have environments of one identity.
+    /// Whether both environments agree in all that is the session's own. (Environments of one identity may still differ in facts that
+    /// change no result.)
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.own == other.own
     }
 
-    /// What of it counts for what is computed.
+    /// Returns the settings that affect computations.
     pub(crate) const fn computing(&self) -> Computing {
         let offset_s = match self.zone {
             Zone::Fixed(seconds) => Some(seconds),
@@ -222,13 +224,13 @@ impl Environment {
         Computing { division_digits: self.division_digits, offset_s, sorts_texts: self.sorts_texts }
     }
 
-    /// What was read under this name by a query.
+    /// Returns the value that a query has read under this name.
     pub(crate) fn value(&self, query: &VectorQuery, name: &str) -> Option<String> {
         let value = self.values().nth(query.position(name)?)??;
         Some(String::from_utf8_lossy(value).into_owned())
     }
 
-    /// The values of the row that it was made of.
+    /// Returns the values of the row that made this environment.
     fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut rest = &self.whole[self.fixed_bytes..];
         std::iter::from_fn(move || {
@@ -241,27 +243,28 @@ impl Environment {
     }
 }
 
-/// Whether a name in an answer in some character set but UTF-8 is the name itself. A character that the set does not have comes as a
-/// question mark, and two of ASCII are not the same in every set.
+/// Whether a name in an answer in a character set other than UTF-8 is the name itself. A character that the set does not have arrives as a
+/// question mark, and two ASCII characters differ between the sets.
 fn is_told(name: &str) -> bool {
     name.is_ascii() && !name.contains(['?', '\\', '~'])
 }
 
-/// The time zone that the server calls so. That one is called UTC says little by itself: it may be made of any rules.
+/// Returns the time zone that the server calls by this name. The name UTC alone proves little: the zone may have any rules.
 fn zone(name: &str, system: &str, shows_utc: bool) -> Zone {
     let name = if name == "SYSTEM" { system } else { name };
     let is_utc = ["UTC", "Etc/UTC"].iter().any(|utc| name.eq_ignore_ascii_case(utc));
     if is_utc && shows_utc { Zone::UTC } else { Zone::of_name(name) }
 }
 
-/// The user name of an account, unless a role is active or cannot be told. MySQL says NONE, MariaDB nothing.
+/// Returns the user name of an account, unless a role is active or the roles are unknown. Without a role, MySQL shows NONE and MariaDB
+/// nothing.
 fn sole_user(account: &str, role: &str) -> Option<String> {
     let has_role = !role.is_empty() && !role.eq_ignore_ascii_case("NONE");
     let user = account.rsplit_once('@')?.0;
     (!has_role && user.is_ascii()).then(|| freshet_sql::user_name(user))
 }
 
-/// `bytes` and the values behind them, each with its length, so that no two rows look alike.
+/// Returns `bytes` and the values after them, each with its length, so that different rows have different bytes.
 fn canonical(mut bytes: Vec<u8>, values: &[Option<Vec<u8>>]) -> Vec<u8> {
     for value in values {
         let length = value.as_ref().map_or(u64::MAX, |value| value.len() as u64);
@@ -271,13 +274,13 @@ fn canonical(mut bytes: Vec<u8>, values: &[Option<Vec<u8>>]) -> Vec<u8> {
     bytes
 }
 
-/// Why nothing is answered from memory in it, by its settings. `readable`: its character sets are understood.
+/// Returns why nothing is answered from memory with these settings. `readable`: Freshet understands the character sets.
 fn refusal<'a>(readable: bool, text: impl Fn(&str) -> &'a str) -> Option<&'static str> {
     if !readable {
         return Some("the connection's character set");
     }
     if text("sql_auto_is_null") == "1" {
-        // `WHERE id IS NULL` then finds the row that this session inserted last.
+        // With it, `WHERE id IS NULL` finds the row that this session inserted last.
         return Some("sql_auto_is_null");
     }
     if text("sql_mode").contains("HIGH_NOT_PRECEDENCE") {
@@ -287,13 +290,13 @@ fn refusal<'a>(readable: bool, text: impl Fn(&str) -> &'a str) -> Option<&'stati
     is_other_level.then_some("the isolation level")
 }
 
-/// After how many idle seconds the server may close the session's connection.
+/// Returns after how many idle seconds the server may close the session's connection.
 fn idle_s_max<'a>(text: impl Fn(&str) -> &'a str) -> u64 {
     let limits = IDLE_TIMEOUTS.iter().filter_map(|name| text(name).parse().ok());
     limits.filter(|seconds| *seconds > 0).min().unwrap_or(WAIT_TIMEOUT_DEFAULT_S)
 }
 
-/// What ends a session that is idle, within a transaction or without; 0 for never.
+/// The variables that end an idle session, within a transaction or without; 0 for never.
 const IDLE_TIMEOUTS: [&str; 4] = [
     "wait_timeout",
     "idle_transaction_timeout",
@@ -308,7 +311,7 @@ fn as_text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or("?")
 }
 
-/// How the server whose environment is read reads texts by default, as its greeting tells.
+/// Returns how the server of this environment reads texts by default, by its greeting.
 pub(crate) fn modes_of_server(version_text: &[u8]) -> Modes {
     let is_mariadb = version_text.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb"));
     let flavor = if is_mariadb { Flavor::MariaDb } else { Flavor::MySql };
@@ -316,7 +319,7 @@ pub(crate) fn modes_of_server(version_text: &[u8]) -> Modes {
     Modes::of_version(flavor, (major, minor, patch))
 }
 
-/// What `sql_mode` says about how statements are read; `readable` says whether their character set is one that can be.
+/// Returns how statements are read by `sql_mode`; `readable`: Freshet can read their character set.
 fn modes(sql_mode: &str, server: Modes, readable: bool) -> Modes {
     let has = |name: &str| sql_mode.split(',').any(|mode| mode == name);
     Modes {
@@ -335,7 +338,7 @@ fn modes(sql_mode: &str, server: Modes, readable: bool) -> Modes {
     }
 }
 
-/// How a session reads texts that has set nothing and whose client speaks utf8mb4, and its time zone.
+/// Returns how a new session without any SET reads texts, for a client that speaks utf8mb4, and its time zone.
 pub(crate) fn of_new_sessions(server: &ServerInfo) -> (Modes, Zone) {
     let text = |name: &str| server.variables.text(name);
     let modes = modes(text("sql_mode"), modes_of_server(text("version").as_bytes()), true);
@@ -347,17 +350,17 @@ pub(crate) fn of_new_sessions(server: &ServerInfo) -> (Modes, Zone) {
 pub(crate) enum Known {
     /// Nothing since the login or since a statement that may have changed anything.
     Unknown,
-    /// As other sessions of the same login began, and as this one has, but for what an instant has changed: good for finding
-    /// stored answers, and not for storing any.
+    /// Taken from other sessions of the same login; this session began in the same way. Good for finding stored answers, and not for
+    /// storing any, because something may have changed at that moment.
     Recalled(Arc<Environment>),
-    /// As the server reported it.
+    /// Read from the server.
     Read(Arc<Environment>),
-    /// Plain statements ran since, each with its length before it: if they ran here before, the outcome is on record.
+    /// Plain statements ran since, each stored with its length before it: if they ran before in this environment, the outcome is on record.
     After(Arc<Environment>, Vec<u8>),
 }
 
 impl Known {
-    /// Notes that `statement` ran. `plain` says that its effect depends on nothing but the environment before it.
+    /// Notes that `statement` ran. `plain`: its effect depends only on the environment before it.
     pub(crate) fn changed_by(&mut self, statement: &[u8], plain: bool) {
         let (before, mut ran) = match std::mem::replace(self, Known::Unknown) {
             Known::Read(before) => (before, Vec::new()),
@@ -378,7 +381,7 @@ fn note_ran(ran: &mut Vec<u8>, statement: &[u8]) {
 }
 
 impl Transition {
-    /// From this environment by one plain statement.
+    /// Makes the transition from this environment by one plain statement.
     pub(crate) fn by(before: &Environment, statement: &[u8]) -> Self {
         let mut ran = Vec::new();
         note_ran(&mut ran, statement);
@@ -387,12 +390,12 @@ impl Transition {
 }
 
 impl Known {
-    /// How statements are read.
+    /// Returns how statements are read.
     pub(crate) fn modes(&self) -> Option<Modes> {
         self.environment().map(|environment| environment.modes)
     }
 
-    /// What it is now, where that is known without asking.
+    /// Returns the environment now, if it is known without a question.
     pub(crate) fn current(&self) -> Option<&Arc<Environment>> {
         match self {
             Known::Recalled(environment) | Known::Read(environment) => Some(environment),
@@ -400,7 +403,7 @@ impl Known {
         }
     }
 
-    /// What it is or was.
+    /// Returns the environment of now, or the last one known.
     fn environment(&self) -> Option<&Arc<Environment>> {
         match self {
             Known::Recalled(environment) | Known::Read(environment) | Known::After(environment, _) => {
@@ -411,11 +414,11 @@ impl Known {
     }
 }
 
-/// The longest statements in a row, in bytes, whose effect on an environment is remembered.
+/// The most bytes of statements in a row whose effect on an environment is remembered.
 const STATEMENTS_REMEMBERED_BYTES_MAX: usize = 512;
 
-/// The words of statements that set the session's isolation level or access mode, for all transactions but one that is open.
-/// Without SESSION they are for the next transaction alone.
+/// The words of statements that set the session's isolation level or access mode, for all transactions except an open one.
+/// Without SESSION the statements are for the next transaction alone.
 const CHARACTERISTICS: [&str; 6] = [
     "isolation level read committed",
     "isolation level repeatable read",
@@ -436,7 +439,7 @@ fn sets_characteristics(text: &[u8]) -> bool {
     is_of_session && CHARACTERISTICS.iter().any(|known| known.split(' ').eq(words.clone()))
 }
 
-/// A SET with the variables that it sets named without `@@session.`, `@@local.` and `@@`, as other clients write them.
+/// Returns a SET in which the set variables are named without `@@session.`, `@@local.` and `@@`, as other clients write them.
 fn with_bare_names(text: &[u8]) -> Cow<'_, [u8]> {
     if !text.windows(2).any(|pair| pair == b"@@") {
         return Cow::Borrowed(text);
@@ -467,12 +470,12 @@ fn with_bare_names(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bare)
 }
 
-/// The first word of what sets variables, and what may stand before a variable of the session.
+/// The first word of a SET, and the words that may stand before a session variable.
 const SET: &[u8] = b"set";
 const OF_SESSION: [&[u8]; 2] = [b"session.", b"local."];
 
-/// Whether `text` is a SET whose effect depends on nothing but the environment it runs in: constants alone, for the
-/// session alone. `DEFAULT` and other variables speak of things that change without us.
+/// Whether `text` is a SET whose effect depends only on the environment in which it runs: constants alone, for the
+/// session alone. `DEFAULT` and other variables have values that may change without Freshet.
 pub(crate) fn is_plain_set(text: &[u8]) -> bool {
     is_plain(&with_bare_names(text))
 }
@@ -489,7 +492,7 @@ fn is_plain(text: &[u8]) -> bool {
         b"statement",
     ];
     let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    // What is longer is not remembered anyway.
+    // Longer texts are not remembered anyway.
     if text.len() > STATEMENTS_REMEMBERED_BYTES_MAX || sets_characteristics(text) {
         return text.len() <= STATEMENTS_REMEMBERED_BYTES_MAX;
     }
@@ -498,9 +501,9 @@ fn is_plain(text: &[u8]) -> bool {
         && !words.any(|word| ELSEWHERE.iter().any(|elsewhere| word.eq_ignore_ascii_case(elsewhere)))
 }
 
-/// Whether `text` is such a SET, and sets nothing but the character set, how transactions read, and variables that are read of every session.
+/// Whether `text` is such a SET, and sets only the character set, how transactions read, and variables that Freshet reads of every session.
 pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
-    // Asked of each statement that is sent, and most are no SET.
+    // This check runs for each statement that is sent, and most are no SET.
     let start = text.trim_ascii_start().get(..SET.len());
     if !start.is_some_and(|start| start.eq_ignore_ascii_case(SET)) {
         return false;
@@ -525,14 +528,14 @@ pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
     }) || is_of_transactions(text)
 }
 
-/// Whether a plain SET is `SET SESSION TRANSACTION …`: the isolation level and the access mode are read as the variables that they are.
+/// Whether a plain SET is `SET SESSION TRANSACTION …`: Freshet reads the isolation level and the access mode as variables.
 fn is_of_transactions(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().skip(1).take(2).collect();
     let is = |at: usize, word: &str| words.get(at).is_some_and(|own: &&str| own.eq_ignore_ascii_case(word));
     (is(0, "session") || is(0, "local")) && is(1, "transaction")
 }
 
-/// Whether this names a variable that is read of every session, as it stands before the `=`.
+/// Whether the text before a `=` names a variable that Freshet reads of every session.
 fn is_read(name: &str) -> bool {
     let mut words = name.split_ascii_whitespace().rev();
     let is_known = words.next().is_some_and(|name| variable_names().any(|it| it.eq_ignore_ascii_case(name)));

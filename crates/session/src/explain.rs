@@ -1,4 +1,4 @@
-//! What is made of a statement, in words: whether its answers may be cached, which rows they depend on, and its plan form.
+//! What Freshet makes of a statement, in words: whether its answers may be cached, which rows they depend on, and its plan form.
 //!
 //! The definitions are read from the server for this one statement. Nothing is followed, and nothing is stored.
 
@@ -14,19 +14,19 @@ use crate::environment;
 use crate::rows::{Named, ReadPlan, StatementText, Tables};
 use crate::template::{Cacheability, judge};
 
-/// What is made of a statement.
+/// The facts of a statement.
 #[derive(Debug)]
 pub struct Explained {
     verdict: Cacheability,
     digest: Vec<u8>,
-    /// Each naming of a table with what its rows are told by, if answers may be cached.
+    /// Each mention of a table with the conditions on its rows, if answers may be cached.
     reads: Vec<(String, String)>,
     /// Each table with its columns.
     columns: Vec<(String, String)>,
     plan: Result<QueryPlan, Unplanned>,
 }
 
-/// Explains one statement as a new session reads it whose default schema is the configuration's.
+/// Explains one statement as a new session reads it, with the default schema of the configuration.
 ///
 /// # Errors
 /// The server cannot be asked.
@@ -44,7 +44,7 @@ pub async fn explain(config: &Config, text: &[u8]) -> Result<Explained, Error> {
     Ok(Explained::new(StatementText { text, modes, schema, zone, tokens: Some(&tokens) }, judged))
 }
 
-/// A catalog that is told of no changes: what it reads now is what counts.
+/// Makes a catalog that hears of no changes: only its reads of now count.
 async fn catalog(connection: &mut Connection, server: &ServerInfo) -> Result<Catalog, Error> {
     let (freshness, now) = (Freshness::new(), Position::new(1));
     freshness.publish_applied(now);

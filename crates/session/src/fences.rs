@@ -1,4 +1,4 @@
-//! What a statement may change is fenced before it can be committed, and the fence is handed over to be lifted when
+//! A statement's possible changes are fenced before they can be committed. The fence is handed over, and is lifted when
 //! the stream has passed the commit.
 
 mod gtid;
@@ -21,39 +21,39 @@ use crate::rows::{Described, touched};
 pub(crate) use reach::{Doubt, Reach, ReadReach, locked, reach, reading, used};
 pub(crate) use settled::{Looking, Sources, settled, settled_routine};
 
-/// A session's connection to the server, as it is told apart from others.
+/// A session's connection to the server, as distinguished from others.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Thread {
-    /// The server's number of it.
+    /// The server's number of the connection.
     pub(crate) id: u32,
-    /// When it was opened, in monotonic milliseconds.
+    /// When the connection was opened, in monotonic milliseconds.
     pub(crate) opened_ms: u64,
 }
 
 impl Thread {
-    /// What is known of a write when its connection broke.
+    /// Returns the outcome of a write whose connection broke.
     fn unknown(self) -> WriteOutcome {
         WriteOutcome::Unknown { thread_id: self.id, opened_ms: self.opened_ms }
     }
 }
 
-/// What a session's open transaction may have changed.
+/// The possible changes of a session's open transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     deps: Vec<Dep>,
-    /// What hangs by foreign keys on these depends on the keys that there are when it is committed.
+    /// The tables written. Foreign keys to them are looked up at the commit.
     written: Vec<Name>,
-    /// Which rows are named by it depends on the watches that there are when it is committed.
+    /// The writes by rows. The watches at the time of the commit decide which dependencies they touch.
     writes: Vec<Described>,
-    /// The definitions by which all of it was told.
+    /// The definitions on which all of this rests.
     told: Option<Told>,
-    /// What [`Pending::tables`] has said last: it is asked for each hit.
+    /// The last result of [`Pending::tables`], which each hit needs.
     tables: Vec<Dep>,
-    /// The version of the catalog of which that is still right.
+    /// The version of the catalog for which that result is right.
     tables_at: Option<u64>,
 }
 
-/// The writes of a transaction that are remembered by their rows; of further ones the tables are.
+/// The most writes of a transaction that are remembered by their rows; for further writes only the tables are remembered.
 const DESCRIBED_MAX: usize = 64;
 
 impl Pending {
@@ -89,23 +89,23 @@ impl Pending {
         self.deps.dedup();
     }
 
-    /// What others would find fenced if it were committed now, as far as tables go: what an answer depends on that shows any row
-    /// of these names one of them.
+    /// Returns what a commit now would fence, as far as tables go: every answer that shows a row
+    /// of these tables depends on one of the returned dependencies.
     pub(crate) fn tables(&mut self, freshness: &Freshness, upstream: &Upstream) -> &[Dep] {
-        // Before anything is looked at. What changes without a new version are foreign keys that were in doubt, whose tables are among these.
+        // Read before everything else. Without a new version, only foreign keys change that were in doubt, and their tables are among these.
         let version = upstream.catalog_version();
         if self.tables_at != Some(version) {
             let mut tables = std::mem::take(&mut self.tables);
             tables.clear();
             self.put_tables(&mut tables, freshness, upstream);
-            // Soon more is known.
+            // More will be known soon.
             let is_known = !tables.contains(&Dep::EVERYTHING);
             (self.tables, self.tables_at) = (tables, is_known.then_some(version));
         }
         &self.tables
     }
 
-    /// Puts the same into `deps`, in order and once each.
+    /// Puts the same dependencies into `deps`, sorted and without duplicates.
     pub(crate) fn put_tables(&self, deps: &mut Vec<Dep>, freshness: &Freshness, upstream: &Upstream) {
         deps.extend_from_slice(&self.deps);
         let written = self.written.iter().chain(self.writes.iter().map(Described::table));
@@ -123,7 +123,7 @@ impl Pending {
         deps.dedup();
     }
 
-    /// Nothing of it will be committed.
+    /// Forgets everything, because nothing of the transaction will be committed.
     pub(crate) fn clear(&mut self) {
         self.deps.clear();
         self.written.clear();
@@ -133,17 +133,17 @@ impl Pending {
     }
 }
 
-/// A statement under way whose effects may become visible. Dropped before it is settled (the connection broke), its
+/// A statement under way whose effects may become visible. If the value is dropped before it is settled (the connection broke), the
 /// fence stays until the stream has provably passed whatever was committed.
 pub(crate) struct InFlight {
     fence: Option<Fence>,
     upstream: Upstream,
     thread: Thread,
-    /// It may commit more than once.
+    /// The statement may commit more than once.
     scattered: bool,
-    /// It is fenced by what it may change itself, and by nothing that is pending.
+    /// The fence is only for the statement's own changes, and for nothing that is pending.
     is_alone: bool,
-    /// It defines something.
+    /// The definition that the statement makes.
     definition: Option<Arc<Definition>>,
 }
 
@@ -158,7 +158,7 @@ impl InFlight {
         self.fence.as_ref().is_some_and(|fence| fence.deps().contains(&Dep::EVERYTHING))
     }
 
-    /// The dependencies that are fenced.
+    /// Returns the fenced dependencies.
     pub(crate) fn deps(&self) -> Vec<Dep> {
         self.fence.iter().flat_map(|fence| fence.deps().iter().copied()).collect()
     }
@@ -172,19 +172,19 @@ impl Drop for InFlight {
     }
 }
 
-/// A session as its fences know it: where they are raised, who lifts them, and which connection the writes come from.
+/// The facts of a session that its fences need: where they are raised, who lifts them, and which connection writes.
 pub(crate) struct FencingSession<'a> {
     pub(crate) freshness: &'a Arc<Freshness>,
     pub(crate) upstream: &'a Upstream,
-    /// The session's connection there.
+    /// The session's connection to the server.
     pub(crate) thread: Thread,
 }
 
-/// Notes what a statement reaches and raises what must stand before it is sent. `in_transaction` says that it surely is
-/// part of a transaction that goes on after it.
+/// Notes what a statement reaches and raises the fence that must stand before the statement is sent. `in_transaction`: the statement surely
+/// is part of a transaction that goes on after it.
 ///
-/// What others may see before the commit is fenced for the statement alone: a table without transactions is logged when
-/// its statement ends, whatever becomes of the transaction around it.
+/// Changes that others may see before the commit are fenced for the statement alone: a change to a table without transactions is logged when
+/// its statement ends, whatever happens to the transaction around it.
 pub(crate) fn raise(
     pending: &mut Pending,
     effects: &Effects,
@@ -201,7 +201,7 @@ pub(crate) fn raise(
         };
     let is_alone = pending.is_empty();
     let defined = defined(effects, &reach);
-    // A lone definition of what is read from nowhere rests on no other, but what it commits may.
+    // A single definition that reads nothing rests on no other definition, but the changes that it commits may.
     let rests_on_others = defined.is_none()
         || !pending.is_empty()
         || effects.several
@@ -214,7 +214,7 @@ pub(crate) fn raise(
         (false, true) => fence(&reach.deps, &reach.written, &reach.writes, session),
         (false, false) => None,
     };
-    // Routines that change nothing may have become others.
+    // Even routines that change nothing may have been redefined.
     let told = told.filter(|_| commits || reach.at_once || reach.runs_routines);
     let (fence, definition) = beside_definitions(reached, defined, told, session)?;
     Some(InFlight {
@@ -227,7 +227,7 @@ pub(crate) fn raise(
     })
 }
 
-/// What a statement defines; `None`: nothing. Code that is not understood may define anything.
+/// Returns what a statement defines; `None`: nothing. Code that is not understood may define anything.
 fn defined(effects: &Effects, reach: &Reach) -> Option<Defined> {
     if reach.runs_unknown_code {
         return Some(Defined::Everything);
@@ -244,23 +244,23 @@ fn defined(effects: &Effects, reach: &Reach) -> Option<Defined> {
     })
 }
 
-/// While a definition is under way (of a table, a trigger, a view, a routine), what a write reaches may have been told by what the
-/// server does not go by any more. Where the definition concerns what it was told by, the write is fenced by everything, and
-/// that until its own event is applied. Where it does not, it may bring a foreign key that leads from what is written to what is
-/// defined: that is fenced for the write too. Looked for after the fence is raised and the write is noted, so that a definition
+/// While a definition is under way (of a table, a trigger, a view, a routine), the reach of a write may rest on definitions that the
+/// server does not use any more. If the new definition concerns one of these, the write gets a fence on everything,
+/// until the write's own event is applied. If it does not, it may still add a foreign key from the written tables to the
+/// defined ones: these are fenced for the write too. This check comes after the fence is raised and the write is noted, so that a definition
 /// that is not seen here sees the write: see [`heed_earlier_writes`].
 ///
-/// The same where definitions have changed since they told what is committed now: an earlier statement of the transaction
-/// may have come to the server after a definition that the stream had not brought by then. Looked for last, since the fence
-/// of a definition is lifted after the catalog was told of it. A definition that changes none of what told it may have brought a
-/// foreign key all the same, so `reached` looks up anew what hangs on the tables.
+/// The same holds if definitions have changed since the reach of the transaction's writes was found: an earlier statement of the transaction
+/// may have reached the server after a definition that the stream had not brought by then. This check comes last, since the fence
+/// of a definition is lifted after the catalog hears of it. Even a definition that changes none of the used ones may have added a
+/// foreign key, so `reached` looks up the foreign keys anew.
 fn beside_definitions(
     reached: impl Fn() -> Option<Fence>,
     defined: Option<Defined>,
     told: Option<&Told>,
     session: &FencingSession<'_>,
 ) -> Option<(Fence, Option<Arc<Definition>>)> {
-    // Before what hangs on the tables is looked up.
+    // Read before the foreign keys of the tables are looked up.
     let mut clock = session.upstream.catalog_version();
     let mut fence = reached();
     let own = defined.filter(|_| fence.is_some()).map(|defined| Arc::new(session.upstream.define(defined)));
@@ -291,20 +291,20 @@ fn beside_definitions(
     }
 }
 
-/// How often what hangs on a statement's tables is looked up at most, where each time a definition is applied meanwhile.
+/// How often the foreign keys of a statement's tables are looked up at most, if a definition is applied each time meanwhile.
 const LOOKUPS_MAX: usize = 4;
 
 fn definitions_of(tables: &[Name], session: &FencingSession<'_>) -> Vec<Dep> {
     tables.iter().map(|(schema, name)| session.freshness.table(schema, name).definition).collect()
 }
 
-/// How long, and how often, a definition waits for writes that were told by what it changes.
+/// How long, and how often, a definition waits for writes whose reach rests on what it changes.
 const EARLIER_WRITES_WAIT: Duration = Duration::from_millis(1);
 const EARLIER_WRITES_TRIES: u32 = 20;
 
-/// Sees to the writes that looked for definitions before this one was noted: they may reach the server after it, and then change
-/// what they are not fenced by. Those that look later find it. It waits a little for those that it concerns, which costs less
-/// than a fence on everything, and then fences for all that are under way still what it may make them change, until they are
+/// Handles the writes that looked for definitions before this one was noted: they may reach the server after it, and then change rows that
+/// they are not fenced for. Later writes find the definition. First the definition waits a little for the writes that it concerns, which
+/// costs less than a fence on everything. Then it fences, for all writes still under way, what it may make them change, until they are
 /// applied.
 pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, session: &FencingSession<'_>) {
     let Some(definition) = &in_flight.definition else { return };
@@ -322,7 +322,7 @@ pub(crate) async fn heed_earlier_writes(in_flight: &InFlight, session: &FencingS
     definition.fence_earlier_writes(everything, tables);
 }
 
-/// Raises a fence on these dependencies, on what hangs on these tables, and on what these writes touch; `None` if there is
+/// Raises a fence on these dependencies, on what foreign keys change with these tables, and on what these writes touch; `None` if there is
 /// nothing to fence.
 fn fence(
     deps: &[Dep],
@@ -351,18 +351,18 @@ fn fence(
     (!deps.is_empty()).then(|| session.freshness.fence(deps).holding(tickets))
 }
 
-/// What a statement leaves behind, as far as its effects and its answer say so.
+/// What a statement leaves behind, as far as its effects and its answer show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// Nothing at all: it has changed nothing.
+    /// Nothing: the statement has changed nothing.
     Nothing,
-    /// No open transaction with what it wrote.
+    /// No open transaction with the statement's writes.
     NothingOpen,
-    /// It cannot be told.
+    /// Unknown.
     Anything,
 }
 
-/// A statement, and what its answer says of it.
+/// A statement, and the facts of its answer.
 #[derive(Clone, Copy)]
 pub(crate) struct ConcludedStatement<'a> {
     pub(crate) effects: &'a Effects,
@@ -370,7 +370,8 @@ pub(crate) struct ConcludedStatement<'a> {
     pub(crate) left: Left,
 }
 
-/// Hands the fences over when the answer is in. `reports`: whether the server reports the GTID of whatever such a statement logs.
+/// Hands the fences over when the answer has arrived. `reports`: whether the server reports the GTID of everything that such a statement
+/// logs.
 pub(crate) fn settle(
     pending: &mut Pending,
     in_flight: Option<InFlight>,
@@ -386,10 +387,10 @@ pub(crate) fn settle(
         Some(in_flight) if changed_nothing => return in_flight.settle(WriteOutcome::Nothing),
         other => other,
     };
-    // An error says nothing of the transaction, which goes on after most of them; what came before it in the same answer
-    // does not either.
+    // An error says nothing about the transaction, which goes on after most errors; nor do the packets before the error
+    // in the same answer.
     let status = relayed.status.filter(|_| relayed.error.is_none());
-    // What was open is over after COMMIT and ROLLBACK, though another may have begun with that.
+    // The open transaction is over after COMMIT and ROLLBACK, though another may have begun with them.
     let is_over = matches!(effects.transaction, TransactionEffect::Ends | TransactionEffect::RollsBack);
     let is_open =
         status.map(|status| status.contains(StatusFlags::IN_TRANS) && (!is_over || effects.several));
@@ -399,7 +400,7 @@ pub(crate) fn settle(
     if let Some(in_flight) = in_flight {
         let reports = || left == Left::NothingOpen && in_flight.is_alone && reports();
         let outcome = match outcome(effects, relayed, is_open != Some(false), flavor, reports) {
-            // Functions and triggers may commit on their own what is without transactions.
+            // Functions and triggers may commit changes of tables without transactions on their own.
             WriteOutcome::Committed(_) if in_flight.is_everything() || in_flight.scattered => {
                 WriteOutcome::CommittedSomewhere
             }
@@ -409,12 +410,12 @@ pub(crate) fn settle(
     }
 }
 
-/// Whether it defines tables and does nothing else that could commit.
+/// Whether a statement defines tables and does nothing else that could commit.
 fn is_of_tables(effects: &Effects) -> bool {
     effects.is_definition && !effects.several && matches!(effects.writes, Writes::Tables(_))
 }
 
-/// What became of a commit, as exactly as the answer says. GTIDs are taken at their word where the statement commits
+/// Returns the outcome of a commit, as exactly as the answer shows. GTIDs count if the statement commits exactly
 /// one transaction. A statement that changed no row has committed nothing if no GTID is reported where one would be (`reports`). Everything
 /// else is bounded by a position that is read afterwards.
 fn outcome(
@@ -430,7 +431,7 @@ fn outcome(
         && match effects.transaction {
             TransactionEffect::None => matches!(effects.writes, Writes::Tables(_)),
             TransactionEffect::Ends => true,
-            // If it takes several, MySQL reports a set of them, and MariaDB the last, behind which all are applied.
+            // If the statement takes several transactions, MySQL reports a set of GTIDs, and MariaDB the last one, after all the others.
             TransactionEffect::MayCommit => is_of_tables(effects),
             TransactionEffect::Begins | TransactionEffect::RollsBack => false,
         };

@@ -1,7 +1,7 @@
-//! The schema `freshet`: what is known of queries, tables, results, sessions and the stream, as tables that any client reads with SQL.
+//! The schema `freshet`: the facts of queries, tables, results, sessions and the stream, as tables that any client reads with SQL.
 //!
-//! The tables are made for one statement, from what its client may see, and only those that it names. Who computes over them is not known
-//! here ([`Engine`]): this room needs no database.
+//! The tables are made for one statement, from what its client may see, and only the ones that it names. The query engine is behind
+//! a trait ([`Engine`]): this module needs no database.
 
 mod advice;
 mod tables;
@@ -16,7 +16,7 @@ pub(crate) use tables::{Definition, TABLES, View, Viewer};
 
 /// The schema's name.
 pub(crate) const SCHEMA: &str = "freshet";
-/// How many statements over these tables are computed at once. Others wait: they may take no more of the processors from answers.
+/// How many statements over these tables are computed at once. Others wait: they may take no more processor time from answers.
 const AT_ONCE_MAX: usize = 1;
 
 /// A value.
@@ -84,7 +84,7 @@ pub struct Table {
     pub rows: Vec<Vec<IntrospectionValue>>,
 }
 
-/// What a query gives.
+/// The result of a query.
 #[derive(Debug)]
 pub struct Rowset {
     /// The columns' names.
@@ -93,12 +93,13 @@ pub struct Rowset {
     pub rows: Vec<Vec<IntrospectionValue>>,
 }
 
-/// Who computes over the tables.
+/// A query engine for the tables.
 pub trait Computes: Send + Sync {
-    /// The rows that a query over these tables gives, which are in the schema `freshet`. What takes too long or gives too much is an error.
+    /// Returns the rows of a query over these tables, which are in the schema `freshet`. A query that takes too long or returns too much is
+    /// an error.
     ///
     /// # Errors
-    /// What is wrong with the query, for its client.
+    /// The error of the query, for its client.
     fn query(
         &self,
         tables: Vec<Table>,
@@ -106,14 +107,14 @@ pub trait Computes: Send + Sync {
         parameters: &[IntrospectionValue],
     ) -> Result<Rowset, String>;
 
-    /// The names of the columns that a query would give.
+    /// Returns the names of the columns of a query's result.
     ///
     /// # Errors
     /// As for [`Computes::query`].
     fn columns(&self, tables: Vec<Table>, query: &str) -> Result<Vec<String>, String>;
 }
 
-/// Who computes, and for how many at once.
+/// The query engine, and how many statements may use it at once.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) computes: Arc<dyn Computes>,
@@ -121,7 +122,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// With this one.
+    /// Makes an engine with this implementation.
     pub fn new(computes: Arc<dyn Computes>) -> Self {
         Self { computes, places: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
     }

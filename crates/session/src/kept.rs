@@ -1,8 +1,8 @@
-//! A map within a bound of bytes that forgets what is used least.
+//! A map with a bound in bytes, which forgets the least used entries.
 //!
-//! What is kept has uses to its credit. Room is made for an eighth of the bound at a time, from what has the fewest, and
-//! among these from what was used longest ago; so each insert looks at a few others on average. What was not used from one
-//! such moment to the next loses one use. So things that are used once each, however many, never push out what is used
+//! Each entry has a count of uses. Room is made for an eighth of the bound at a time: first from the entries with the fewest uses, and
+//! among these from the ones unused for longest. So each insert looks at a few others on average. An entry that is not used between two
+//! such moments loses one use. So entries that are used once each, however many, never displace entries that are used
 //! again and again.
 
 mod sharded;
@@ -14,9 +14,9 @@ use ahash::HashMap;
 
 pub(crate) use sharded::Sharded;
 
-/// More uses than these are not told apart.
+/// The largest count of uses.
 const USES_MAX: u8 = 15;
-/// One in so many bytes is freed at once.
+/// One in this many bytes is freed at once.
 const FREED_SHARE: usize = 8;
 
 #[derive(Debug)]
@@ -28,14 +28,14 @@ struct KeptEntry<V> {
     used_at: u64,
 }
 
-/// The map. What each value takes is for the caller to say.
+/// The map. The caller says how many bytes each value takes.
 #[derive(Debug)]
 pub(crate) struct Kept<K, V> {
     slots: HashMap<K, KeptEntry<V>>,
     bytes: usize,
     bytes_max: usize,
     now: u64,
-    /// When room was made last.
+    /// When room was made last, on the map's own clock.
     freed_at: u64,
     /// How many slots were looked at to make room.
     #[cfg(test)]
@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         }
     }
 
-    /// What is kept under `key`, which counts as a use.
+    /// Returns the value under `key`. The call counts as a use.
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -68,7 +68,7 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         Some(&slot.value)
     }
 
-    /// Keeps `value` in the place of what was there; one that takes more than is freed at once is not kept.
+    /// Stores `value` in the place of the earlier one. A value larger than what is freed at once is not kept.
     pub(crate) fn insert(&mut self, key: K, value: V, bytes: usize) {
         self.now += 1;
         let old = self.slots.remove(&key);
@@ -76,7 +76,7 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         if bytes > self.bytes_max / FREED_SHARE {
             return;
         }
-        // Before it is there: it has had no time to be used.
+        // Before the value is inserted: it has had no time to be used.
         if self.bytes + bytes > self.bytes_max {
             self.make_room();
         }
@@ -85,7 +85,7 @@ impl<K: Eq + Hash, V> Kept<K, V> {
         self.slots.insert(key, KeptEntry { value, bytes, uses, used_at: self.now });
     }
 
-    /// Everything that is kept, which is no use of it.
+    /// Returns all entries; this does not count as a use.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.slots.iter().map(|(key, slot)| (key, &slot.value))
     }

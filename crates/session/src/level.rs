@@ -1,15 +1,15 @@
-//! The levels of `freshness`: what a reader is promised.
+//! The levels of `freshness`: the promises to readers.
 
-/// What a reader is promised. What each rests on is in `session/hit.rs`.
+/// The promise to a reader. `session/hit.rs` says what each level rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// No read is older than an acknowledged write through us, nor than what an earlier read has shown anyone.
+    /// No read is older than an acknowledged write through Freshet, nor than an earlier read of any client.
     Strict,
     /// Each session reads its own writes and never goes back in time.
     Session,
     /// No read is older than `max_staleness`.
     Eventual,
-    /// As `Strict`, for every writer of the server, also around us.
+    /// As `Strict`, for every writer of the server, also writers that bypass Freshet.
     Semisync,
 }
 
@@ -18,7 +18,7 @@ impl Level {
     pub const NAMES: [&'static str; 4] = ["strict", "session", "eventual", "semisync"];
     const ALL: [Self; 4] = [Self::Strict, Self::Session, Self::Eventual, Self::Semisync];
 
-    /// The level of this number; a number of no level promises the most that needs nothing of the server.
+    /// Returns the level of this number. For an unknown number, returns the strongest level that needs nothing of the server.
     pub fn numbered(number: usize) -> Self {
         Self::ALL.get(number).copied().unwrap_or(Self::Strict)
     }
@@ -39,7 +39,7 @@ impl Level {
     }
 }
 
-/// Whether the server's commits are to wait for us, which costs every writer of the server.
+/// Whether the server's commits wait for Freshet, which costs every writer of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SemisyncMode {
     /// Never.
@@ -52,7 +52,7 @@ pub enum SemisyncMode {
 }
 
 impl SemisyncMode {
-    /// Whether commits are to wait while this is the global level.
+    /// Whether commits wait while this is the global level.
     pub fn wants(self, global: Level) -> bool {
         match self {
             Self::Off => false,

@@ -1,27 +1,28 @@
-//! One client: its handshake, its session, and the decision what becomes of each of its statements.
+//! One client: its handshake, its session, and the decision what happens to each of its statements.
 //!
 //! This room puts the others together: it reads packets (`protocol`), understands statements (`sql`), looks answers up
+//! This room puts the others together: it reads packets (`protocol`), understands statements (`sql`), looks answers up
 //! and stores them (`cache`), and hands everything else to the server (`upstream`). It refuses to know how freshness is
-//! proven, how the binlog is read or how results are kept; and it decides nothing from a statement's text that it could
-//! learn from the server.
+//! proven, how the binlog is read or how results are kept. It never guesses from a statement's text a fact that the server
+//! reports.
 //!
-//! It has this shape because a query's life should be read in one place: [`session`] is the loop, [`commands`] has a
-//! file for each kind of command, and a SELECT's way (memory, or server and memory) is `commands/select.rs` from top to
+//! It has this shape because a reader finds a query's life in one place: [`session`] is the loop, [`commands`] has a
+//! file for each kind of command, and `commands/select.rs` has the way of a SELECT (memory, or server and memory) from top to
 //! bottom. The modules below those are what each step needs.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-// What bounds a client, and its wire.
+// The bounds of a client, and its wire.
 pub mod bounds;
 mod counters;
 mod registry;
 pub mod wire;
 
-// What may be set.
+// The settings.
 pub mod level;
 pub mod persisted;
 pub mod variables;
 
-// What is known of a statement, and kept for the next of its form.
+// What Freshet knows of a statement, and keeps for the next statement of the same form.
 mod qualify;
 mod reading;
 mod rows;
@@ -34,11 +35,11 @@ mod preparations;
 mod why;
 pub mod explain;
 
-// What is known of sessions: how they log in, and what can change their results.
+// What Freshet knows of sessions: how they log in, and what can change their results.
 pub mod auth;
 mod environment;
 
-// The answer on its way.
+// The answer on its way to the client.
 mod relay;
 mod prefixes;
 mod local;
@@ -54,7 +55,7 @@ mod maintaining;
 mod commands;
 mod privileges;
 
-// What all sessions share, and what is told of it.
+// What all sessions share, and the statistics, logs and variables that show it.
 mod settling;
 mod query_log;
 mod rules;

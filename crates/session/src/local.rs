@@ -1,4 +1,4 @@
-//! Result sets of our own making.
+//! Result sets that Freshet makes itself.
 
 use freshet_protocol::{Column, text_result_set};
 

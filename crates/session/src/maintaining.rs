@@ -1,11 +1,11 @@
-//! Queries with caches of their own whose results are kept up to date row by row.
+//! Queries with created caches whose results are kept up to date row by row.
 //!
 //! One thread, the *keeper*, holds copies of the tables that these queries read, and the results ([`freshet_views`]). The stream tells it of
 //! rows ([`news`]). The copies are as of a position that every snapshot is known to see: never ahead of what a client could read at the
-//! server. A client that misses asks the keeper, and stores what it gets as it would store the server's answer: with the dependencies of its
-//! statement, and the position as `valid_from`. So the one rule decides about it as about any other entry, and nothing else is promised.
+//! server. A client that misses asks the keeper, and stores the keeper's result like an answer of the server: with the dependencies of its
+//! statement, and the position as `valid_from`. So the one rule judges it like any other entry, and promises nothing else.
 //!
-//! What the keeper cannot do (a table that is not loaded yet, a query that is not maintained) the server answers.
+//! If the keeper has no result (a table is not loaded yet, a query is not maintained), the server answers.
 
 mod given;
 mod layout;
@@ -34,35 +34,35 @@ pub use selection::{CopiedTables, TableList};
 #[derive(Debug, Clone)]
 pub(crate) struct ResultQuestion {
     pub(crate) query: Query,
-    /// The values of its parameters; `None`: only that its tables are loaded is asked for.
+    /// The values of its parameters; `None`: the question is only whether its tables are loaded.
     pub(crate) key: Option<Vec<Number>>,
-    /// Which of the rows are shown; `None`: all.
+    /// Which rows are shown; `None`: all.
     pub(crate) limit: Option<Limit>,
-    /// What is known of its tables.
+    /// The definitions of its tables.
     pub(crate) tables: Vec<(Name, Arc<TableInfo>)>,
 }
 
-/// What the keeper says.
+/// The keeper's answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     /// The rows as of this position.
     Rows(Position, Arc<Shown>),
     /// Its tables are loaded.
     Loaded,
-    /// Not yet: why.
+    /// There is no result yet, with the reason.
     NotYet(&'static str),
-    /// The query is not maintained: why.
+    /// The query is not maintained, with the reason.
     Never(String),
 }
 
-/// How a copy of a table stands.
+/// The state of a table's copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CopyState {
-    /// It is read: so many rows so far.
+    /// The table is being read: this many rows so far.
     Loading(usize),
-    /// It is kept: so many rows, and about so many bytes.
+    /// The copy is kept: this many rows, and about this many bytes.
     Kept(usize, usize),
-    /// It is not copied: why.
+    /// The table is not copied, with the reason.
     Refused(String),
 }
 
@@ -104,7 +104,7 @@ impl Maintaining {
         answered.await.unwrap_or(Answer::NotYet("nothing is maintained"))
     }
 
-    /// How the copies stand, by the names of their tables.
+    /// Returns the states of the copies, by the names of their tables.
     pub(crate) fn copies(&self) -> BTreeMap<Name, CopyState> {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

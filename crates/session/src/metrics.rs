@@ -1,5 +1,5 @@
-//! What is counted, under ProxySQL's names and Prometheus's: one table, from which `stats_mysql_global`, `SHOW PROMETHEUS METRICS` and the
-//! endpoint for Prometheus are made. Freshet's own status values ([`crate::status`]) stand beside them.
+//! The counters, under ProxySQL's names and Prometheus's: one table, from which `stats_mysql_global`, `SHOW PROMETHEUS METRICS` and the
+//! endpoint for Prometheus are made. Freshet's own status values ([`crate::status`]) are shown beside them.
 
 use std::fmt::Write;
 
@@ -22,9 +22,9 @@ use MetricKind::{Counter, Gauge, Nanoseconds};
 
 /// One value.
 struct Metric {
-    /// In `stats_mysql_global`; empty: it is not there.
+    /// The name in `stats_mysql_global`; empty: the value is not there.
     name: &'static str,
-    /// Prometheus's name, and the labels that tell it from others of this name; empty: it is not there.
+    /// Prometheus's name, and the labels that distinguish it from others of this name; empty: the value is not there.
     family: &'static str,
     labels: &'static str,
     kind: MetricKind,
@@ -32,7 +32,7 @@ struct Metric {
     read: fn(&MetricsSnapshot) -> u64,
 }
 
-/// What the program knows of itself.
+/// Facts of the program itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
     /// How long it has run, in seconds.
@@ -41,7 +41,7 @@ pub struct Program {
     pub threads: usize,
 }
 
-/// What the values are read of, at one moment.
+/// The sources of the values, at one moment.
 struct MetricsSnapshot {
     program: Program,
     cache: Cached,
@@ -98,7 +98,7 @@ impl Metric {
     }
 }
 
-/// All of them. Those with the same family stand together.
+/// All metrics. Those with the same family stand together.
 #[rustfmt::skip]
 static METRICS: [Metric; 26] = [
     metric("ProxySQL_Uptime", "proxysql_uptime_seconds_total", Counter,
@@ -164,7 +164,7 @@ static METRICS: [Metric; 26] = [
         "Connections to the server that were not had.", |it| it.server.failed),
 ];
 
-/// Status values of ours that go up and down. The others that are numbers only grow.
+/// Freshet's status values that go up and down. All other numbers only grow.
 const GAUGES: [&str; 12] = [
     "Freshet_applied",
     "Freshet_clients",
@@ -180,7 +180,7 @@ const GAUGES: [&str; 12] = [
     "Qcache_total_blocks",
 ];
 
-/// Everything by its name: ProxySQL's, and then ours.
+/// Returns all values by name: ProxySQL's, and then Freshet's.
 pub fn named(shared: &Shared, program: Program) -> Vec<(&'static str, String)> {
     let snapshot = MetricsSnapshot::of(shared, program);
     let shown = METRICS.iter().filter(|metric| !metric.name.is_empty());
@@ -188,7 +188,7 @@ pub fn named(shared: &Shared, program: Program) -> Vec<(&'static str, String)> {
     theirs.chain(status::all(shared)).collect()
 }
 
-/// Everything that is a number, in the text format of Prometheus.
+/// Returns all numbers, in the text format of Prometheus.
 pub fn prometheus(shared: &Shared, program: Program) -> String {
     let snapshot = MetricsSnapshot::of(shared, program);
     let mut text = String::new();
@@ -208,7 +208,7 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
     pool(&mut text, shared, &snapshot.server);
     for (value, (name, read)) in status::STATUS.iter().zip(status::all(shared)) {
         let number = match read.as_str() {
-            // Of one session alone.
+            // The value of one session alone.
             _ if name == "Freshet_session_hits" => continue,
             "ON" => "1",
             "OFF" => "0",
@@ -216,7 +216,7 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
             _ => continue,
         };
         let kind = if GAUGES.contains(&name) { Gauge } else { Counter };
-        // A counter's name ends so.
+        // A counter's name has this ending.
         let end = if kind == Counter { "_total" } else { "" };
         let name = format!("{}{end}", name.to_ascii_lowercase());
         describe(&mut text, &name, kind, value.doc);
@@ -225,7 +225,7 @@ pub fn prometheus(shared: &Shared, program: Program) -> String {
     text
 }
 
-/// What is counted of the server, as of the one in a pool.
+/// Writes the counts of the server, like those of a server in a pool.
 fn pool(text: &mut String, shared: &Shared, server: &ServerConnections) {
     let endpoint = match &shared.upstream.config().address {
         Address::Tcp { host, port } => format!("{host}:{port}"),

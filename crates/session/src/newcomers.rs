@@ -1,19 +1,19 @@
-//! Forms of statements that are new. To analyse one costs more than to pass its statement on, which is worth it for what comes
-//! again. Where very many are new at once they are invented, and then each is analysed when it comes for the second time.
+//! New forms of statements. The analysis of a form costs more than passing its statement on, and only pays for forms that come
+//! again. If very many forms are new at once, they are invented. Then a form is analysed when it comes for the second time.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// So many new forms a second are analysed at their first sight. The start of a large application stays below.
+/// How many new forms a second are analysed at first sight. The start of a large application stays below.
 const AT_ONCE_MAX: u32 = 1000;
-/// The forms that are remembered as seen. A forgotten one counts as new again.
+/// How many seen forms are remembered. A forgotten one counts as new again.
 const SEEN: usize = 1 << 14;
 
-/// Which forms were seen of late, and how many of this second are new.
+/// The forms that were seen recently, and how many are new in this second.
 #[derive(Debug)]
 pub(crate) struct Newcomers {
     second: AtomicU64,
     count: AtomicU32,
-    /// Hashes of forms, each at the place that it gives.
+    /// Hashes of forms, each at the place that the hash gives.
     seen: Box<[AtomicU64]>,
 }
 
@@ -28,7 +28,7 @@ impl Default for Newcomers {
 }
 
 impl Newcomers {
-    /// Whether a form with this hash, of which nothing is known, is to be analysed now. `now_ms` is a clock's milliseconds.
+    /// Whether a form with this hash, which is unknown, is to be analysed now. `now_ms` is a clock's milliseconds.
     ///
     /// All that can go wrong between threads is that a form is analysed a little earlier or later.
     pub(crate) fn admits(&self, hash: u128, now_ms: u64) -> bool {

@@ -12,10 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The file's name in the state directory.
 const FILE: &str = "persisted.conf";
 const NEW_FILE: &str = "persisted.conf.new";
-/// A longer file is none of ours, in bytes.
+/// The longest file that Freshet reads, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Names and values; a change to None takes the name out.
+/// Names and values; `None` removes the name.
 pub(crate) type Changes = BTreeMap<String, Option<String>>;
 
 /// Why the file cannot be used.
@@ -41,10 +41,10 @@ pub enum PersistError {
     },
 }
 
-/// What is kept.
+/// The persisted values.
 #[derive(Debug, Default)]
 pub(crate) struct Persisted {
-    /// None where nothing is kept.
+    /// `None` if nothing is persisted.
     directory: Option<PathBuf>,
     values: Mutex<BTreeMap<String, String>>,
 }
@@ -54,17 +54,17 @@ impl Persisted {
         Self { directory, values: Mutex::default() }
     }
 
-    /// Whether values are kept at all.
+    /// Whether values are persisted at all.
     pub(crate) fn is_on(&self) -> bool {
         self.directory.is_some()
     }
 
-    /// What is kept now.
+    /// Returns the persisted values.
     pub(crate) fn values(&self) -> BTreeMap<String, String> {
         self.lock().clone()
     }
 
-    /// Reads the file, and has each value taken; one that is not there has none.
+    /// Reads the file, and calls `take` for each value; a missing file has none.
     pub(crate) fn load(&self, take: impl Fn(&str, &str) -> Result<(), String>) -> Result<(), PersistError> {
         let Some(directory) = &self.directory else { return Ok(()) };
         fs::create_dir_all(directory)

@@ -1,8 +1,8 @@
 //! The users that may write nothing, whatever they send. Their unknown code is not fenced.
 //!
-//! What is remembered holds for one epoch of the accounts and one version of the definitions. Both grow before the fence of
-//! a change through us is lifted, so they are read after it was seen that no such fence stands. That a user may write is
-//! remembered for the epoch, whatever is defined meanwhile: at worst it is not noticed that a view ended through which it could.
+//! A remembered fact holds for one epoch of the accounts and one version of the definitions. Both grow before the fence of a change through
+//! Freshet is lifted, so they are read after the check that no such fence stands. That a user may write is remembered for the epoch,
+//! whatever is defined meanwhile: at worst Freshet does not notice that a view ended through which the user could write.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,20 +10,20 @@ use ahash::HashMap;
 use freshet_cache::{Dep, Freshness};
 use freshet_follow::Upstream;
 
-/// How many users are remembered; at this bound all are asked for anew.
+/// How many users are remembered; at this bound the server is asked about all of them again.
 const USERS_MAX: usize = 4096;
 
 /// An epoch of the accounts and a version of the definitions.
 type At = (u64, u64);
 
-/// What is known of users, by what holds at which epoch and version.
+/// The facts of users, with the epoch and version for which each holds.
 #[derive(Debug, Default)]
 pub(crate) struct Powerless {
     users: Mutex<HashMap<String, (At, bool)>>,
 }
 
 impl Powerless {
-    /// Whether this user may write nothing; false where that is not certain.
+    /// Whether this user may write nothing; false if that is not certain.
     pub(crate) async fn may_write_nothing(
         &self,
         user: &[u8],
@@ -56,7 +56,7 @@ impl Powerless {
         may_not && !is_changing()
     }
 
-    /// Rights may have changed in a way of which no binlog tells.
+    /// Forgets everything: rights may have changed without a trace in the binlog.
     pub(crate) fn forget(&self) {
         self.users.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

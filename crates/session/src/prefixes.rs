@@ -1,22 +1,22 @@
-//! With what a stored answer begins as others of its statement's form do: the store keeps that once.
+//! The common beginning of stored answers to statements of one form, which is stored once.
 
 use freshet_cache::Key;
 use freshet_protocol::HEADER_LEN;
 
 use crate::environment::is_of_executions;
 
-/// Where there are no status flags in an answer.
+/// Marks an answer without status flags.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// A packet with its header.
+/// Returns the first packet with its header.
 pub(crate) fn packet(bytes: &[u8]) -> Option<&[u8]> {
     let [a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
     let length = usize::from(*a) | usize::from(*b) << 8 | usize::from(*c) << 16;
     bytes.get(..HEADER_LEN + length)
 }
 
-/// With how many bytes a key's text begins before the first value in it. An execution's begins with the text that was prepared, and ends
-/// with how long that is.
+/// Returns how many bytes of a key's text come before the first value in it. An execution's key begins with the prepared text, and ends
+/// with the text's length.
 pub(crate) fn text_prefix(key: Key<'_>) -> usize {
     if !is_of_executions(key.environment) {
         return freshet_sql::before_first_value(key.text);
@@ -25,7 +25,7 @@ pub(crate) fn text_prefix(key: Key<'_>) -> usize {
     if length <= key.text.len() { length } else { 0 }
 }
 
-/// How many bytes of an answer's packets come before its rows; 0 if it is not made as others are.
+/// Returns how many bytes of an answer's packets come before its rows; 0 if the answer has an unusual form.
 pub(crate) fn body_prefix(body: &[u8], status_at: [u32; 2]) -> usize {
     head(body, status_at).map_or(0, |head| head.bytes)
 }
@@ -38,7 +38,7 @@ pub(crate) struct Head {
     pub(crate) sequence: u8,
 }
 
-/// Those of an answer; `None` if it is not made as others are.
+/// Returns the packets before the rows; `None` if the answer has an unusual form.
 pub(crate) fn head(body: &[u8], status_at: [u32; 2]) -> Option<Head> {
     let first = packet(body)?;
     // A count of columns is one byte, up to 250.

@@ -1,18 +1,18 @@
-//! What the server has said of preparing a SELECT, kept for all who prepare it in the same environment.
+//! The server's answers to preparations of SELECTs, stored for all sessions that prepare the same SELECT in the same environment.
 //!
-//! A preparation says of what types the columns and the parameters are. What makes it another one:
+//! A preparation contains the types of the columns and the parameters. These changes make it another one:
 //!
-//! | | is told by |
+//! | change | reported by |
 //! |---|---|
-//! | the session's settings, its default schema, its character sets, its account, and the form in which the client reads packets | the environment, which is a part of the key |
+//! | the session's settings, its default schema, its character sets, its account, and the form in which the client reads packets | the environment, which is part of the key |
 //! | the definition of a table or view that the text names, or that a view of those reads | a dependency, stamped and fenced as for results |
-//! | what the account may read: the server refuses to prepare what may not be executed | the same |
-//! | a temporary table in the place of another | the session: it does not look here while one may hide what the text names |
-//! | rows | nothing: no preparation depends on any |
+//! | the account's rights: the server refuses to prepare a statement that may not be executed | the same |
+//! | a temporary table in the place of another | the session: it does not look here while one may hide a named table |
+//! | rows | nothing: no preparation depends on rows |
 //!
-//! So a preparation is given under the same rule as a result: nothing that it depends on is fenced, and nothing was stamped after
-//! its `valid_from`. No level of freshness lets it be older. A transaction does not count: both servers prepare by the definitions of
-//! now, in whatever transaction, and neither holds a table or begins a transaction for a preparation.
+//! So a preparation is given under the same rule as a result: none of its dependencies is fenced, and none was stamped after its
+//! `valid_from`. No level of freshness lets a preparation be older. A transaction does not matter: both servers prepare by the definitions
+//! of now, in any transaction, and neither holds a table or begins a transaction for a preparation.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::kept::Sharded;
 use crate::rows::ReadPlan;
 use crate::template::Template;
 
-/// How many bytes of preparations are kept in each shard: 8 MiB in all. Those that are used least make room.
+/// How many bytes of preparations are kept in each shard: 8 MiB in all. The least used ones are dropped first.
 const SHARD_BYTES_MAX: usize = 1 << 20;
-/// How many of them there are.
+/// How many shards there are.
 const SHARDS: usize = 8;
-/// What a preparation takes beside its text and the server's answer, about, in bytes; with what is compiled of it.
+/// About how many bytes a preparation takes besides its text and the server's answer, with what is compiled of it.
 const PREPARATION_BYTES: usize = 1536;
 /// The longest answer that is kept, in bytes: about a thousand columns.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
@@ -37,15 +37,15 @@ pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct CompiledExecution {
     pub(crate) template: Arc<Template>,
-    /// The syntax in it of which a server may warn.
+    /// The syntax about which a server may warn.
     pub(crate) deprecations: Deprecations,
-    /// The rows that it reads, with its parameters.
+    /// The rows that the SELECT reads, with its parameters.
     pub(crate) plan: ReadPlan,
-    /// Of the values of its parameters, the kinds alone count for their types.
+    /// Only the kinds of values decide the types of the parameters.
     pub(crate) tells_kinds_alone: bool,
 }
 
-/// What there is to know of a SELECT that the server has prepared.
+/// The facts of a SELECT that the server has prepared.
 #[derive(Debug)]
 pub(crate) struct Preparation {
     pub(crate) text: Arc<[u8]>,
@@ -53,7 +53,7 @@ pub(crate) struct Preparation {
     /// What executing it may do.
     pub(crate) effects: Arc<Effects>,
     pub(crate) keeps_found_rows: bool,
-    /// What it was executed with before may count for its answers.
+    /// Answers may depend on the values of earlier executions.
     pub(crate) remembers: bool,
     pub(crate) compiled: Arc<CompiledExecution>,
     pub(crate) parameters: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Preparation {
     pub(crate) answer: Vec<u8>,
     /// Where the session's status flags stand in them.
     pub(crate) status_at: [u32; 2],
-    /// As of a stored result.
+    /// The position from which the preparation is valid, as for a stored result.
     pub(crate) valid_from: Position,
     pub(crate) deps: Vec<Dep>,
 }
@@ -70,25 +70,25 @@ impl Preparation {
     /// Where the statement's number stands in the answer.
     pub(crate) const ID_AT: usize = HEADER_LEN + PrepareOk::STATEMENT_ID_AT;
 
-    /// Whether it may be given: the one rule.
+    /// Whether the preparation may be given, by the one rule.
     pub(crate) fn is_servable(&self, freshness: &Freshness) -> bool {
         freshness.check(&self.deps, self.valid_from, Fences::Refuse) == Verdict::Servable
     }
 
-    /// How many columns its answers have.
+    /// Returns how many columns the answers have.
     pub(crate) fn columns(&self) -> usize {
-        // Behind the number of the statement, in the first packet.
+        // After the statement's number, in the first packet.
         let bytes = self.answer.get(Self::ID_AT + 4..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)))
     }
 
     fn bytes(&self) -> usize {
-        // The text is in the key, too.
+        // The key contains the text, too.
         2 * self.text.len() + self.answer.len() + size_of_val(self.deps.as_slice()) + PREPARATION_BYTES
     }
 }
 
-/// All that are known.
+/// All stored preparations.
 #[derive(Debug)]
 pub(crate) struct Preparations(Sharded<Arc<Preparation>, SHARDS>);
 
@@ -99,26 +99,26 @@ impl Default for Preparations {
 }
 
 impl Preparations {
-    /// Puts the key together under which a text's preparation in an environment is kept.
+    /// Puts together the key of a text's preparation in an environment.
     pub(crate) fn put_key(environment: u32, text: &[u8], key: &mut Vec<u8>) {
         key.clear();
         key.extend_from_slice(&environment.to_le_bytes());
         key.extend_from_slice(text);
     }
 
-    /// What is kept under this key, whether or not it may still be given.
+    /// Returns the preparation under this key, whether or not it may still be given.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Arc<Preparation>> {
         self.0.of(key).get(key).map(Arc::clone)
     }
 
-    /// How many are kept.
+    /// Returns how many preparations are stored.
     pub(crate) fn count(&self) -> usize {
         let mut count = 0;
         self.0.each(|_, _| count += 1);
         count
     }
 
-    /// What is kept, with the identities of the environments.
+    /// Returns all preparations, with the identities of the environments.
     pub(crate) fn all(&self) -> Vec<(u32, Arc<Preparation>)> {
         let mut all = Vec::new();
         self.0.each(|key, preparation| {
@@ -128,7 +128,7 @@ impl Preparations {
         all
     }
 
-    /// Keeps one in the place of what was there.
+    /// Stores a preparation in the place of the earlier one.
     pub(crate) fn keep(&self, key: &[u8], preparation: Preparation) {
         let bytes = preparation.bytes();
         self.0.of(key).insert(key.into(), Arc::new(preparation), bytes);

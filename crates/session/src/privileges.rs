@@ -1,4 +1,4 @@
-//! What a client may do to the cache, as the server's grants say.
+//! What a client may do to the cache, by the server's grants.
 
 use freshet_protocol::ErrPacket;
 use freshet_sql::Flavor;
@@ -7,12 +7,12 @@ use freshet_upstream::Rows;
 use crate::relay::Lost;
 use crate::session::Session;
 
-/// A privilege that one of our statements needs.
+/// A privilege that one of Freshet's own statements needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Privilege {
     /// To set a global variable.
     SetGlobal,
-    /// To see what others are at.
+    /// To see what other clients do.
     Process,
     /// To empty the cache.
     Reload,
@@ -33,7 +33,7 @@ impl Privilege {
 
     const fn shown(self, flavor: Flavor) -> &'static str {
         match self {
-            // MariaDB knows no other for its own query cache.
+            // MariaDB has no other privilege for its own query cache.
             Self::SetGlobal if matches!(flavor, Flavor::MariaDb) => "SUPER",
             Self::SetGlobal => "SUPER or SYSTEM_VARIABLES_ADMIN",
             Self::Process => "PROCESS",
@@ -46,7 +46,7 @@ impl Privilege {
 /// Asks the server whether this client has `privilege`.
 ///
 /// # Errors
-/// The outer one if the server's connection is lost; the inner one is the client's to see.
+/// The outer error: the server's connection is lost. The inner error is for the client.
 pub(crate) async fn require(
     session: &mut Session,
     privilege: Privilege,
@@ -68,7 +68,7 @@ pub(crate) async fn require(
     }
 }
 
-/// Whether one of the lines `GRANT … ON *.* TO …` names it.
+/// Whether one of the lines `GRANT … ON *.* TO …` names the privilege.
 fn granted(grants: &Rows, privilege: Privilege) -> bool {
     let lines = grants.rows.iter().filter_map(|row| row.first()?.as_deref());
     lines.filter_map(|line| std::str::from_utf8(line).ok()).any(|line| {

@@ -1,10 +1,10 @@
-//! Dropping some of what is stored: by digest, query rule, schema, user or table.
+//! Dropping some of the stored results: by digest, query rule, schema, user or table.
 
 use freshet_digest::Digest;
 
 use crate::Shared;
 
-/// What is to be dropped.
+/// What to drop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purged {
     /// Results of statements with this digest.
@@ -15,16 +15,16 @@ pub enum Purged {
     Schema(String),
     /// Results of this user.
     User(String),
-    /// Results that rest on this table of a schema.
+    /// Results that depend on this table of a schema.
     Table(String, String),
 }
 
 impl Shared {
-    /// Drops results. Returns how many they were; of a table's they are not counted: what rests on it is not served any more, and leaves
+    /// Drops results. Returns how many were dropped. The results of a table are not counted: they are not served any more, and leave
     /// in time.
     ///
     /// # Errors
-    /// There is no such rule, or nothing is counted by digest.
+    /// There is no such rule, or statements are not counted by digest.
     pub fn purge(&self, what: &Purged) -> Result<u64, String> {
         if let Purged::Table(schema, table) = what {
             let folds = self.upstream.server().is_some_and(|server| server.folds_names());

@@ -3,7 +3,7 @@
 
 use freshet_sql::{Calls, Defines, Effects, Reads, TableName, Temporary, Writes};
 
-/// `effects` with every table named in full. Where a name has no schema for certain (there is no default, or the text
+/// Returns `effects` with every table named in full. If a name has no certain schema (there is no default, or the text
 /// itself may change it between its statements) the worst is assumed.
 pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
     let default = default.filter(|_| !effects.moves);
@@ -44,7 +44,7 @@ pub(crate) fn qualify(mut effects: Effects, default: Option<&str>) -> Effects {
     effects
 }
 
-/// A table that is written is looked at for that already.
+/// Removes written tables from the reads, since they are looked up for the write already.
 fn leave_out_what_is_written(effects: &mut Effects) {
     if let (Reads::Tables(read), Writes::Tables(written)) = (&mut effects.reads, &effects.writes) {
         read.retain(|table| !written.contains(table));

@@ -1,7 +1,7 @@
 //! ProxySQL's query log in its JSON form: a line for each statement whose rule has `log = 1`.
 //!
-//! Lines are written by a thread of their own, so that no session waits for a disk. What waits for the thread is bounded: a line for which there
-//! is no room is left out, and counted.
+//! A thread of its own writes the lines, so that no session waits for a disk. The lines that wait for the thread are bounded: a line without
+//! room is left out, and counted.
 
 mod event;
 mod file;
@@ -16,16 +16,16 @@ pub(crate) use event::{Event, Sent};
 use file::LogFile;
 use writer::Writer;
 
-/// When a file is this large, in bytes, the next one is begun; ProxySQL's default.
+/// At this size, in bytes, the next file begins; ProxySQL's default.
 const FILE_BYTES: u64 = 100 << 20;
 
 /// The log.
 #[derive(Debug)]
 pub struct QueryLog {
-    /// Whether there is one. Read before each line, so that nobody takes a lock while there is none.
+    /// Whether there is a log. Read before each line, so that nobody takes a lock while there is none.
     is_on: AtomicBool,
     target: Mutex<LogTarget>,
-    /// When a file is this large, the next one is begun, in bytes.
+    /// At this size, in bytes, the next file begins.
     file_bytes: Arc<AtomicU64>,
     /// Lines that were left out.
     lost: Arc<AtomicU64>,
@@ -55,7 +55,7 @@ impl QueryLog {
         self.target.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has lines go to files of this name from now on; `None`: there is no log. A name that it has already changes nothing.
+    /// Sends lines to files of this name from now on; `None`: there is no log. The present name changes nothing.
     ///
     /// # Errors
     /// The file cannot be made; lines go where they went before.
@@ -69,7 +69,7 @@ impl QueryLog {
         Ok(())
     }
 
-    /// Has lines go to the next file from now on.
+    /// Sends lines to the next file from now on.
     ///
     /// # Errors
     /// The file cannot be made; lines go where they went before.
@@ -81,18 +81,18 @@ impl QueryLog {
         Ok(())
     }
 
-    /// The thread of the file before ends once it has written what waits for it.
+    /// Begins a file. The thread of the earlier file ends once it has written its waiting lines.
     fn begin(&self, path: &Path) -> io::Result<Arc<Writer>> {
         let file = LogFile::create(path.to_owned(), Arc::clone(&self.file_bytes))?;
         Ok(Arc::new(Writer::start(file, Arc::clone(&self.lost))?))
     }
 
-    /// Sets when the next file is begun, in bytes.
+    /// Sets the size at which the next file begins, in bytes.
     pub fn set_file_bytes(&self, bytes: u64) {
         self.file_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// When the next file is begun, in bytes.
+    /// Returns the size at which the next file begins, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.file_bytes.load(Ordering::Relaxed)
     }
@@ -102,7 +102,7 @@ impl QueryLog {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Whether there is one.
+    /// Whether there is a log.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
     }

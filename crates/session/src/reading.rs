@@ -1,7 +1,7 @@
 //! Long texts are read beside the event loop, so that no client's text holds up the other clients of its loop.
 //!
 //! A text of megabytes has up to a million tokens, and reading it takes up to seconds. A bounded number of threads of the
-//! whole process do that; whoever has a long text waits for one of them, and nobody else does.
+//! whole process read such texts. A session with a long text waits for one of them, and no other session waits.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use freshet_catalog::rows::Zone;
 use freshet_sql::{Effects, Flavor, Hint, Modes, PreparedKill, Request, RowWrite, Writes};
 use tokio::sync::Semaphore;
 
-/// A text of so many bytes is a long one. A shorter one is read in a few milliseconds.
+/// A text of this many bytes is long. A shorter one is read in a few milliseconds.
 pub(crate) const LONG_BYTES_MIN: usize = 64 << 10;
 /// A text of more bytes is neither looked up nor stored, and no template is made of it.
 pub(crate) const CACHED_BYTES_MAX: usize = 256 << 10;
@@ -19,19 +19,19 @@ pub(crate) const CACHED_BYTES_MAX: usize = 256 << 10;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ParseSettings {
     pub(crate) modes: Modes,
-    /// For the rows of a write.
+    /// The modes for the rows of a write.
     pub(crate) modes_of_write: Modes,
-    /// The time zone in which its moments are meant.
+    /// The session's time zone.
     pub(crate) zone: Zone,
 }
 
-/// What is read of a text before it is sent.
+/// The facts of a text that are read before it is sent.
 #[derive(Debug)]
 pub(crate) struct ReadText {
     pub(crate) request: Request,
-    /// The rows that it writes, if it is one write to one table.
+    /// The rows that the text writes, if it is one write to one table.
     pub(crate) write: Option<RowWrite>,
-    /// What there is to know of a SELECT that is too long for a template.
+    /// The facts of a SELECT that is too long for a template.
     pub(crate) select: Option<LongSelect>,
 }
 
@@ -44,31 +44,31 @@ pub(crate) struct LongSelect {
     pub(crate) stripped: Option<Vec<u8>>,
 }
 
-/// What is read of a long text that is to be prepared.
+/// The facts of a long text that is to be prepared.
 #[derive(Debug)]
 pub(crate) struct ReadPrepared {
     pub(crate) effects: Effects,
     pub(crate) write: Option<RowWrite>,
-    /// What it kills.
+    /// What the text kills.
     pub(crate) kill: Option<PreparedKill>,
-    /// It is one SELECT.
+    /// The text is one SELECT.
     pub(crate) select: Option<OneSelect>,
     /// The text without hints that the server does not know.
     pub(crate) stripped: Option<Vec<u8>>,
 }
 
-/// What is read of a text that is one SELECT and is to be prepared.
+/// The facts of a text that is one SELECT and is to be prepared.
 #[derive(Debug)]
 pub(crate) struct OneSelect {
     pub(crate) hint: Option<Hint>,
 }
 
-/// The threads that long texts are read on.
+/// The threads that read long texts.
 #[derive(Debug, Clone)]
 pub(crate) struct Readers(Arc<Semaphore>);
 
 impl Default for Readers {
-    /// One for two cores, so that the event loops keep most of the machine.
+    /// One thread for two cores, so that the event loops keep most of the machine.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(Semaphore::new((cores / 2).max(1))))
@@ -76,14 +76,14 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Reads `text` beside the event loop. `None` only where the program ends.
+    /// Reads `text` beside the event loop. `None` only when the program ends.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         text: Bytes,
         read: impl FnOnce(&[u8]) -> T + Send + 'static,
     ) -> Option<T> {
         let permit = Arc::clone(&self.0).acquire_owned().await.ok()?;
-        // The permit goes with the work: a client that leaves does not make room for another before it is done.
+        // The permit stays with the work: a client that leaves makes no room for another before the work is done.
         let work = move || {
             let out = read(&text);
             drop(permit);
@@ -122,7 +122,7 @@ pub(crate) fn prepared(text: &[u8], settings: ParseSettings) -> ReadPrepared {
     ReadPrepared { effects, write, kill, select, stripped: without_hint(text, settings.modes) }
 }
 
-/// The text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
+/// Returns the text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
 pub(crate) fn without_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     match modes.flavor {
         Flavor::MySql => freshet_sql::strip_hint(text, modes),
@@ -130,12 +130,12 @@ pub(crate) fn without_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     }
 }
 
-/// The rows that a text with these effects writes, if it is one write to one table and tells them by itself.
+/// Returns the rows that a text with these effects writes, if it is one write to one table and shows them by itself.
 pub(crate) fn row_write(text: &[u8], effects: &Effects, settings: ParseSettings) -> Option<RowWrite> {
     if writes_one_table(effects) { freshet_sql::row_write(text, settings.modes_of_write) } else { None }
 }
 
-/// Whether what is written is one table.
+/// Whether exactly one table is written.
 pub(crate) fn writes_one_table(effects: &Effects) -> bool {
     matches!(&effects.writes, Writes::Tables(tables) if tables.len() == 1)
 }

@@ -1,4 +1,4 @@
-//! The reference of what is ours, made of the tables that the program itself answers from.
+//! The reference of Freshet's variables, status values and tables, made of the tables that the program itself uses.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,8 @@ use crate::status::STATUS;
 use crate::variables::{Lives, VARIABLES};
 use crate::why;
 
-/// Variables, status values, and the tables of the schema `freshet`, as Markdown: `docs/reference.md` is this, and a test keeps it so.
+/// Returns variables, status values, and the tables of the schema `freshet`, as Markdown: the content of `docs/reference.md`. A test
+/// compares both.
 pub fn reference() -> String {
     let mut page = String::from(
         "# Variables, status, and the schema freshet\n\nFreshet answers for these itself. Each may stand wherever a text of SQL has a system variable: `SET GLOBAL \

@@ -1,13 +1,13 @@
-//! Asking again, in the background, for what changes have dropped of queries with caches of their own.
+//! Refreshing: asking again, in the background, for results of queries with created caches that changes have dropped.
 //!
-//! It is asked on connections of Freshet's own account, whose session is set up as that of the client was who asked last. What of a session can
-//! change a result is known ([`Environment`]), and it is compared before anything is asked. Two things are another's and do not matter: the
-//! account and its roles decide *whether* a statement is answered, and the server has answered it to the client in this epoch of rights; and no
-//! statement of a query whose cache is refreshed asks who is asking.
+//! The questions go over connections of Freshet's own account. Their sessions are set up like that of the client who asked last. The
+//! session state that can change a result is known ([`Environment`]), and is compared before anything is asked. Two facts differ and do not
+//! matter. The account and its roles only decide *whether* a statement is answered, and the server has answered it to the client in this
+//! epoch of rights. And no statement of a query whose cache is refreshed asks who the user is.
 //!
-//! What is stored obeys the one rule, as any other answer does: it has the dependencies of its statement and a `valid_from` that was read before
-//! it was sent. A result that is asked for again and again, and outrun by changes each time, is asked for ever more rarely; one that nobody reads
-//! meanwhile is left alone until a client asks for it.
+//! The one rule applies to a refreshed result like to any other answer: it has the dependencies of its statement and a `valid_from` that
+//! was read before the statement was sent. If changes outrun a result again and again, Freshet asks for it ever more rarely. If nobody
+//! reads a result meanwhile, it is left alone until a client asks for it.
 
 mod own;
 mod asking;
@@ -35,25 +35,25 @@ use crate::session::hit::READ_UNFENCED;
 use crate::shared::Shared;
 use crate::variables::TYPE_OFF;
 
-/// How often it is looked for what has been dropped.
+/// How often Freshet looks for dropped results.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(10);
-/// Looking takes no more than one part in so many of one core.
+/// The look takes at most one part in this many of one core.
 const LOOKING_SHARE: u32 = 50;
-/// Behind an answer there is a pause of so many times the time that the server took for it: at most a quarter of one of its cores is taken.
+/// The pause after an answer, as a multiple of the server's time for the answer: at most a quarter of one of its cores is used.
 const PAUSES_BY_ANSWER: u32 = 3;
-/// The longest pause, and how long it is before another try where the server cannot be asked.
+/// The longest pause, and the pause before another try if the server cannot be asked.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
-/// How often a result is asked for again that nobody has read meanwhile.
+/// How often a result is refreshed that nobody has read meanwhile.
 const UNREAD_MAX: u32 = 16;
-/// How much longer a result waits each time that a change has outrun it: up to this many doublings.
+/// How often the wait of a result doubles at most. It doubles each time that a change has outrun the result.
 const DOUBLINGS_MAX: u32 = 8;
 /// How long the server may take for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
-/// How many steps of making room are worth one result.
+/// The most steps of making room that one result is worth.
 const ROOM_STEPS_MAX: usize = 256;
 
-/// Refreshes, for ever.
+/// Refreshes results, for ever.
 pub async fn refresh_created(shared: &Shared) {
     let (mut sessions, mut checking) = (OwnSessions::default(), Checking::default());
     let mut beginning = Beginning::default();
@@ -86,7 +86,7 @@ pub async fn refresh_created(shared: &Shared) {
     }
 }
 
-/// What a change has dropped and may be asked for now.
+/// Returns the dropped results that may be asked for now.
 fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
     let (freshness, now) = (shared.freshness(), now_ms());
     let is_off = shared.globals.query_cache_type.load(Ordering::Relaxed) == TYPE_OFF;
@@ -97,7 +97,7 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
         now >= result.tries.not_before_ms
             && freshness.check(&result.deps, result.valid_from, Fences::Refuse) == Verdict::Stale
     };
-    // By a policy it is asked for again at its age, whatever has changed.
+    // By a policy a result is refreshed at its age, whatever has changed.
     let is_due = |cache: &CreatedCache, result: &StoredResult| match cache.options.policy {
         Some(_) => now >= result.tries.not_before_ms,
         None => is_dropped(result),
@@ -106,13 +106,13 @@ fn dropped(shared: &Shared) -> Vec<(Arc<CreatedCache>, Arc<StoredResult>)> {
         let results = cache.all_results().into_iter().filter(|result| is_due(&cache, result));
         results.map(|result| (Arc::clone(&cache), result)).collect::<Vec<_>>()
     };
-    // What is made from copies of rows is made when somebody asks for it.
+    // Results that are made from copies of rows are made when a client asks for them.
     let is_asked_for =
         |cache: &Arc<CreatedCache>| !matches!(cache.upkeep(), Upkeep::Maintained | Upkeep::NotYet(_));
     shared.created.all().into_iter().filter(is_asked_for).flat_map(of_one).collect()
 }
 
-/// Asks for one result again. How long the server took.
+/// Refreshes one result. Returns how long the server took.
 async fn refresh(shared: &Shared, sessions: &mut OwnSessions, of: OfCache<'_>) -> Result<Duration, Error> {
     let OfCache { cache, result } = of;
     let began = Instant::now();
@@ -163,7 +163,7 @@ async fn ask(shared: &Shared, sessions: &mut OwnSessions, of: OfCache<'_>) -> Re
     })
 }
 
-/// What an answer rests on, and until when it is given.
+/// The dependencies of an answer, and until when it is given.
 struct Rests {
     valid_from: Position,
     deps: Vec<Dep>,
@@ -173,7 +173,7 @@ struct Rests {
 }
 
 impl Rests {
-    /// That of one that is given as long as it is fresh.
+    /// Returns those of an answer that is given as long as it is fresh.
     fn on(shared: &Shared, valid_from: Position, depends: Depends, relayed: &Relayed) -> Self {
         let absent = depends.absent.map(|(dep, _)| dep);
         let mut all = depends.deps.iter().chain(&absent).chain(&[Dep::EVERYTHING]);
@@ -182,7 +182,7 @@ impl Rests {
         Self { valid_from, deps: depends.with_rows(rows), is_fenced, expires_ms: 0, refresh_ms: 0 }
     }
 
-    /// That of one that was asked for then, and is given by a policy whatever changes.
+    /// Returns those of an answer that was asked for at this time, and is given by a policy whatever changes.
     fn by(policy: Policy, asked_ms: u64) -> Self {
         let (expires_ms, refresh_ms) = policy.times(asked_ms);
         Self { valid_from: Position::MAX, deps: Vec::new(), is_fenced: true, expires_ms, refresh_ms }

@@ -1,4 +1,4 @@
-//! Which clients there are: so that KILL finds them by the id they were told, and idle ones are found at all.
+//! The connected clients, so that KILL finds them by their ids, and idle ones are found.
 
 mod place;
 
@@ -16,46 +16,46 @@ use self::place::{Connected, Place};
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    /// The name it logged in with.
+    /// The name with which the client logged in.
     pub(crate) user: Vec<u8>,
-    /// Where it comes from, if it came over TCP.
+    /// The client's address, if it came over TCP.
     client: Option<SocketAddr>,
-    /// The server's id of its connection; the same for who comes after it on the same connection.
+    /// The server's id of the session's connection; shared with the next session on the same client connection.
     place: Arc<Place>,
-    /// When it last sent a command, in monotonic milliseconds.
+    /// When the client last sent a command, in monotonic milliseconds.
     active_ms: AtomicU64,
-    /// How long its client may be silent, in milliseconds, where no connection of its is there for the server to end.
+    /// How long the client may be silent, in milliseconds, if it has no connection that the server could end.
     silent_ms_max: AtomicU64,
-    /// A command of its is with the server: however long that takes, it is not idle.
+    /// A command of the session is with the server: however long that takes, the session is not idle.
     busy: AtomicBool,
-    /// What holds it, as `Hold::words` has it.
+    /// What holds the session, as a set for `Hold::words`.
     holds: AtomicU32,
-    /// An [`Ending`].
+    /// The session's [`Ending`].
     ending: AtomicU8,
-    /// What it is asked, which is shown to who looks at all clients. Written where the cache had no answer.
+    /// The session's statement, for lists of all clients. Written if the cache had no answer.
     asked: Mutex<CurrentStatement>,
-    /// What its connection carries for others, if it does.
+    /// The counts of the session's connection as a lane, if it is one.
     lane: Mutex<Weak<LaneCounts>>,
-    /// Its statement under way is not to be waited for any longer.
+    /// The session must not wait for its statement any longer.
     interrupted: AtomicBool,
-    /// It is to give up what it does not use: its buffers, and its connection, if it can.
+    /// The session is to give up what it does not use: its buffers, and its connection, if possible.
     rests: AtomicBool,
-    /// When its client was last active as it was told so, in monotonic milliseconds.
+    /// The last activity of the client when `rests` was set, in monotonic milliseconds.
     rested_ms: AtomicU64,
-    /// The task of the session, which waits for these in one place at a time. Kept from one wait to the next, so that a
+    /// The waker of the session's task, which waits for these in one place at a time. Kept from one wait to the next, so that a
     /// wait writes nothing here.
     waits: Mutex<Option<Waker>>,
 }
 
-/// How much of a statement is shown of a session, in bytes.
+/// How many bytes of a session's statement are shown.
 const ASKED_BYTES_MAX: usize = 1024;
 
-/// What a session is asked.
+/// The present statement of a session.
 #[derive(Debug, Default)]
 struct CurrentStatement {
-    /// Its default schema.
+    /// The session's default schema.
     schema: Option<String>,
-    /// The beginning of its statement.
+    /// The beginning of the statement.
     text: Vec<u8>,
 }
 
@@ -67,58 +67,58 @@ impl CurrentStatement {
     }
 }
 
-/// A client, as it is listed.
+/// A client in the list of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// The number that it was told.
+    /// The client's number.
     pub id: u32,
-    /// The name it logged in with.
+    /// The name with which the client logged in.
     pub user: String,
-    /// Where it comes from; `None`: by a unix socket.
+    /// The client's address; `None`: a unix socket.
     pub client: Option<SocketAddr>,
-    /// Its default schema, as of its last command that was not answered from memory.
+    /// The default schema, as of the client's last command that was not answered from memory.
     pub schema: Option<String>,
     /// The beginning of the statement that is with the server.
     pub statement: Option<String>,
-    /// A command of its is with the server.
+    /// A command of the client is with the server.
     pub is_busy: bool,
-    /// How long ago it sent its last command, in milliseconds.
+    /// How long ago the client sent its last command, in milliseconds.
     pub silent_ms: u64,
-    /// The server's number of its connection; 0 while it has none.
+    /// The server's number of the client's connection; 0 if it has none.
     pub server_id: u32,
-    /// What held it after its last command that the server saw.
+    /// What held the session after its last command that the server saw.
     pub(crate) holds: u32,
-    /// What its connection does for others, or one that it had; `None` if it is not lent.
+    /// The counts of the client's connection as a lane; `None` if it is not lent.
     pub(crate) lane: Option<LaneFigures>,
 }
 
 impl Process {
-    /// Where it comes from, as the servers write it.
+    /// Returns the client's address, as the servers write it.
     pub(crate) fn host(&self) -> String {
         self.client.map_or_else(|| "localhost".to_owned(), |client| client.to_string())
     }
 }
 
-/// How soon a session is to end. It only ever moves down this list.
+/// How soon a session is to end. The value only ever moves down this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ending {
-    /// Nobody wants it to.
+    /// The session goes on.
     No,
     /// As soon as it is between two transactions.
     Drain,
-    /// At its next pause: the server has killed its connection, and may have a last word for the client.
+    /// At its next pause: the server has killed its connection, and may have a last message for the client.
     Cut,
-    /// At its next pause, by us alone: it was idle, or the server does not know it.
+    /// At its next pause, by Freshet alone: the session was idle, or the server does not know it.
     Now,
 }
 
-/// A session that somebody is about to kill. Where the killer may, it keeps its connection until this is dropped, for the next one's would be killed in
-/// its place.
+/// A session that somebody is about to kill. If the killer may kill it, the session keeps its connection until this value is dropped:
+/// otherwise the connection's next user would be killed in its place.
 pub(crate) struct Aimed {
     pub(crate) handle: Arc<Handle>,
-    /// The server's number of its connection; 0 if it has none.
+    /// The server's number of the session's connection; 0 if it has none.
     pub(crate) thread_id: u32,
-    /// Whether the killer may.
+    /// Whether the killer may kill the session.
     pub(crate) may: bool,
 }
 
@@ -165,8 +165,8 @@ impl Handle {
         self.place.set(id);
     }
 
-    /// Its connection is no longer its own, so that who kills by its number from now on kills nobody here. False, and it stays as it was, while
-    /// somebody is about to, and where somebody has.
+    /// Takes the connection's number from the session, so that a later KILL by this number hits nobody here. Returns false, and changes
+    /// nothing, while somebody is about to kill the session, or has killed it.
     pub(crate) fn parts(&self) -> bool {
         let id = self.thread_id();
         let parts = self.place.take();
@@ -177,7 +177,7 @@ impl Handle {
         parts
     }
 
-    /// The same of a session that goes on without. Its client may be silent for so long.
+    /// Like [`Self::parts`], for a session that goes on without its connection. Its client may be silent for this long.
     pub(crate) fn gives_up(&self, silent_ms_max: u64) -> bool {
         let parts = self.parts();
         if parts {
@@ -186,22 +186,22 @@ impl Handle {
         parts
     }
 
-    /// Its client may be silent for so long, in milliseconds.
+    /// Sets how long the client may be silent, in milliseconds.
     pub(crate) fn may_be_silent_for(&self, silent_ms_max: u64) {
         self.silent_ms_max.store(silent_ms_max, Ordering::Relaxed);
     }
 
-    /// It has one again, which the server ends in time.
+    /// Notes that the session has a connection again, which the server ends in time.
     pub(crate) fn goes_on(&self) {
         self.silent_ms_max.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Notes what holds it.
+    /// Notes what holds the session.
     pub(crate) fn set_holds(&self, holds: u32) {
         self.holds.store(holds, Ordering::Relaxed);
     }
 
-    /// Its connection carries reads of others from now on.
+    /// Notes that the session's connection carries reads of others from now on.
     pub(crate) fn lends(&self, lane: &Arc<LaneCounts>) {
         *self.lane.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(lane);
     }
@@ -220,12 +220,13 @@ impl Handle {
         self.active_ms.load(Ordering::Relaxed)
     }
 
-    /// A command goes to the server.
+    /// Notes that a command goes to the server.
     pub(crate) fn begins(&self) {
         self.busy.store(true, Ordering::Relaxed);
     }
 
-    /// The session waits for its next command, in this default schema. The clock is read only where the last one may have taken long.
+    /// Notes that the session waits for its next command, in this default schema. Reads the clock only if the last command may have taken
+    /// long.
     pub(crate) fn pauses(&self, now_ms: impl FnOnce() -> u64, schema: Option<&str>) {
         if self.busy.load(Ordering::Relaxed) {
             self.active(now_ms());
@@ -234,10 +235,10 @@ impl Handle {
         }
     }
 
-    /// A statement has come for which there was no answer in memory.
+    /// Notes a statement for which there was no answer in memory.
     pub(crate) fn asks(&self, schema: Option<&str>, text: &[u8]) {
         let mut end = text.len().min(ASKED_BYTES_MAX);
-        // No character is cut in two.
+        // So that no character is cut.
         while text.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) && end > 0 {
             end -= 1;
         }
@@ -247,7 +248,7 @@ impl Handle {
         asked.text.extend_from_slice(&text[..end]);
     }
 
-    /// Nothing under it panics half-way.
+    /// Nothing under this lock panics half-way.
     fn asked(&self) -> MutexGuard<'_, CurrentStatement> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,19 +265,20 @@ impl Handle {
     }
 
     fn wake(&self) {
-        // The lock orders this behind a wait that has looked before, or before one that looks afterwards.
+        // The lock orders this after a wait that has looked before, or before a wait that looks afterwards.
         let waits = self.waits().clone();
         if let Some(session) = waits {
             session.wake();
         }
     }
 
-    /// From here on it can be interrupted: what has interrupted it before is past.
+    /// Allows interruption from here on: an earlier interruption is past.
     pub(crate) fn can_be_interrupted(&self) {
         self.interrupted.store(false, Ordering::Relaxed);
     }
 
-    /// Ends its wait for what another client has asked, if it waits for that. The server has interrupted what it does there, if it does anything.
+    /// Ends the session's wait for another client's question, if it waits. The server has interrupted the session's statement there, if
+    /// there is one.
     pub(crate) fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Release);
         self.wake();
@@ -286,13 +288,13 @@ impl Handle {
     pub(crate) async fn interrupted(&self) {
         poll_fn(|cx| {
             let _waits = self.wakes(cx);
-            // Under the lock: whoever interrupts it after this finds the waker.
+            // Under the lock: an interruption after this finds the waker.
             if self.interrupted.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
 
-    /// Has it give up what it does not use, once for each time that its client was silent for so long, or `again`.
+    /// Has the session give up what it does not use, once for each time that its client was silent for this long, or `again`.
     fn rest(&self, since_ms: u64, again: bool) {
         let active_ms = self.active_ms();
         let is_new = || self.rested_ms.swap(active_ms, Ordering::Relaxed) != active_ms;
@@ -302,29 +304,29 @@ impl Handle {
         }
     }
 
-    /// Whether it is to give up what it does not use.
+    /// Whether the session is to give up what it does not use.
     pub(crate) fn is_to_rest(&self) -> bool {
         self.rests.load(Ordering::Acquire)
     }
 
-    /// The same, once.
+    /// Like [`Self::is_to_rest`], but only the first call returns true.
     pub(crate) fn takes_rest(&self) -> bool {
         self.is_to_rest() && self.rests.swap(false, Ordering::AcqRel)
     }
 
-    /// A command has come: it does not rest.
+    /// Notes that a command has come: the session does not rest.
     pub(crate) fn rests_no_more(&self) {
         if self.is_to_rest() {
             self.rests.store(false, Ordering::Release);
         }
     }
 
-    /// Ends the session as one that was killed: the server has killed its connection, if it has one, and may have a last word.
+    /// Ends the session like a killed one: the server has killed its connection, if it has one, and may have a last message.
     pub(crate) fn killed(&self) {
         self.end(if self.thread_id() == 0 { Ending::Now } else { Ending::Cut });
     }
 
-    /// How soon the session is to end.
+    /// Returns how soon the session is to end.
     pub(crate) fn ending(&self) -> Ending {
         match self.ending.load(Ordering::Acquire) {
             0 => Ending::No,
@@ -339,17 +341,17 @@ impl Handle {
         poll_fn(|cx| self.poll_ends(cx, soon)).await
     }
 
-    /// The same, for a wait that is made by hand.
+    /// Like [`Self::ends`], for a wait that is polled by hand.
     pub(crate) fn poll_ends(&self, cx: &Context<'_>, soon: Ending) -> Poll<Ending> {
         let _waits = self.wakes(cx);
-        // Under the lock: whoever ends the session after this finds the waker.
+        // Under the lock: an ending after this finds the waker.
         match self.ending() {
             ending if ending >= soon => Poll::Ready(ending),
             _ => Poll::Pending,
         }
     }
 
-    /// Notes who is to be woken; what is looked at while this is held is not missed.
+    /// Notes the waker. A change after a look under this guard is not missed.
     fn wakes(&self, cx: &Context<'_>) -> MutexGuard<'_, Option<Waker>> {
         let mut waits = self.waits();
         if !waits.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
@@ -358,13 +360,13 @@ impl Handle {
         waits
     }
 
-    /// A poisoned lock is taken all the same: nothing under it panics half-way.
+    /// Takes even a poisoned lock: nothing under it panics half-way.
     fn waits(&self) -> MutexGuard<'_, Option<Waker>> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// All sessions, by the connection id their clients were told.
+/// All sessions, by their clients' connection ids.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     handles: Mutex<HashMap<u32, Arc<Handle>>>,
@@ -372,12 +374,12 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// A session's handle, which is not registered yet.
+    /// Makes a session's handle, which is not registered yet.
     pub(crate) fn handle(&self, user: Vec<u8>, client: Option<SocketAddr>, now_ms: u64) -> Arc<Handle> {
         Arc::new(Handle::new(user, client, now_ms, Place::among(&self.connected)))
     }
 
-    /// The handle of who comes after that session on the same connection.
+    /// Makes the handle of the next session on the same client connection.
     pub(crate) fn next_handle(
         before: &Handle,
         user: Vec<u8>,
@@ -387,7 +389,7 @@ impl Registry {
         Arc::new(Handle::new(user, client, now_ms, Arc::clone(&before.place)))
     }
 
-    /// How many of them have a connection to the server.
+    /// Returns how many sessions have a connection to the server.
     pub(crate) fn connected(&self) -> &Connected {
         &self.connected
     }
@@ -404,12 +406,12 @@ impl Registry {
         self.lock().get(&id).cloned()
     }
 
-    /// By the server's id of its connection. Walks over all: few ask.
+    /// Finds a session by the server's id of its connection. Walks over all sessions: this call is rare.
     pub(crate) fn find_thread(&self, thread_id: u32) -> Option<Arc<Handle>> {
         self.lock().values().find(|handle| handle.thread_id() == thread_id).cloned()
     }
 
-    /// Everybody, at this moment.
+    /// Returns all clients, at this moment.
     pub(crate) fn processes(&self, now_ms: u64) -> Vec<Process> {
         let process = |(id, handle): (&u32, &Arc<Handle>)| {
             let is_busy = handle.busy.load(Ordering::Relaxed);
@@ -431,7 +433,7 @@ impl Registry {
         self.lock().iter().map(process).collect()
     }
 
-    /// Ends the sessions that have been silent for longer than this, or than they may be.
+    /// Ends the sessions that have been silent for longer than this, or for longer than they may be.
     pub(crate) fn end_idle(&self, now_ms: u64, silent_ms_max: u64) {
         for handle in self.lock().values() {
             let silent_ms_max = silent_ms_max.min(handle.silent_ms_max.load(Ordering::Relaxed));
@@ -441,7 +443,8 @@ impl Registry {
         }
     }
 
-    /// Has the sessions whose clients have been silent for so long give up what they do not use. `again`: also those that have kept their connections before.
+    /// Has the sessions whose clients have been silent for this long give up what they do not use. `again`: also those that kept their
+    /// connections before.
     pub(crate) fn rest(&self, now_ms: u64, silent_ms: u64, again: bool) {
         let since_ms = (now_ms + 1).saturating_sub(silent_ms);
         self.lock().values().for_each(|handle| handle.rest(since_ms, again));

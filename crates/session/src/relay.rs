@@ -1,9 +1,9 @@
 //! The server's answer to one command on its way to the client: passed on as it is, followed frame by frame so that
-//! its end is known, and copied on the way when it may be stored. Who reads and sends it is `session/exchange.rs`.
+//! its end is known, and copied on the way if it may be stored. `session/exchange.rs` reads and sends it.
 //!
-//! Only packets that carry a session's state are ever changed: what the server reports because *we* asked it to
-//! (GTIDs, watched variables) is taken out again, and a client that did not ask for session tracking gets the form of
-//! OK packet it understands.
+//! Freshet changes only packets with a session's state: it removes the reports that *Freshet* asked the server for
+//! (GTIDs, watched variables), and a client that did not ask for session tracking gets the form of
+//! OK packet that it understands.
 
 mod capture;
 mod filter;
@@ -31,16 +31,16 @@ pub(crate) use own_channel::{Channel, OwnChannel, PutRight, row_of};
 pub(crate) use processes::{Processes, listed as listed_process};
 pub(crate) use uncounted::{Controls, Own, Repeated, Served, Uncounted, flushes_status};
 
-/// Which side went away in the middle of an exchange. Either way both connections are over.
+/// Which side's connection is gone in the middle of an exchange. In each case both connections are over.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Lost {
-    /// The client, or what it sent was not to be understood.
+    /// The client is gone, or sent a packet that is not understood.
     #[error("the client's connection: {0}")]
     Client(WireError),
-    /// The server.
+    /// The server is gone.
     #[error("the server's connection: {0}")]
     Upstream(std::io::Error),
-    /// What the server sent was not to be understood.
+    /// The server sent a packet that is not understood.
     #[error("the server's answer: {}", .0.what)]
     Malformed(Malformed),
 }
@@ -57,66 +57,66 @@ impl From<Malformed> for Lost {
     }
 }
 
-/// What an answer said about itself.
+/// The facts that an answer reports.
 #[derive(Debug, Default)]
 pub(crate) struct Relayed {
-    /// The session's status flags after it.
+    /// The session's status flags after the answer.
     pub(crate) status: Option<StatusFlags>,
-    /// The error it ended with.
+    /// The code of the error that ended the answer.
     pub(crate) error: Option<u16>,
-    /// The same as the server said it.
+    /// The server's ERR packet.
     pub(crate) refusal: Option<Box<ErrPacket>>,
-    /// OK packets and result sets in it.
+    /// The number of OK packets and result sets.
     pub(crate) results: u32,
-    /// Rows in it.
+    /// The number of rows.
     pub(crate) rows: u64,
-    /// Rows that it says it has changed.
+    /// The number of changed rows that the answer reports.
     pub(crate) affected: u64,
-    /// How many bytes of it have come.
+    /// How many bytes of the answer have arrived.
     pub(crate) bytes: usize,
-    /// How long it took, from when the command was sent, in microseconds.
+    /// How long the answer took, from the sending of the command, in microseconds.
     pub(crate) took_us: u32,
-    /// The digest that it is counted under.
+    /// The tag of the digest under which the statement is counted.
     pub(crate) tag: u16,
-    /// One of them told of warnings.
+    /// A packet reported warnings.
     pub(crate) warned: bool,
-    /// One of them told of an id that was given out, or was given.
+    /// A packet reported an id that was given out or set.
     pub(crate) tells_id: bool,
-    /// The GTIDs it was committed under, as the server wrote them.
+    /// The GTIDs of the commit, as the server wrote them.
     pub(crate) gtids: Vec<Vec<u8>>,
     /// The default schema or a watched variable has changed.
     pub(crate) session_changed: bool,
     /// The session's writes may be kept out of the binlog from now on, or have been during the statement.
     pub(crate) unlogged: bool,
-    /// Session state of any kind has changed: also by a trigger or a function, of which no statement tells.
+    /// Session state of any kind has changed, possibly by a trigger or a function that no statement mentions.
     pub(crate) state_changed: bool,
-    /// The answer ended with an EOF packet that announces a change. The next OK packet says which.
+    /// The answer ended with an EOF packet that announces a change. The next OK packet says what has changed.
     pub(crate) announced: bool,
-    /// It ended with an EOF packet, which has no room for what has changed.
+    /// The answer ended with an EOF packet, which has no room to say what has changed.
     pub(crate) has_no_room: bool,
-    /// The default schema, where it was reported.
+    /// The default schema, if it was reported.
     pub(crate) schema: Option<Vec<u8>>,
-    /// Whether anything holds for the present or the next transaction alone, where the server said so.
+    /// Whether a characteristic holds for the present or the next transaction alone, if the server said so.
     pub(crate) characteristics: Option<bool>,
-    /// What was prepared.
+    /// The server's reply to a preparation.
     pub(crate) prepared: Option<Box<PrepareOk>>,
-    /// The number by which the client knows it, if that is not the server's.
+    /// The client's number of the prepared statement, if it is not the server's.
     pub(crate) numbered: Option<NonZeroU32>,
-    /// The command was not sent: its transaction could not go on.
+    /// The command was not sent, because its transaction could not go on.
     pub(crate) is_unsent: bool,
-    /// The answer's bytes, if they were asked for and may be stored.
+    /// The bytes of the answer, if they were asked for and may be stored.
     pub(crate) captured: Option<Captured>,
-    /// Why not, if they were asked for and may not be stored.
+    /// Why the bytes may not be stored, if they were asked for.
     pub(crate) uncaptured: Option<Why>,
 }
 
 impl Relayed {
-    /// Of a command that was not sent, and answered with this error.
+    /// Makes the result of a command that was not sent, and was answered with this error.
     pub(crate) fn unsent(code: u16) -> Self {
         Self { error: Some(code), is_unsent: true, ..Self::default() }
     }
 
-    /// Takes over what a packet says.
+    /// Takes over the facts that a packet reports.
     fn note(&mut self, seen: &Seen, payload: &[u8], capabilities: Capabilities) -> Result<(), Malformed> {
         if let Some(status) = seen.status {
             self.status = Some(status);
@@ -161,7 +161,7 @@ impl Relayed {
                 StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
                 StateChange::SystemVariable { name, .. } => {
                     self.session_changed = true;
-                    // The report says how it is in the end: a routine may have turned the binlog off and on again.
+                    // The report gives the final value: a routine may have turned the binlog off and on again.
                     self.unlogged |= name == b"sql_log_bin";
                 }
                 StateChange::Schema(schema) => {
@@ -175,19 +175,19 @@ impl Relayed {
     }
 }
 
-/// One answer on its way. It is followed in whatever pieces it arrives, and neither read nor sent here.
+/// One answer on its way. It may arrive in any pieces. This type neither reads nor sends.
 pub(crate) struct Relay<'a> {
     filter: &'a Filter<'a>,
-    /// The server's connection's.
+    /// The capabilities of the server's connection.
     capabilities: Capabilities,
     answer: Answer,
     capture: Option<Capture>,
     put_right: Option<PutRight>,
     listed: Option<Listed>,
     relayed: Relayed,
-    /// Bytes at the front of the server's buffer that are checked and pass unchanged.
+    /// How many bytes at the front of the server's buffer are checked and pass unchanged.
     checked: usize,
-    /// Bytes still to come of a frame that needs no look.
+    /// How many bytes of an unchecked frame are still to come.
     unseen: usize,
 }
 
@@ -207,12 +207,12 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Keeps a copy while it passes.
+    /// Copies the answer while it passes.
     pub(crate) fn capture(&mut self, capture: Option<Capture>) {
         self.capture = capture;
     }
 
-    /// Puts rows right while they pass. What tells of one client's channel is not kept.
+    /// Corrects rows while they pass. Rows that describe one client's channel are not stored.
     pub(crate) fn put_right(&mut self, put_right: PutRight) {
         if !matches!(put_right, PutRight::FoundRows(_)) {
             self.capture = None;
@@ -220,20 +220,20 @@ impl<'a> Relay<'a> {
         self.put_right = Some(put_right);
     }
 
-    /// Gives what is prepared this number in the place of the server's, if it is one.
+    /// Gives the prepared statement this number in the place of the server's, if there is one.
     pub(crate) fn number(&mut self, number: Option<NonZeroU32>) {
         self.relayed.numbered = number;
     }
 
-    /// Puts rows of ours among the others while they pass.
+    /// Puts rows of Freshet's own among the others while they pass.
     pub(crate) fn list(&mut self, listed: Option<Listed>) {
         self.listed = listed;
     }
 
-    /// Looks at all that has come, and moves what may pass over to the client's buffer; where there is none it is dropped.
+    /// Checks all bytes that have arrived, and moves the bytes that may pass to the client's buffer; without a buffer they are dropped.
     ///
     /// # Errors
-    /// What the server sent is no answer.
+    /// The server's bytes are no answer.
     pub(crate) fn follow(
         &mut self,
         buffer: &mut BytesMut,
@@ -247,12 +247,12 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Whether any of the answer has come.
+    /// Whether any part of the answer has arrived.
     pub(crate) fn has_begun(&self) -> bool {
         self.relayed.bytes > 0 || self.checked > 0
     }
 
-    /// What the whole answer said.
+    /// Returns the facts of the whole answer.
     pub(crate) fn finish(mut self) -> Relayed {
         self.relayed.numbered = self.relayed.numbered.filter(|_| self.relayed.prepared.is_some());
         match self.capture.map(Capture::finish) {
@@ -263,18 +263,18 @@ impl<'a> Relay<'a> {
         self.relayed
     }
 
-    /// What comes is not read on before the client has taken what is there.
+    /// Notes that the answer is not read on before the client has taken the bytes that are there.
     pub(crate) fn is_held_up(&mut self) {
         self.capture.iter_mut().for_each(Capture::lets_go);
     }
 
-    /// The client's file has been sent.
+    /// Notes that the client's file has been sent.
     pub(crate) fn infile_done(&mut self) {
         self.capture = None;
         self.answer.infile_done();
     }
 
-    /// Looks at the next frame, if enough of it is here. `None`: there may be another.
+    /// Handles the next frame, if enough of it has arrived. `None`: there may be another frame.
     fn next(
         &mut self,
         buffer: &mut BytesMut,
@@ -311,7 +311,7 @@ impl<'a> Relay<'a> {
         self.whole(header, buffer, out)
     }
 
-    /// A packet that says something about the answer or the session, which is all here.
+    /// Handles a packet about the answer or the session; all of the packet has arrived.
     fn whole(
         &mut self,
         header: FrameHeader,
@@ -356,7 +356,7 @@ impl<'a> Relay<'a> {
         })
     }
 
-    /// Passes `payload` in the place of a frame, with those of our rows that come before it.
+    /// Passes `payload` in the place of a frame, after the rows of Freshet's own that come before it.
     fn put_listed(
         &mut self,
         part: Part,
@@ -390,7 +390,7 @@ impl<'a> Relay<'a> {
         pass(out, &mut self.capture, &frame);
     }
 
-    /// Moves what is checked over to the client's buffer.
+    /// Moves the checked bytes to the client's buffer.
     fn release(&mut self, buffer: &mut BytesMut, out: &mut Option<&mut BytesMut>) {
         pass(out, &mut self.capture, &buffer[..self.checked]);
         buffer.advance(self.checked);
@@ -409,13 +409,13 @@ fn pass(out: &mut Option<&mut BytesMut>, capture: &mut Option<Capture>, bytes: &
     }
 }
 
-/// What an answer needs to be followed further.
+/// What a relay needs next.
 pub(crate) enum RelayStep {
-    /// More of it.
+    /// More bytes of the answer.
     NeedMore,
     /// The client's file.
     Infile { seq: u8 },
-    /// Nothing: that was all.
+    /// Nothing: the answer is complete.
     Last,
 }
 

@@ -1,4 +1,4 @@
-//! At the start, what SET PERSIST has kept is taken.
+//! Restoring at the start: the values of SET PERSIST and the created caches.
 
 use freshet_sql::{Flavor, Scope};
 
@@ -10,7 +10,7 @@ use crate::variables::{self, Locals, VariableTarget};
 /// ER_TRUNCATED_WRONG_VALUE.
 const TRUNCATED: u16 = 1292;
 
-/// Takes the values that SET PERSIST has kept.
+/// Restores the values that SET PERSIST has kept.
 ///
 /// # Errors
 /// The file cannot be read, or has something else in it.
@@ -39,7 +39,7 @@ pub fn load_persisted(shared: &Shared) -> Result<(), PersistError> {
     Ok(())
 }
 
-/// Takes the caches of single queries that were made before a restart.
+/// Restores the created caches from before a restart.
 ///
 /// # Errors
 /// The file cannot be read, or has something else in it.

@@ -1,9 +1,9 @@
-//! Rows instead of tables: what an answer depends on, and what a write may touch, as exactly as the statement's form allows.
+//! Rows instead of tables: the dependencies of an answer, and what a write may touch, as exactly as the statement's form allows.
 //!
-//! The three rooms below each know a part: `sql` reads which conditions a statement puts on the rows of its tables,
-//! `upstream` knows what those conditions mean for the columns and keeps the watches, `cache` has the cells. Here they are
-//! brought together for one statement of one session. Whatever one of them does not know, or not yet, costs precision:
-//! then the whole table is named.
+//! Three other crates each know a part: `sql` finds the conditions that a statement puts on the rows of its tables,
+//! `upstream` knows the meaning of those conditions for the columns and keeps the watches, `cache` has the cells. This module
+//! joins them for one statement of one session. If one of them does not know its part, or not yet, the result is less exact:
+//! the whole table is named.
 
 mod bind;
 mod tables;

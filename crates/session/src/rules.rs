@@ -1,4 +1,4 @@
-//! The query rules that count for all sessions.
+//! The query rules of all sessions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,39 +8,39 @@ use freshet_rules::{Defaults, Rule, RuleError, RuleSet};
 
 use crate::query_log::QueryLog;
 
-/// The rules that count now.
+/// The present query rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    /// Another after each change.
+    /// Changes with each change of the rules.
     version: AtomicU64,
     set: RwLock<Option<Arc<RuleSet>>>,
     digests: RwLock<Options>,
-    /// Where statements are written that rules name.
+    /// The log for statements whose rules ask for it.
     pub(crate) log: QueryLog,
 }
 
 impl Rules {
-    /// The version: whoever sees a new one sees the change.
+    /// Returns the version: a reader of a new version sees the change.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// The set; `None` if there are no rules.
+    /// Returns the set; `None` if there are no rules.
     pub(crate) fn set(&self) -> Option<Arc<RuleSet>> {
         self.set.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How texts are normalised, for whom there are no rules as well.
+    /// Returns how texts are normalised, also without rules.
     pub(crate) fn digests(&self) -> Options {
         *self.digests.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has these count in the place of those before. Returns whether that makes a difference.
+    /// Replaces the rules by these. Returns whether that makes a difference.
     ///
     /// # Errors
-    /// The first rule that cannot be carried out; those before go on counting.
+    /// The first rule that cannot be carried out; the earlier rules stay.
     pub(crate) fn load(&self, rules: Vec<Rule>, defaults: Defaults) -> Result<bool, RuleError> {
-        // What is loaded again as it was keeps its counts, and what is stored under it.
+        // If the same rules are loaded again, their counts and the answers stored under them stay.
         if self.set().is_some_and(|set| set.is_of(&rules, defaults)) {
             return Ok(false);
         }

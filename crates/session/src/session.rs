@@ -1,6 +1,6 @@
-//! One client's session: what it is made of, and what all of its parts need. Its life is in `session/life.rs`.
+//! One client's session: its parts, and what all parts need. The session's life is in `session/life.rs`.
 
-// What is known of a session, and of its transaction.
+// What Freshet knows of a session, and of its transaction.
 mod tx;
 mod view;
 mod temporary;
@@ -13,11 +13,11 @@ mod state;
 mod seen;
 mod ruled;
 
-// What is known of one statement or command.
+// What Freshet knows of one statement or command.
 mod facts;
 mod command;
 
-// What is known of the server's connection, and why it is kept.
+// What Freshet knows of the server's connection, and why the session keeps it.
 mod traces;
 mod tracking;
 mod lease;
@@ -25,7 +25,7 @@ mod lanes;
 mod turn;
 mod hold;
 
-// What is done for a statement: from memory, or at the server.
+// How a statement is answered: from memory, or by the server.
 pub(crate) mod hit;
 mod environ;
 mod hidden;
@@ -39,7 +39,7 @@ mod conclude;
 mod counted;
 mod destination;
 
-// What query rules make of it.
+// What query rules do to a statement.
 mod decide;
 mod paced;
 mod logged;
@@ -51,13 +51,13 @@ mod resting;
 mod giving_up;
 mod pool;
 
-// What rights that it keeps make of its keys.
+// How the rights that the session has change its keys.
 mod keeper;
 
-// What the end of its locks drops.
+// What the end of the session's locks drops.
 mod unlocking;
 
-// The client's life, and what it leaves.
+// The client's life, and what the client leaves behind.
 mod leaving;
 mod life;
 
@@ -110,24 +110,24 @@ pub(crate) enum Flow {
     Close,
 }
 
-/// One client that is logged in.
+/// One client that has logged in.
 pub(crate) struct Session {
     pub(crate) shared: Arc<Shared>,
     pub(crate) wire: Wire,
     pub(crate) admitted: Box<Admitted>,
     pub(crate) state: State,
-    /// What serves it at the server.
+    /// The session's hold on a server connection.
     pub(crate) lease: Lease,
     pub(crate) handle: Arc<Handle>,
-    /// What the query rules are to it.
+    /// How the query rules apply to this session.
     pub(crate) ruled: ruled::Ruled,
-    /// What this client has been shown, also before it was reset.
+    /// What this client has been shown, also before a reset of the session.
     seen: seen::Seen,
-    /// Where its last statement was answered.
+    /// Where the session's last statement was answered.
     pub(crate) destination: destination::LastDestination,
 }
 
-/// Where its client comes from, if it came over TCP.
+/// Returns the client's address, if the client came over TCP.
 fn client_of(wire: &Wire) -> Option<SocketAddr> {
     wire.ends().map(|(client, _)| client)
 }
@@ -148,12 +148,13 @@ impl Session {
         Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination }
     }
 
-    /// What the client and we agreed on.
+    /// Returns the capabilities that the client and Freshet agreed on.
     pub(crate) fn capabilities(&self) -> Capabilities {
         self.admitted.capabilities()
     }
 
-    /// How statements are read here, as far as is known; see [`Session::certain`] for where it may have changed.
+    /// Returns the modes by which statements are read here, as far as they are known; see [`Session::certain`] for statements that may have
+    /// changed them.
     pub(crate) fn modes(&self) -> Modes {
         self.state.environment.modes().unwrap_or_else(|| self.modes_of_server())
     }
@@ -164,23 +165,23 @@ impl Session {
         self.wire.put(&error.encode());
     }
 
-    /// Appends an OK packet of our own.
+    /// Appends an OK packet that Freshet makes itself.
     pub(crate) fn put_ok(&mut self, warnings: u16) {
         let ok = OkPacket { status: self.state.status_for_answers(), warnings, ..OkPacket::default() };
         let encoded = ok.encode(self.capabilities(), 0);
         self.wire.put(&encoded);
     }
 
-    /// Ends a command without an answer of the server's with an error; the session goes on.
+    /// Ends a command with an error of Freshet's own; the session goes on.
     pub(crate) fn refuse(&mut self, error: &ErrPacket) -> Result<Flow, Lost> {
         self.put_error(error);
         Ok(Flow::Continue)
     }
 
-    /// COM_CHANGE_USER: another login in the place of this one.
+    /// COM_CHANGE_USER: replaces this login by another.
     ///
     /// # Errors
-    /// The client is not let in; it has been told, and the session is over.
+    /// The client is not let in. The client has been told, and the session is over.
     pub(crate) async fn change_user(&mut self, change: ChangeUser) -> Result<(), AdmitError> {
         let rights_from = self.shared.freshness().valid_from();
         let before = Admitted { upstream: self.lease.take(), ..self.admitted.hand_over() };
@@ -199,7 +200,7 @@ impl Session {
         Ok(())
     }
 
-    /// The server's connection.
+    /// Returns the thread of the server's connection.
     pub(crate) fn thread(&self) -> Thread {
         Thread { id: self.handle.thread_id(), opened_ms: self.lease.opened_ms }
     }
@@ -209,7 +210,7 @@ impl Session {
         self.handle.active(now_ms);
     }
 
-    /// Notes which statement has come that is not answered from memory.
+    /// Notes the text of a statement that is not answered from memory.
     pub(crate) fn note_asked(&self, text: &[u8]) {
         self.handle.asks(self.state.schema.as_deref(), text);
     }
@@ -221,12 +222,12 @@ impl Drop for Session {
     }
 }
 
-/// A schema's name as it is compared here; one that is not UTF-8 is treated like none.
+/// Returns a schema's name as Freshet compares it. A name that is not UTF-8 counts as no schema.
 pub(crate) fn schema_of(name: Option<&[u8]>) -> Option<String> {
     name.filter(|name| !name.is_empty()).and_then(|name| std::str::from_utf8(name).ok()).map(str::to_owned)
 }
 
-/// Splits a command packet; an empty one is no command.
+/// Splits a command packet into the command and the rest; an empty packet is no command.
 pub(crate) fn split(payload: &[u8]) -> (Command, &[u8]) {
     match payload.split_first() {
         Some((byte, rest)) => (Command::from_byte(*byte), rest),

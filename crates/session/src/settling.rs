@@ -1,4 +1,4 @@
-//! Whether it is worth to wait until a read view settles, and to ask what it shows.
+//! Whether a wait until a read view settles, and a question what it shows, are worth their time.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,13 +7,14 @@ use std::time::Duration;
 use freshet_follow::Upstream;
 use tokio::time::{Instant, timeout_at};
 
-/// Where waits are not worth their time, one in so many is tried, so that it is noticed when they are.
+/// If waits are not worth their time, one in this many is tried, to notice when they are.
 const TRIED_ONE_IN: u64 = 16;
 
-/// Of the reads that are still to come, one in so many is expected to be from memory.
+/// One in this many of the reads still to come is expected to be from memory.
 const READS_PER_HIT: u64 = 2;
 
-/// Looks at once, and again whenever more is settled, until something is found or this time is over. A look that finds nothing asks for what it waits for.
+/// Looks at once, and again whenever more is settled, until something is found or this time is over. A look that finds nothing asks for
+/// what it needs.
 pub(crate) async fn found_within<T>(
     upstream: &Upstream,
     wait_max: Duration,
@@ -21,7 +22,7 @@ pub(crate) async fn found_within<T>(
 ) -> Option<T> {
     let deadline = Instant::now() + wait_max;
     loop {
-        // Listened to before it is looked: nothing that is told in between is missed.
+        // Listens before the look: nothing in between is missed.
         let mut told = pin!(upstream.settling_told());
         told.as_mut().enable();
         let found = look();
@@ -32,17 +33,17 @@ pub(crate) async fn found_within<T>(
     }
 }
 
-/// How long waits and answers of the server have taken of late.
+/// How long waits and answers of the server have taken recently.
 #[derive(Debug, Default)]
 pub(crate) struct Settling {
     waits: MeanTime,
     answers: MeanTime,
     refused: AtomicU64,
-    /// Asking what a read view shows was found to be of no use: answers are long, or a MySQL without GTIDs has none.
+    /// Questions what a read view shows were found to be useless: answers are long, or a MySQL without GTIDs has none.
     pub(crate) is_asked_in_vain: AtomicBool,
 }
 
-/// A mean in which the last time is an eighth, microseconds. Of those that come at the same moment one may be lost, which does no
+/// A mean in which the last time is an eighth, in microseconds. Of times at the same moment one may be lost, which does no
 /// harm.
 #[derive(Debug, Default)]
 struct MeanTime(AtomicU64);
@@ -62,17 +63,17 @@ impl MeanTime {
 }
 
 impl Settling {
-    /// The server has taken so long for an answer.
+    /// Notes that the server has taken this long for an answer.
     pub(crate) fn has_answered(&self, time: Duration) {
         self.answers.add(time);
     }
 
-    /// Somebody has waited for so long, in vain or not.
+    /// Notes a wait of this length, in vain or not.
     pub(crate) fn has_settled(&self, time: Duration) {
         self.waits.add(time);
     }
 
-    /// Whether it is worth to wait, with so many reads still to come.
+    /// Whether a wait is worth its time, with this many reads still to come.
     pub(crate) fn is_worth(&self, reads_left: u32) -> bool {
         let saved_us = u64::from(reads_left) * self.answers.us() / READS_PER_HIT;
         self.waits.us() <= saved_us

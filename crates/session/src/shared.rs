@@ -1,4 +1,4 @@
-//! What all sessions share.
+//! The state that all sessions share.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -34,46 +34,46 @@ use crate::statistics::{CommandRow, DigestRow, ErrorRow, Statistics};
 use crate::template::Templates;
 use crate::variables::Globals;
 
-/// What may be set for sessions.
+/// The settings of sessions.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many clients there may be at once; the next gets error 1040.
+    /// How many clients may be connected at once; a further one gets error 1040.
     pub clients_max: usize,
     /// How long a client may be silent outside of a transaction or within; then it is disconnected.
     pub idle_max: Duration,
-    /// Whether the server's commits are to wait for us.
+    /// Whether the server's commits wait for Freshet.
     pub semisync: SemisyncMode,
-    /// Where SET PERSIST keeps values; none: nowhere.
+    /// The directory of SET PERSIST; `None`: values are not persisted.
     pub state_dir: Option<PathBuf>,
-    /// Where CREATE CACHE keeps caches; none: nowhere.
+    /// The directory of CREATE CACHE; `None`: caches are not kept over restarts.
     pub caches_dir: Option<PathBuf>,
-    /// How much memory copies of rows, and results that are kept up to date with them, may take, in bytes.
+    /// How many bytes copies of rows, and results that are kept up to date with them, may take.
     pub maintained_cache_size: usize,
     /// How often a maintained result is compared with the server's; 0: never.
     pub maintained_check_interval: Duration,
-    /// How many caches are created by themselves, at most; 0: none.
+    /// How many caches Freshet creates by itself, at most; 0: none.
     pub automatic_caches: usize,
-    /// How often it is looked which would pay.
+    /// How often Freshet checks which caches would pay.
     pub automatic_caches_interval: Duration,
     /// Which tables may be copied.
     pub copied_tables: CopiedTables,
     /// Whether statements are counted by their digests.
     pub counts_digests: bool,
-    /// Whether reads of several sessions are carried on one connection.
+    /// Whether reads of several sessions share one connection.
     pub multiplexing: Multiplexing,
-    /// Who computes over the tables of the schema `freshet`; none: there is no such schema.
+    /// The query engine for the tables of the schema `freshet`; `None`: there is no such schema.
     pub engine: Option<Engine>,
 }
 
-/// When reads of several sessions are carried on one connection.
+/// When reads of several sessions share one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Multiplexing {
     /// Never: each client's statements go over a connection of its own.
     Off,
-    /// Quick reads, while several are with the server.
+    /// Quick reads share, while several are with the server.
     #[default]
     On,
-    /// Whatever may be, also where nothing is gained: so that tests of a few clients see it.
+    /// All reads that may share do so, even without a gain: so that tests of a few clients see it.
     Always,
 }
 
@@ -97,55 +97,55 @@ impl Default for Options {
     }
 }
 
-/// What was counted of connections to the server.
+/// The counts of connections to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerConnections {
-    /// Clients that have one now.
+    /// Clients that have a connection now.
     pub used: usize,
-    /// As many as there were at once, at most.
+    /// The most clients that had one at once.
     pub most_used: usize,
-    /// Those that are kept for the next login of their users.
+    /// Connections that are kept for the next login of their users.
     pub free: usize,
-    /// Those that were had since the start.
+    /// Connections that were opened since the start.
     pub opened: u64,
-    /// Those that were not.
+    /// Connections that could not be opened.
     pub failed: u64,
     /// Commands that were sent.
     pub commands: u64,
-    /// Their bytes.
+    /// The bytes of these commands.
     pub bytes_sent: u64,
-    /// Those of the answers.
+    /// The bytes of the answers.
     pub bytes_received: u64,
 }
 
 /// A SELECT that was prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedRow {
-    /// The default schema that it was prepared in.
+    /// The default schema of the preparation.
     pub schema: String,
     /// The account.
     pub account: String,
     /// The statement.
     pub text: String,
-    /// How many columns its answers have.
+    /// How many columns the answers have.
     pub columns: usize,
-    /// How many parameters it has.
+    /// How many parameters the statement has.
     pub parameters: usize,
-    /// How many statements of sessions it is the preparation of, about.
+    /// About how many statements of sessions use this preparation.
     pub sessions: usize,
 }
 
-/// What all sessions share.
+/// The state that all sessions share.
 pub struct Shared {
     /// Logins.
     pub gate: Gate,
-    /// The server behind us.
+    /// The upstream server.
     pub upstream: Upstream,
     /// The results.
     pub cache: Arc<Cache>,
     /// The variables' global values.
     pub globals: Globals,
-    /// Limits.
+    /// The settings.
     pub options: Options,
     pub(crate) persisted: Persisted,
     pub(crate) templates: Templates,
@@ -156,33 +156,33 @@ pub struct Shared {
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     pub(crate) coalescing: Arc<Coalescing>,
-    /// Caches of single queries.
+    /// The created caches.
     pub(crate) created: Arc<CreatedCaches>,
-    /// Told when there is a first one.
+    /// Notified when there is a first created cache.
     pub(crate) refreshes: Notify,
-    /// Those of them whose results are kept up to date row by row.
+    /// The handle to the keeper.
     pub(crate) maintaining: Maintaining,
     pub(crate) settling: Settling,
     pub(crate) rules: Rules,
-    /// What is counted by digest, if anybody wants it.
+    /// The counts by digest, if they are wanted.
     pub(crate) statistics: Option<Statistics>,
-    /// Told when the cache's size has changed.
+    /// Notified when the cache's size has changed.
     pub(crate) resized: Notify,
     clients: AtomicUsize,
     wlocks: AtomicUsize,
     draining: AtomicBool,
-    /// When the server had no more connections last, in monotonic milliseconds; 0: never.
+    /// When the server last had no more connections, in monotonic milliseconds; 0: never.
     full_ms: AtomicU64,
     writes_unlogged: AtomicBool,
-    /// Somebody has asked for the GTID of his last write.
+    /// A client has asked for the GTID of its last write.
     pub(crate) asks_for_gtids: AtomicBool,
-    /// How many connections sessions have given up that wait for others.
+    /// How many given-up connections wait in the pools.
     pub(crate) pooled: Arc<AtomicUsize>,
     vectors: RwLock<HashMap<Vec<u8>, Arc<VectorQuery>>>,
 }
 
 impl Shared {
-    /// Puts together what was made elsewhere.
+    /// Puts together the parts.
     pub fn new(gate: Gate, upstream: Upstream, cache: Arc<Cache>, options: Options) -> Self {
         Self {
             gate,
@@ -217,12 +217,12 @@ impl Shared {
         }
     }
 
-    /// What was counted by digest, if that is counted. `resets`: it is counted from 0 again.
+    /// Returns the counts by digest, if they are wanted. `resets`: they start from 0 again.
     pub fn digests(&self, resets: bool) -> Vec<DigestRow> {
         self.statistics.as_ref().map(|statistics| statistics.rows(resets)).unwrap_or_default()
     }
 
-    /// What was counted of connections to the server. `resets`: the most that there were at once is counted from now on.
+    /// Returns the counts of connections to the server. `resets`: the most at once counts from now on.
     pub fn server_connections(&self, resets: bool) -> ServerConnections {
         let (used, most_used) = self.registry.connected().read(resets);
         let dials = self.gate.dials();
@@ -238,12 +238,12 @@ impl Shared {
         }
     }
 
-    /// The server's errors, if they are counted. `resets`: they are forgotten.
+    /// Returns the server's errors, if they are counted. `resets`: they are forgotten.
     pub fn errors(&self, resets: bool) -> Vec<ErrorRow> {
         self.statistics.as_ref().map(|statistics| statistics.errors(resets)).unwrap_or_default()
     }
 
-    /// The SELECTs of which it is known what preparing them gives.
+    /// Returns the SELECTs whose preparations are stored.
     pub fn prepared_statements(&self) -> Vec<PreparedRow> {
         let known = self.environments.all();
         let row = |(environment, preparation): (u32, Arc<Preparation>)| {
@@ -254,65 +254,65 @@ impl Shared {
                 text: String::from_utf8_lossy(&preparation.text).into_owned(),
                 columns: preparation.columns(),
                 parameters: preparation.parameters,
-                // One is held by what is kept.
+                // The stored preparation itself holds one.
                 sessions: Arc::strong_count(&preparation.compiled).saturating_sub(1),
             })
         };
         self.preparations.all().into_iter().filter_map(row).collect()
     }
 
-    /// How many of them there are.
+    /// Returns how many preparations are stored.
     pub(crate) fn prepared_count(&self) -> usize {
         self.preparations.count()
     }
 
-    /// What buffers of packets from clients, of answers to them, and of copies for the cache hold now, in bytes.
+    /// Returns how many bytes the buffers of packets from clients, of answers to them, and of copies for the cache hold now.
     pub fn buffers(&self) -> [u64; 3] {
         let bounds = self.bounds();
         [&bounds.receive, &bounds.send, &bounds.fill].map(|budget| budget.used() as u64)
     }
 
-    /// Connections to the server that nobody has: whose each was, and for how many milliseconds nobody had it.
+    /// Returns the connections to the server that nobody uses: the last user of each, and for how many milliseconds it has been unused.
     pub fn free_connections(&self) -> Vec<(String, u64)> {
         self.gate.spare_connections()
     }
 
-    /// What was counted by command, if that is counted.
+    /// Returns the counts by command, if they are wanted.
     pub fn commands(&self) -> Vec<CommandRow> {
         self.statistics.as_ref().map(Statistics::commands).unwrap_or_default()
     }
 
-    /// Has these query rules count in the place of those before, for what begins from now on.
+    /// Replaces the query rules by these, for commands that begin from now on.
     ///
     /// # Errors
-    /// The first rule that cannot be carried out; those before go on counting.
+    /// The first rule that cannot be carried out; the earlier rules stay.
     pub fn load_rules(&self, rules: Vec<Rule>, defaults: Defaults) -> Result<(), RuleError> {
         let digests = defaults.digests;
         if self.rules.load(rules, defaults)? {
-            // Sessions look at their keys again.
+            // Sessions check their keys again.
             self.globals.changed();
         }
         if let Some(statistics) = &self.statistics
             && statistics.normalise(digests)
         {
-            // What is stored is counted under the digest that it had.
+            // Stored answers are counted under their earlier digests.
             self.cache.clear();
         }
         Ok(())
     }
 
-    /// Where statements are written that rules name.
+    /// Returns the log for statements whose rules ask for it.
     pub fn query_log(&self) -> &QueryLog {
         &self.rules.log
     }
 
-    /// The query rules that count, by their numbers, with how often each was met.
+    /// Returns the query rules, by their numbers, with how often each was met.
     pub fn rule_hits(&self) -> Vec<(i64, u64)> {
         let counted = self.statistics.as_ref().map(Statistics::outcomes).unwrap_or_default();
         self.rules.set().map(|set| set.hits(&counted)).unwrap_or_default()
     }
 
-    /// Who is connected.
+    /// Returns the connected clients.
     pub fn processes(&self) -> Vec<Process> {
         self.registry.processes(freshet_upstream::now_ms())
     }
@@ -324,25 +324,27 @@ impl Shared {
 
     /// Asks every session to end as soon as it is between two transactions.
     pub fn drain(&self) {
-        // Before the registry is gone through: a session that is added later sees it.
+        // Set before the walk over the registry: a session that is added later sees it.
         self.draining.store(true, Ordering::SeqCst);
         self.registry.drain();
     }
 
-    /// Disconnects clients that have been silent for longer than they may. To be called about once a second.
+    /// Disconnects clients that have been silent for too long. Called about once a second.
     pub fn end_idle(&self) {
         let idle_max_ms = u64::try_from(self.options.idle_max.as_millis()).unwrap_or(u64::MAX);
         self.registry.end_idle(freshet_upstream::now_ms(), idle_max_ms);
     }
 
-    /// Has sessions whose clients are silent give up what they do not use: buffers, and connections where many have one. To be called several times a second.
+    /// Has sessions with silent clients give up what they do not use: buffers, and connections if many sessions have one. Called several
+    /// times a second.
     pub fn rest_idle(&self) {
         let are_many = self.may_rest() && self.registry.connected().read(false).0 > MANY;
         let after_ms = if are_many { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
         self.registry.rest(freshet_upstream::now_ms(), after_ms, false);
     }
 
-    /// The server has no more connections: for a while, all give theirs up that they do not use. Asked for by many at once, it is done by one.
+    /// Notes that the server has no more connections: for a while, all sessions give up connections that they do not use. If many ask at
+    /// once, one does it.
     pub(crate) fn server_is_full(&self) {
         let now_ms = freshet_upstream::now_ms();
         let before = self.full_ms.load(Ordering::Relaxed);
@@ -353,13 +355,13 @@ impl Shared {
         }
     }
 
-    /// Whether the server had no more connections of late.
+    /// Whether the server had no more connections recently.
     pub(crate) fn is_server_full(&self) -> bool {
         let at_ms = self.full_ms.load(Ordering::Relaxed);
         at_ms != 0 && freshet_upstream::now_ms().saturating_sub(at_ms) < FULL_FOR_MS
     }
 
-    /// Whether sessions give connections up only because they do not use them at the moment.
+    /// Whether sessions give up connections only because they do not use them at the moment.
     pub(crate) fn may_rest(&self) -> bool {
         match self.options.multiplexing {
             Multiplexing::Off => false,
@@ -386,7 +388,7 @@ impl Shared {
         resize(&self.cache, &self.resized, bytes);
     }
 
-    /// Takes over how the server presents itself, once the follower has met it, so that the first client is greeted
+    /// Takes over the server's greeting, once the follower has met the server, so that the first client is greeted
     /// without a connection of its own.
     pub fn greet_as_server(&self) {
         if let Some(server) = self.upstream.server() {
@@ -402,20 +404,20 @@ impl Shared {
         }
     }
 
-    /// Tells the follower whether commits are to wait for us, as the global level says.
+    /// Tells the follower whether commits are to wait for Freshet, by the global level.
     pub(crate) fn ask_for_semisync(&self) {
         let global = Level::numbered(usize::from(self.globals.freshness.load(Ordering::Relaxed)));
         self.upstream.want_semisync(self.options.semisync.wants(global));
     }
 
-    /// Bars everybody from what depends on these, as `query_cache_wlock_invalidate` wants, until it is dropped.
+    /// Bars all sessions from results with these dependencies, for `query_cache_wlock_invalidate`, until the value is dropped.
     pub(crate) fn wlock(self: &Arc<Self>, deps: Vec<Dep>) -> Wlock {
         let fence = self.freshness().fence(deps);
         self.wlocks.fetch_add(1, Ordering::SeqCst);
         Wlock { shared: Arc::clone(self), _fence: fence }
     }
 
-    /// Whether anybody holds a [`Wlock`], whose fence no level passes over.
+    /// Whether any session holds a [`Wlock`], whose fence no level ignores.
     pub(crate) fn is_wlocked(&self) -> bool {
         self.wlocks.load(Ordering::Acquire) != 0
     }
@@ -436,12 +438,12 @@ impl Shared {
         self.cache.freshness()
     }
 
-    /// What definitions are looked up in.
+    /// Returns where definitions are looked up.
     pub(crate) fn sources(&self) -> Sources<'_> {
         Sources { freshness: self.freshness(), upstream: &self.upstream }
     }
 
-    /// Has a session found by its id, and ended like all others if all are being ended.
+    /// Registers a session under its id. If all sessions are being ended, ends it too.
     pub(crate) fn register(&self, id: u32, handle: &Arc<Handle>) {
         self.registry.add(id, handle);
         if self.draining.load(Ordering::SeqCst) {
@@ -449,19 +451,19 @@ impl Shared {
         }
     }
 
-    /// What bounds clients in memory and time.
+    /// Returns the bounds of clients in memory and time.
     pub(crate) fn bounds(&self) -> &Arc<Bounds> {
         self.gate.bounds()
     }
 
-    /// A place for one more client, unless all are taken.
+    /// Returns a place for one more client, unless all are taken.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<ClientPlace> {
         let taken = self.clients.fetch_add(1, Ordering::Relaxed);
         let place = ClientPlace(Arc::clone(self));
         (taken < self.options.clients_max).then_some(place)
     }
 
-    /// The query for environments of a server of this version.
+    /// Returns the query for environments of a server of this version.
     pub(crate) fn vector(&self, version: &[u8]) -> Option<Arc<VectorQuery>> {
         self.vectors.read().unwrap_or_else(PoisonError::into_inner).get(version).cloned()
     }
@@ -477,7 +479,7 @@ impl Shared {
     }
 }
 
-/// What [`Shared::resize_cache`] does, for who has only these two.
+/// Does the work of [`Shared::resize_cache`] for callers that have only these two.
 pub(crate) fn resize(cache: &Cache, resized: &Notify, bytes: usize) {
     cache.resize(bytes);
     if cache.trim() {
@@ -487,18 +489,18 @@ pub(crate) fn resize(cache: &Cache, resized: &Notify, bytes: usize) {
 
 /// How many server versions are remembered: one, and a few more across upgrades.
 const VERSIONS_MAX: usize = 16;
-/// Where more sessions than this have a connection, each gives its own up as soon as it does not use it.
+/// If more sessions than this have a connection, each gives its own up as soon as it does not use it.
 const CONNECTED_MAX: usize = 16;
-/// Or when its client has been silent for so long, in milliseconds.
+/// A session also gives its connection up when its client has been silent for this long, in milliseconds.
 const REST_AFTER_MS: u64 = 1_000;
-/// The same where more sessions than this have one.
+/// The same time if more sessions than `MANY` have one.
 const REST_OF_MANY_AFTER_MS: u64 = 200;
 const MANY: usize = 64;
-/// For how long a server counts as full that had no more connections, and how often all are asked to give theirs up meanwhile, in milliseconds.
+/// For how long a server without free connections counts as full, and how often all sessions are asked for theirs meanwhile, in milliseconds.
 const FULL_FOR_MS: u64 = 2_000;
 const FULL_APART_MS: u64 = 20;
 
-/// Nobody is answered from memory while this is there.
+/// Bars all sessions from answers from memory while this value lives.
 pub(crate) struct Wlock {
     shared: Arc<Shared>,
     _fence: Fence,
@@ -516,7 +518,7 @@ impl std::fmt::Debug for Wlock {
     }
 }
 
-/// A client's place; free again when it is dropped.
+/// A client's place, which is free again when the value is dropped.
 pub(crate) struct ClientPlace(Arc<Shared>);
 
 impl Drop for ClientPlace {

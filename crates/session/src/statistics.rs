@@ -1,12 +1,12 @@
-//! What statements cost and what the cache saved, by digest: for each schema, user and digest what went to the server, and what was
-//! answered from memory.
+//! The costs of statements and the savings of the cache, by digest: for each schema, user and digest the statements that went to the
+//! server, and the ones that were answered from memory.
 //!
-//! A hit finds its entry by key, and neither a template nor a text is looked at. So an entry carries the *tag* of its digest: 16 bits
+//! A hit finds its entry by key, without a template or a text. So an entry carries the *tag* of its digest: 16 bits
 //! that were free in its header. A hit counts on a line of its own thread, at the place that the tag names, and takes no lock.
 //!
-//! Up to [`DIGESTS_MAX`] digests are known. When there is one more, the eighth of them that was seen longest ago leaves, with its
-//! counts; ProxySQL keeps all, for as long as there is memory. A place that is taken again has another generation, which is part
-//! of the tag: hits of entries that were stored for the digest before count for nobody's row.
+//! Up to [`DIGESTS_MAX`] digests are known. When there is one more, the eighth that was not seen for the longest time is dropped, with its
+//! counts; ProxySQL keeps all, as long as there is memory. A reused place has another generation, which is part
+//! of the tag: hits of entries of the earlier digest are not counted.
 
 mod clock;
 mod commands;
@@ -40,15 +40,15 @@ pub(crate) use whose::Whose;
 
 use crate::created::NamedQuery;
 
-/// How many places there are. The first is nobody's: what is counted there is not shown.
+/// How many places there are. The first belongs to no digest: its counts are not shown.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 13;
 /// How many digests are known at once, at most.
 pub const DIGESTS_MAX: usize = PLACES - 1;
-/// How many leave when there is one too many.
+/// How many digests are dropped when there is one too many.
 const LEAVING: usize = PLACES / 8;
 
-/// What is counted of statements that went to the server.
+/// The counts of statements that went to the server.
 #[derive(Debug)]
 struct ForwardedCounts {
     count: AtomicU64,
@@ -60,7 +60,7 @@ struct ForwardedCounts {
     affected: AtomicU64,
     rows: AtomicU64,
     stored: AtomicU64,
-    /// Stored anew after a change, and those of them that were the same.
+    /// How many answers were stored anew after a change, and how many of these were the same.
     refilled: AtomicU64,
     needless: AtomicU64,
 }
@@ -83,7 +83,7 @@ impl ForwardedCounts {
     }
 }
 
-/// What one thread counts of the answers from memory of one digest.
+/// The counts of one thread for the answers from memory of one digest.
 #[derive(Debug, Default)]
 struct Hits {
     count: AtomicU64,
@@ -91,7 +91,7 @@ struct Hits {
     last_ms: AtomicU64,
 }
 
-/// A digest that has a place, and whose it is.
+/// A digest that has a place.
 #[derive(Debug)]
 pub(crate) struct KnownDigest {
     pub(crate) schema: Box<str>,
@@ -100,7 +100,7 @@ pub(crate) struct KnownDigest {
     text: Box<str>,
     /// The tables that its statements read, noted once.
     tables: OnceLock<TableNames>,
-    /// What its query is called, noted once.
+    /// The name of its query, noted once.
     query: OnceLock<NamedQuery>,
     /// The query rules that its statements have met.
     pub(crate) outcome: Option<Arc<Outcome>>,
@@ -109,7 +109,7 @@ pub(crate) struct KnownDigest {
 /// The schemas and names of tables.
 type TableNames = Box<[(String, String)]>;
 
-/// What a digest is found by: its number, and a hash of the schema, the user, and the query rules that were met.
+/// The key of a digest: its number, and a hash of the schema, the user, and the query rules that were met.
 type DigestKey = (Digest, u64);
 
 #[derive(Debug, Default)]
@@ -118,25 +118,25 @@ struct Digests {
     places: HashMap<DigestKey, u16>,
     named: HashMap<usize, KnownDigest>,
     free: Vec<usize>,
-    /// Places up to here have been taken at some time.
+    /// The number of places that have ever been taken.
     taken: usize,
     /// How texts are normalised.
     options: Options,
 }
 
-/// What is counted by digest.
+/// The counts by digest.
 #[derive(Debug)]
 pub(crate) struct Statistics {
     known: ShardedLock<Digests>,
     sent: Box<[ForwardedCounts]>,
     generations: Box<[AtomicU8]>,
-    /// For each stripe of threads, made when the first of them counts.
+    /// The hits of each stripe of threads, made when the first thread of the stripe counts.
     hits: Box<[OnceLock<Box<[Hits]>>]>,
-    /// Made when an answer is not stored for the first time.
+    /// The refusals, made when an answer is not stored for the first time.
     refused: Box<[OnceLock<Box<Refused>>]>,
     commands: Commands,
     errors: Errors,
-    /// Where the statements of a place are counted among the commands.
+    /// For each place, the command under which its statements are counted.
     kinds: Box<[AtomicU8]>,
     hash: RandomState,
 }
@@ -157,7 +157,7 @@ impl Default for Statistics {
     }
 }
 
-/// One row: what went to the server, or what was answered from memory.
+/// One row: statements that went to the server, or that were answered from memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestRow {
     /// Whether these are the answers from memory.
@@ -172,7 +172,7 @@ pub struct DigestRow {
     pub digest: String,
     /// Its text.
     pub text: String,
-    /// How often.
+    /// How many statements.
     pub count: u64,
     /// The first and the last time, in seconds since 1970.
     pub seen: (u64, u64),
@@ -184,7 +184,7 @@ pub struct DigestRow {
     pub sent: u64,
 }
 
-/// What a statement did that went to the server.
+/// What a statement cost that went to the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) time: Duration,
@@ -215,7 +215,7 @@ impl Statistics {
         hits.last_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Whether the place that a tag names is still that of its digest.
+    /// Whether the place that a tag names still belongs to the tag's digest.
     #[inline]
     fn is_anybodys(&self, tag: u16) -> bool {
         let place = place_of(tag);
@@ -242,7 +242,7 @@ impl Statistics {
         tag
     }
 
-    /// Has texts normalised so, of statements that come from now on. Returns whether that is another way.
+    /// Sets how texts of later statements are normalised. Returns whether that is a change.
     pub(crate) fn normalise(&self, options: Options) -> bool {
         std::mem::replace(&mut self.write().options, options) != options
     }
@@ -252,12 +252,12 @@ impl Statistics {
         self.errors.count(whose, refusal);
     }
 
-    /// The server's errors, as they were counted. `resets`: they are forgotten.
+    /// Returns the server's errors, as they were counted. `resets`: they are forgotten.
     pub(crate) fn errors(&self, resets: bool) -> Vec<ErrorRow> {
         self.errors.rows(resets)
     }
 
-    /// The second part of a [`DigestKey`].
+    /// Returns the second part of a [`DigestKey`].
     fn hash_of(&self, Whose { schema, user, outcome }: Whose<'_>) -> u64 {
         self.hash.hash_one((schema, user, outcome.map(|it| it.id)))
     }
@@ -288,7 +288,7 @@ impl Statistics {
         tag
     }
 
-    /// Has those leave that were seen longest ago.
+    /// Drops the digests that were not seen for the longest time.
     fn make_room(&self, known: &mut Digests) {
         let mut by_age: Vec<(u64, DigestKey, usize)> = known
             .places
@@ -299,7 +299,7 @@ impl Statistics {
         for (_, id, place) in by_age.into_iter().take(LEAVING) {
             known.places.remove(&id);
             let named = known.named.remove(&place);
-            // Who hits an entry of its from now on counts for nobody.
+            // Later hits of the digest's entries are not counted.
             let next =
                 (self.generations[place].load(Ordering::Relaxed) + 1) % (1 << (u16::BITS - PLACE_BITS));
             self.generations[place].store(next, Ordering::Relaxed);
@@ -317,12 +317,12 @@ impl Statistics {
         self.hits.iter().filter_map(OnceLock::get).map(move |hits| &hits[place])
     }
 
-    /// Counts from 0 again. What is counted at the same moment may be lost. Rules keep what they have counted.
+    /// Resets the counts of a place. A count at the same moment may be lost. Rules keep their counts.
     fn begin_anew(&self, place: usize, named: Option<&KnownDigest>) {
         if let Some(outcome) = named.and_then(|named| named.outcome.as_ref()) {
             outcome.count(self.times(place));
         }
-        // The commands' counts go on.
+        // The counts of commands go on.
         let hits = self.stripes(place).map(|hits| hits.count.swap(0, Ordering::Relaxed)).sum();
         self.commands.add_hits(self.kinds[place].load(Ordering::Relaxed), hits);
         if let Some(refused) = self.refused[place].get() {
@@ -345,22 +345,22 @@ impl Statistics {
         sent.min_us.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// How often statements of a place were answered from memory.
+    /// Returns how often statements of a place were answered from memory.
     fn hits_of(&self, place: usize) -> u64 {
         self.stripes(place).map(|hits| hits.count.load(Ordering::Relaxed)).sum()
     }
 
-    /// How often statements of a digest were answered from memory, by its tag.
+    /// Returns how often statements of a digest were answered from memory, by its tag.
     pub(crate) fn hits_of_tag(&self, tag: u16) -> u64 {
         self.hits_of(place_of(tag))
     }
 
-    /// How often statements of a place were counted.
+    /// Returns how often statements of a place were counted.
     fn times(&self, place: usize) -> u64 {
         self.hits_of(place) + self.sent[place].count.load(Ordering::Relaxed)
     }
 
-    /// How often what query rules come to came about, by their outcomes' ids.
+    /// Returns how often each outcome of query rules occurred, by the outcomes' ids.
     pub(crate) fn outcomes(&self) -> HashMap<u64, u64> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut times = HashMap::default();
@@ -372,7 +372,7 @@ impl Statistics {
         times
     }
 
-    /// Tells of a tag whether it is one of those that are meant. One that is nobody's any more may have been.
+    /// Returns a function that says whether a tag is meant. A tag that belongs to no digest any more may have been.
     pub(crate) fn tags(&self, is_meant: impl Fn(&KnownDigest) -> bool) -> Box<dyn Fn(u16) -> bool + '_> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut spared = vec![false; PLACES];
@@ -390,10 +390,10 @@ impl Statistics {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows as they are, of which each has at least one statement. `resets`: they are counted from 0 again.
+    /// Returns the rows with at least one statement. `resets`: they start from 0 again.
     pub(crate) fn rows(&self, resets: bool) -> Vec<DigestRow> {
         let clock = Clock::now();
-        // Nobody takes a place meanwhile.
+        // Under this lock, nobody takes a place.
         let known = self.write();
         let mut rows = Vec::new();
         for (place, named) in &known.named {
@@ -406,9 +406,9 @@ impl Statistics {
         merged(rows)
     }
 
-    /// What was counted by command.
+    /// Returns the counts by command.
     pub(crate) fn commands(&self) -> Vec<CommandRow> {
-        // Nobody leaves meanwhile.
+        // Under this lock, no digest is dropped.
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut hits = [0; commands::COUNT];
         for place in known.named.keys() {
@@ -480,7 +480,7 @@ impl KnownDigest {
     }
 }
 
-/// Rows that differ in nothing but the query rules that were met are one.
+/// Merges rows that differ only in the query rules that were met.
 fn merged(rows: Vec<DigestRow>) -> Vec<DigestRow> {
     let mut merged: HashMap<(bool, Option<i64>, String, String, String), DigestRow> = HashMap::default();
     for row in rows {

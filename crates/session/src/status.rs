@@ -1,4 +1,4 @@
-//! The status values that are ours, as one static table.
+//! Freshet's own status values, as one static table.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use crate::counters::Count;
 use crate::relay::Served;
 use crate::shared::Shared;
 
-/// How many results are looked at when somebody asks how many there are: it takes about a millisecond.
+/// How many results are checked to estimate the count: that takes about a millisecond.
 const STALE_LOOKED_FOR: usize = 10_000;
 
 /// One status value.
@@ -19,7 +19,7 @@ pub(crate) struct Status {
     pub(crate) read: fn(&Shared, &Served) -> String,
 }
 
-/// Every status value that is ours, by name. The first eight are the native query cache's.
+/// Every status value of Freshet's own, by name. The first eight are the native query cache's.
 pub(crate) static STATUS: &[Status] = &[
     Status {
         name: "Freshet_applied",
@@ -283,7 +283,7 @@ pub(crate) static STATUS: &[Status] = &[
     },
 ];
 
-/// All of them, as of now.
+/// Returns all values, as of now.
 pub fn all(shared: &Shared) -> Vec<(&'static str, String)> {
     let none = Served::default();
     STATUS.iter().map(|status| (status.name, (status.read)(shared, &none))).collect()

@@ -1,8 +1,8 @@
-//! What is known of a statement's form: whether it may be cached and what its answers depend on, decided once for all
-//! statements that differ in their literals alone.
+//! The facts of a statement's form: whether answers may be cached and what they depend on. They are decided once for all
+//! statements that differ only in their literals.
 //!
-//! A *template* is what statements of one digest share. A digest does not tell lists of different lengths apart. A *form* does, and
-//! it is found in one pass over the text ([`forms`]).
+//! A *template* belongs to all statements of one digest. A digest is the same for lists of different lengths. A *form* is not, and
+//! one pass over the text finds it ([`forms`]).
 
 mod analysis;
 mod forms;
@@ -24,17 +24,17 @@ pub(crate) use analysis::{Cacheability, Template, judge};
 pub(crate) use forms::{Bound, BoundSelect, BoundWrite, ByForm, New};
 use forms::{CompiledSelect, Forms};
 
-/// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. Those that
-/// are used least make room, so that a client that invents forms takes none from the others.
+/// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. The least used ones
+/// are dropped first, so that a client that invents forms takes no room from the others.
 const SHARD_BYTES_MAX: usize = 1 << 19;
-/// What a template takes beside its text, about, in bytes.
+/// About how many bytes a template takes beside its text.
 const TEMPLATE_BYTES: usize = 1024;
 /// Templates are looked up on misses only; a few shards keep the event loops out of each other's way.
 const SHARDS: usize = 16;
 /// The longest digest text that is kept, in bytes; longer statements are analysed each time.
 const TEXT_MAX: usize = 16 * 1024;
 
-/// What a template is found by.
+/// The key of a template.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Digest {
     schema: Option<String>,
@@ -60,7 +60,7 @@ impl Default for Templates {
 }
 
 impl Templates {
-    /// What was compiled of the form of a statement in this schema. It is new, too, if a definition has changed since.
+    /// Returns what was compiled of the form of a statement in this schema. The form counts as new if a definition has changed since.
     pub(crate) fn find<'a>(
         &self,
         text: (&'a [u8], Modes),
@@ -75,7 +75,7 @@ impl Templates {
         self.forms.keep_write(new.form, effects);
     }
 
-    /// What was compiled of the form of a SELECT, which is done now if it is not known.
+    /// Returns what was compiled of the form of a SELECT. Compiles the form if it is new.
     pub(crate) async fn of<'a>(
         &self,
         text: (&'a [u8], Modes),
@@ -84,7 +84,7 @@ impl Templates {
     ) -> BoundSelect<'a> {
         match self.find(text, schema, behind.upstream) {
             ByForm::Known(Bound::Select(known)) => known,
-            // What was taken for a write before is not compiled as one.
+            // A form that was noted as a write is compiled as a SELECT here.
             ByForm::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
             ByForm::New(new) => self.compile(new, schema, behind).await,
         }
@@ -106,7 +106,7 @@ impl Templates {
         BoundSelect::first(compiled, tokens)
     }
 
-    /// The template of a text, analysed now if it is new or if a definition has changed since.
+    /// Returns the template of a text. Analyses the text if it is new or if a definition has changed since.
     async fn template(
         &self,
         tokens: &Tokens<'_>,

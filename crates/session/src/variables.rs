@@ -1,4 +1,4 @@
-//! The system variables that are ours: `query_cache_*`, `have_query_cache`, `fill_wait`, `freshness`, `max_staleness` and
+//! Freshet's own system variables: `query_cache_*`, `have_query_cache`, `fill_wait`, `freshness`, `max_staleness` and
 //! `transaction_snapshot`, as one static table.
 //! Statements that set or show them are answered here and never forwarded.
 
@@ -27,17 +27,17 @@ pub(crate) use variable::{Lives, Variable, VariableTarget};
 
 /// The largest `query_cache_size`, in bytes (the range of ApsaraDB's fast query cache).
 pub const SIZE_MAX: u64 = 10_485_760_000;
-/// The least `query_cache_size` but 0, in bytes: with less, the native query cache has no room for a result, and is off.
+/// The smallest `query_cache_size` except 0, in bytes: with less, the native query cache has no room for a result, and is off.
 pub const SIZE_MIN: u64 = 49 * 1024;
 /// `query_cache_size` is a multiple of this many bytes.
 pub const SIZE_STEP: u64 = 1024;
 /// The largest `query_cache_limit`, in bytes.
 pub const LIMIT_MAX: u64 = 4_294_967_295;
 
-/// The smallest `query_cache_min_res_unit`, in bytes. The native query cache takes it in the place of smaller ones without a word.
+/// The smallest `query_cache_min_res_unit`, in bytes. The native query cache silently uses it for smaller values.
 const MIN_RES_UNIT_MIN: u64 = 512;
 
-/// Every variable that is ours, by name.
+/// Every variable of Freshet's own, by name.
 pub(crate) static VARIABLES: &[Variable] = &[
     fill_wait::FILL_WAIT,
     freshness::FRESHNESS,
@@ -168,7 +168,7 @@ fn set_type(
         let chosen = chosen.unwrap_or_else(|| target.globals.started_with_type.load(Ordering::Relaxed));
         target.globals.query_cache_type.store(chosen, Ordering::Relaxed);
         if chosen == TYPE_OFF {
-            // As the native query cache has it: the session that turns it off for all has to turn it on again for itself.
+            // Like in the native query cache: the session that turns the cache off for all has to turn it on again for itself.
             target.locals.query_cache_type = Some(TYPE_OFF);
         }
         return Ok(None);
@@ -192,12 +192,12 @@ fn set_type(
     Ok(None)
 }
 
-/// A value that is written as SHOW VARIABLES prints it.
+/// Returns the value of a text that SHOW VARIABLES prints.
 pub(crate) fn value_of(text: &str) -> AssignedValue {
     text.parse().map_or_else(|_| AssignedValue::Text(text.to_owned()), AssignedValue::Int)
 }
 
-/// The variable called `name` (lower case).
+/// Returns the variable called `name` (lower case).
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
     VARIABLES.iter().find(|variable| variable.name == name)
 }

@@ -1,4 +1,4 @@
-//! What SHOW WARNINGS shows after a statement that was answered here.
+//! The rows of SHOW WARNINGS after a statement that Freshet answered itself.
 
 use freshet_protocol::ErrPacket;
 use freshet_sql::{AsksWarnings, Flavor};
@@ -6,7 +6,7 @@ use freshet_sql::{AsksWarnings, Flavor};
 use crate::local::{self, Cell};
 use crate::session::Session;
 
-/// How many are kept: the server's default of `max_error_count`.
+/// How many warnings are kept: the server's default of `max_error_count`.
 const WARNINGS_MAX: usize = 64;
 
 /// A warning of a statement that succeeded.
@@ -16,42 +16,42 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
-/// The warnings, or the error, of the last statement, where that was answered here.
+/// The warnings, or the error, of the last statement, if Freshet answered it.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
-    /// SHOW WARNINGS is about a statement that was answered here, and not about one of the server's.
+    /// SHOW WARNINGS is about a statement that Freshet answered, and not about one of the server's.
     are_ours: bool,
     all: Vec<Warning>,
-    /// There is one, which is the last of all.
+    /// The last one is an error.
     has_error: bool,
 }
 
 impl Warnings {
-    /// What can be asked for is the server's.
+    /// Forgets all: SHOW WARNINGS is the server's to answer.
     pub(crate) fn clear(&mut self) {
         self.are_ours = false;
         self.all.clear();
     }
 
-    /// A statement of ours begins. MySQL forgets then what was before it; MariaDB keeps it until there is something new.
+    /// Begins a statement of Freshet's own. MySQL forgets the earlier warnings then; MariaDB keeps them until there is something new.
     pub(crate) fn begin(&mut self, flavor: Flavor) {
         *self = Self { are_ours: flavor == Flavor::MySql, ..Self::default() };
     }
 
-    /// It has warnings.
+    /// Adds warnings of the statement.
     pub(crate) fn extend(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         self.all.extend(warnings);
         self.all.truncate(WARNINGS_MAX);
         self.are_ours |= !self.all.is_empty();
     }
 
-    /// It is refused. What it has warned of before is not shown.
+    /// Notes the statement's error. Its earlier warnings are not shown.
     pub(crate) fn refuse(&mut self, error: &ErrPacket) {
         let message = String::from_utf8_lossy(&error.message).into_owned();
         *self = Self { are_ours: true, all: vec![Warning { code: error.code, message }], has_error: true };
     }
 
-    /// How many there are, as an OK packet says it.
+    /// Returns how many warnings there are, for an OK packet.
     pub(crate) fn count(&self) -> u16 {
         u16::try_from(self.all.len()).unwrap_or(u16::MAX)
     }

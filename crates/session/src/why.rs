@@ -1,6 +1,6 @@
-//! Why an answer is not stored: a closed list of reasons, each with a sentence, and with what changes it.
+//! Why an answer is not stored: a closed list of reasons, each with a sentence and a remedy.
 //!
-//! `EXPLAIN FRESHET` says them of one statement, and `freshet.queries` counts them by digest. They are told apart where a statement is
+//! `EXPLAIN FRESHET` shows them for one statement, and `freshet.queries` counts them by digest. The reason is decided where a statement is
 //! refused, on the way to the server; an answer from memory has no reason.
 
 use std::fmt;
@@ -59,19 +59,19 @@ pub(crate) enum Why {
     QueryRule,
 }
 
-/// Whether a statement that is refused for a reason is never stored, whoever asks and when.
+/// For how long a reason prevents storing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lasts {
     /// The statement, or a table that it names, has to change.
     Always,
     /// The session or its transaction has to change.
     InSession,
-    /// Another time it may be stored.
+    /// At another time the answer may be stored.
     Now,
 }
 
 impl Lasts {
-    /// In a word, for a statement.
+    /// Returns the verdict on a statement, in a word.
     pub(crate) const fn verdict(self) -> &'static str {
         match self {
             Self::Always => "never cached",
@@ -81,10 +81,10 @@ impl Lasts {
     }
 }
 
-/// What is said of a reason.
+/// The texts of a reason.
 pub(crate) struct Said {
     why: Why,
-    /// Its name, as `freshet.queries` has it.
+    /// The name in `freshet.queries`.
     pub(crate) name: &'static str,
     pub(crate) lasts: Lasts,
     /// A sentence.
@@ -106,7 +106,7 @@ const fn said(
     Said { why, name, lasts, sentence, remedy }
 }
 
-/// All of them, in the order of their numbers.
+/// All reasons, in the order of their numbers.
 #[rustfmt::skip]
 pub(crate) static SAID: [Said; COUNT] = [
     said(Why::NotSelect, "not_select", Lasts::Always,
@@ -252,22 +252,22 @@ pub(crate) static SAID: [Said; COUNT] = [
 ];
 
 impl Why {
-    /// What is said of it.
+    /// Returns the texts of the reason.
     pub(crate) fn said(self) -> &'static Said {
         &SAID[self as usize]
     }
 
-    /// The one of this number.
+    /// Returns the reason of this number.
     pub(crate) fn numbered(number: usize) -> Option<Self> {
         SAID.get(number).map(|said| said.why)
     }
 }
 
-/// A reason, and what it is about.
+/// A reason, and its detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) why: Why,
-    /// What of the statement it is about; empty if the reason says all.
+    /// The part of the statement that causes it; empty if the reason says all.
     pub(crate) about: String,
 }
 
@@ -289,7 +289,7 @@ impl From<Reason> for Refusal {
     }
 }
 
-/// The reason why a text alone rules it out.
+/// Returns the reason why a text alone forbids caching.
 fn of_text(reason: &Reason) -> Why {
     match reason {
         Reason::NotSelect => Why::NotSelect,

@@ -1,11 +1,11 @@
 //! The client's connection in packets: buffered both ways, in sequence, within bounds.
 //!
-//! Reading checks the sequence numbers and the size of every packet and takes no memory for what a client only
+//! Reading checks the sequence numbers and the size of every packet, and takes no memory for bytes that a client only
 //! announces. Writing collects: nothing is sent until [`Wire::flush`], so that an answer of many packets is one write.
 //!
-//! What a client may hold up is bounded in time and memory, both ways ([`crate::bounds`]).
+//! The time and memory that a client may hold up are bounded, both ways ([`crate::bounds`]).
 //!
-//! Below the packets of a client that has agreed on it is the compressed protocol ([`compressed`]).
+//! If the client has agreed on it, the compressed protocol is below the packets ([`compressed`]).
 
 mod ahead;
 mod compressed;
@@ -37,17 +37,17 @@ use crate::registry::Handle;
 /// The client's stream is of the same kind as the server's: TCP or a unix socket, plain or under TLS.
 pub use freshet_upstream::net::Stream as ClientStream;
 
-/// What one read asks for, in bytes, and what a buffer has that was never needed larger.
+/// How many bytes one read asks for; also the size of a buffer that was never needed larger.
 const READ_BYTES: usize = 8 * 1024;
-/// A buffer that has grown above this, in bytes, is given back when its connection has nothing in it.
+/// A buffer larger than this, in bytes, is given back when it is empty.
 const IDLE_BUFFER_BYTES_MAX: usize = SEND_FREE_BYTES;
-/// Answers are sent together until there are so many bytes of them.
+/// Answers are sent together until they have this many bytes.
 const TOGETHER_BYTES_MAX: usize = SEND_FREE_BYTES / 2;
 
 /// One client's connection.
 #[derive(Debug)]
 pub struct Wire {
-    /// `None` only where a TLS handshake failed: it has consumed the stream.
+    /// `None` only after a failed TLS handshake, which has consumed the stream.
     stream: Option<Stream>,
     peer_uid: Option<u32>,
     read: BytesMut,
@@ -55,23 +55,23 @@ pub struct Wire {
     /// The number of the next packet, read or written: both sides count together.
     seq: u8,
     packet_bytes_max: usize,
-    /// What is between the packets and the stream, if anything is.
+    /// The layer between the packets and the stream, if there is one.
     compressed: Option<Box<Compressed>>,
     bounds: Arc<Bounds>,
-    /// Others end the session by it, also while its client does not read.
+    /// Ends the session from elsewhere, also while its client does not read.
     handle: Option<Arc<Handle>>,
-    /// For the packet in `read`, or the one that was taken from it last.
+    /// The permit for the packet in `read`, or the one that was taken from it last.
     received: Permit,
     pace: Option<Pace>,
-    /// For what is in `write`.
+    /// The permit for the bytes in `write`.
     sending: Permit,
     /// The client sends nothing more.
     heard_end: bool,
 }
 
 impl Wire {
-    /// Packets larger than `packet_bytes_max` are refused from their header, before their bytes arrive. What the client
-    /// may hold up is bounded by `bounds`.
+    /// Packets larger than `packet_bytes_max` are refused by their header, before their bytes arrive. `bounds` limit what the client
+    /// may hold up.
     pub fn new(stream: Stream, packet_bytes_max: usize, bounds: &Arc<Bounds>) -> Self {
         Self {
             peer_uid: peer_uid(&stream),
@@ -90,22 +90,22 @@ impl Wire {
         }
     }
 
-    /// From now on the session that this handle ends is given up too while its client does not read.
+    /// Ends the wait for a client that does not read when this handle ends the session.
     pub(crate) fn obey(&mut self, handle: &Arc<Handle>) {
         self.handle = Some(Arc::clone(handle));
     }
 
-    /// What bounds this client.
+    /// Returns the bounds of this client.
     pub(crate) fn bounds(&self) -> &Arc<Bounds> {
         &self.bounds
     }
 
-    /// Changes the bound, as after login, when `max_allowed_packet` takes the place of what a login may need.
+    /// Changes the bound, for example after the login, when `max_allowed_packet` replaces the bound of logins.
     pub fn set_packet_bytes_max(&mut self, bytes: usize) {
         self.packet_bytes_max = bytes;
     }
 
-    /// The next packet of the exchange under way.
+    /// Returns the next packet of the exchange under way.
     ///
     /// # Errors
     /// [`WireError::Closed`] if the client has gone between two packets, [`WireError::Truncated`] within one,
@@ -119,7 +119,7 @@ impl Wire {
         }
     }
 
-    /// The next packet, of a client that has been silent for a while: as long as it is, nothing is kept for what it may send.
+    /// Returns the next packet of a client that has been silent for a while: meanwhile no buffers are kept for it.
     ///
     /// # Errors
     /// As [`Wire::packet`].
@@ -137,7 +137,7 @@ impl Wire {
         self.packet().await
     }
 
-    /// The next packet if all of it is here already; never waits.
+    /// Returns the next packet if all of it has arrived; never waits.
     ///
     /// # Errors
     /// As [`Wire::packet`].
@@ -172,12 +172,12 @@ impl Wire {
         Ok(taken)
     }
 
-    /// Inside of compressed frames only their own numbers count, as for the servers.
+    /// Inside of compressed frames only the frames' own numbers count, as on the servers.
     fn numbering(&self) -> Numbering {
         if self.compressed.is_some() { Numbering::Ignored } else { Numbering::Counts }
     }
 
-    /// The first packet of the next command: the numbering starts again, and large buffers are given back first.
+    /// Returns the first packet of the next command: the numbering starts again, and large buffers are given back first.
     ///
     /// # Errors
     /// As [`Wire::packet`]; [`WireError::Closed`] here is a client that left without saying so.
@@ -195,8 +195,8 @@ impl Wire {
         self.trim();
     }
 
-    /// The next command if all of it is here already, so that its answer can go with those that are put already; `None` also
-    /// where these are many. Behind compression answers do not go together: the numbers of their frames follow the command's.
+    /// Returns the next command if all of it has arrived, so that its answer can be sent together with the earlier ones; `None` also
+    /// if these have many bytes. With compression answers are not sent together: the numbers of their frames follow the command's.
     ///
     /// # Errors
     /// As [`Wire::packet`].
@@ -208,8 +208,8 @@ impl Wire {
         self.take()
     }
 
-    /// Reads once from the client, whatever it sends. Nothing is waited for longer than a packet may take once it has
-    /// begun; before that, there is no limit here.
+    /// Reads once from the client, whatever it sends. Once a packet has begun, the wait is limited to the time for a packet;
+    /// before that, there is no limit here.
     ///
     /// # Errors
     /// [`WireError::Closed`], [`WireError::Truncated`] or the system's error; within a packet [`WireError::ReadTimeout`]
@@ -217,7 +217,7 @@ impl Wire {
     pub async fn fill(&mut self) -> Result<(), WireError> {
         let is_between = self.read.is_empty() && self.incoming().is_empty();
         if !is_between {
-            // Boxed, since it is rare and large: what a future has room for is moved whenever it is made.
+            // Boxed, since it is rare and large: the room of a future is moved whenever it is made.
             return Box::pin(self.fill_rest()).await;
         }
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
@@ -229,7 +229,7 @@ impl Wire {
         }
     }
 
-    /// What has come and is not yet looked at, packed where the client packs.
+    /// Returns the bytes that have arrived and are not yet parsed; compressed if the client compresses.
     fn incoming(&self) -> &BytesMut {
         self.compressed.as_ref().map_or(&self.read, |compressed| &compressed.incoming)
     }
@@ -245,28 +245,28 @@ impl Wire {
         self.seq = next_seq;
     }
 
-    /// Whether so many bytes more may be put for a client that may not read them. Small answers always may.
+    /// Whether this many more bytes may be put for a client that may not read them. Small answers always may.
     pub(crate) fn has_room(&mut self, bytes: usize) -> bool {
         let (write, sending) = (&self.write, &mut self.sending);
         sending.cover(&self.bounds.send, write.len() + bytes)
     }
 
-    /// The frames not yet sent, to append to, and the number of the next one.
+    /// Returns the frames that are not yet sent, to append to, and the number of the next one.
     pub fn out(&mut self) -> (&mut BytesMut, &mut u8) {
         (&mut self.write, &mut self.seq)
     }
 
     /// Sends what has been put, and tells the client that nothing follows.
     pub async fn close(&mut self) {
-        // The client may be gone already; either way nothing more is to be said to it.
+        // The client may be gone already; in any case this was the last message.
         let _ = self.flush().await;
         if let Some(stream) = &mut self.stream {
             let _ = stream.shutdown().await;
         }
     }
 
-    /// Takes the connection over into TLS, as the server. What the client has sent behind its request already belongs
-    /// to the TLS handshake: nothing of it is taken for a packet, so that nobody on the way can slip one in.
+    /// Changes the connection to TLS, as the server side. Bytes that the client has sent after its request already belong
+    /// to the TLS handshake: none of them counts as a packet, so that nobody on the way can slip one in.
     ///
     /// # Errors
     /// The system's if the handshake fails; the connection cannot be used any more then.
@@ -276,20 +276,20 @@ impl Wire {
         Ok(())
     }
 
-    /// Both sides compress from here on, as the login has agreed. To be called when its OK packet is sent.
+    /// Begins compression in both directions, as the login has agreed. Called when its OK packet is sent.
     pub fn start_compression(&mut self, compression: Compression) {
         self.compressed = Some(Box::new(Compressed::new(compression, self.read.split())));
     }
 
-    /// How the frames around the client's packets are compressed, if they are.
+    /// Returns the compression of the frames around the client's packets, if there is one.
     pub fn compression(&self) -> Option<Compression> {
         self.compressed.as_ref().map(|compressed| compressed.compression())
     }
 
-    /// What the client has sent and is here, whatever packets and numbers it is in: for a connection that carries a stream.
+    /// Returns the bytes that the client has sent, whatever packets they belong to: for a connection that carries a stream.
     ///
     /// # Errors
-    /// What a compressed frame may have; its number counts for nothing here.
+    /// Errors of a compressed frame; its number does not matter here.
     pub fn streamed(&mut self) -> Result<BytesMut, WireError> {
         if let Some(compressed) = &mut self.compressed {
             compressed.accept_number();
@@ -310,44 +310,44 @@ impl Wire {
         }
     }
 
-    /// The number of the next packet.
+    /// Returns the number of the next packet.
     pub fn seq(&self) -> u8 {
         self.seq
     }
 
-    /// Sets the number of the next packet, where something else than this type has read or written some.
+    /// Sets the number of the next packet, after other code has read or written some.
     pub fn set_seq(&mut self, seq: u8) {
         self.seq = seq;
     }
 
-    /// Whether nobody on the way can read what is sent: TLS or a unix socket. It is the server's own notion
-    /// (`require_secure_transport`), and the one by which clients decide to send a password in clear.
+    /// Whether nobody on the way can read the sent bytes: TLS or a unix socket. The server uses the same notion
+    /// (`require_secure_transport`), and clients use it to decide whether to send a password in clear.
     pub fn is_secure(&self) -> bool {
         self.channel().is_secure()
     }
 
-    /// What the client's connection passes over.
+    /// Returns the channel of the client's connection.
     pub fn channel(&self) -> Channel {
         self.stream.as_ref().map_or(Channel::Clear, Stream::channel)
     }
 
-    /// The TLS that the client has, if it has.
+    /// Returns the client's TLS, if it has one.
     pub fn tls(&self) -> Option<Tls> {
         self.stream.as_ref().and_then(Stream::tls)
     }
 
-    /// The client's address, and the one that it has connected to, if it came over TCP.
+    /// Returns the client's address, and the address that it has connected to, if it came over TCP.
     pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
         self.stream.as_ref().and_then(Stream::ends)
     }
 
-    /// The user id of the client's process, if it came through a unix socket.
+    /// Returns the user id of the client's process, if it came through a unix socket.
     pub fn peer_uid(&self) -> Option<u32> {
         self.peer_uid
     }
 
-    /// The stream, the bytes read from it and not yet taken, and the bytes not yet sent, for relaying. `None` after a
-    /// failed TLS handshake, which no admitted client has behind it. Behind compression these are compressed frames.
+    /// Returns the stream, the bytes read from it and not yet taken, and the bytes not yet sent, for relaying. `None` after a
+    /// failed TLS handshake, which no admitted client has. With compression these are compressed frames.
     pub fn parts(&mut self) -> Option<(&mut Stream, &mut BytesMut, &mut BytesMut)> {
         let stream = self.stream.as_mut()?;
         Some(match &mut self.compressed {
@@ -356,7 +356,7 @@ impl Wire {
         })
     }
 
-    /// Bytes this connection's buffers hold on to.
+    /// Returns how many bytes this connection's buffers hold.
     pub fn memory(&self) -> usize {
         let below = self.compressed.as_ref();
         let below = below.map_or(0, |below| below.incoming.capacity() + below.outgoing.capacity());
@@ -364,7 +364,7 @@ impl Wire {
     }
 }
 
-/// The buffer that is read into.
+/// Returns the buffer that is read into.
 fn below<'a>(read: &'a mut BytesMut, compressed: &'a mut Option<Box<Compressed>>) -> &'a mut BytesMut {
     compressed.as_mut().map_or(read, |compressed| &mut compressed.incoming)
 }
@@ -376,5 +376,5 @@ fn peer_uid(stream: &Stream) -> Option<u32> {
     }
 }
 
-// A header is what `buffered` needs to judge a packet, and one read always has room for it.
+// `buffered` needs a header to judge a packet, and one read always has room for it.
 const _: () = assert!(READ_BYTES > HEADER_LEN);

@@ -1,10 +1,10 @@
-//! What the server says of the account that it has let a login in as: asked on the login's own connection, once for each name
+//! The facts of the account that the server has let a login in as. Freshet asks for them on the login's own connection, once for each name
 //! as long as no account changes.
 //!
-//! Two things are read out of the account's definition. Where it bounds what its user may do in an hour or at once, the
-//! server has to see each login. And MariaDB shows what it stores of a password of `mysql_native_password` to its owner: with
-//! the client's answer that gives what further logins need (`native::hash_in`). Only the right stored value can give it, so
-//! nothing hangs on how the definition is read.
+//! Freshet reads two facts from the account's definition. If it limits what its user may do in an hour or at once, the
+//! server has to see each login. And MariaDB shows the stored value of a password of `mysql_native_password` to its owner: together with
+//! the client's answer, that is all that further logins need (`native::hash_in`). Only the right stored value can give it, so
+//! a mistake in reading the definition does no harm.
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ use super::secrets::Accepted;
 
 /// The definition of the session's own account.
 const DEFINITION: &str = "SHOW CREATE USER CURRENT_USER()";
-/// What every bound of an account begins with: MAX_QUERIES_PER_HOUR and its kin.
+/// The start of every limit of an account: MAX_QUERIES_PER_HOUR and similar ones.
 const BOUND: &[u8] = b"MAX_";
-/// How long a login may wait for our own account to read what the server stores.
+/// How long a login may wait until Freshet's own account has read the stored value.
 const STORED_LIMIT: Duration = Duration::from_secs(1);
 
-/// What a stored value of `mysql_native_password` is, written out: an asterisk and digits.
+/// The digits of a stored value of `mysql_native_password`, which is an asterisk and these digits.
 const STORED_DIGITS: usize = 2 * native::TOKEN_LEN;
 
 impl Asker<'_> {
-    /// Remembers a login that the server has accepted on `connection`, and gives what proves it, if that is known.
+    /// Remembers a login that the server has accepted on `connection`, and returns what proves it, if that is known.
     ///
     /// # Errors
     /// The connection is lost.
@@ -91,7 +91,7 @@ impl Asker<'_> {
         }
     }
 
-    /// What the server stores of an account's password, where it shows that to our own account alone.
+    /// Returns the stored value of an account's password, if the server shows it to Freshet's own account only.
     async fn read_stored(self, account: &str) -> Option<Vec<u8>> {
         let question = format!(
             "SELECT CONCAT('''', authentication_string, '''') FROM mysql.user \
@@ -102,7 +102,7 @@ impl Asker<'_> {
     }
 }
 
-/// The account in hexadecimal digits, and its definition; `None` if the server does not say.
+/// Returns the account in hexadecimal digits, and its definition; `None` if the server does not say.
 pub(super) async fn definition(connection: &mut Connection) -> Result<Option<(String, Vec<u8>)>, Error> {
     let asked = async {
         let (_, account) = who(connection).await?;
@@ -124,12 +124,12 @@ fn known(learned: Learned) -> Option<Credential> {
     }
 }
 
-/// Whether an account's definition may bound what its user does.
+/// Whether an account's definition may limit what its user does.
 pub(super) fn is_bounded(definition: &[u8]) -> bool {
     definition.windows(BOUND.len()).any(|part| part.eq_ignore_ascii_case(BOUND))
 }
 
-/// All that looks like a stored value in an account's definition: `'*…'`.
+/// Returns all parts of an account's definition that look like a stored value: `'*…'`.
 fn stored(text: &[u8]) -> impl Iterator<Item = [u8; native::TOKEN_LEN]> {
     let quoted = text.split(|byte| *byte == b'\'');
     quoted.filter_map(|part| part.strip_prefix(b"*")).filter_map(|digits| {

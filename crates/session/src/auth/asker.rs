@@ -1,8 +1,8 @@
-//! Holds a login to what the server demands of its channel, where the server cannot judge that itself.
+//! Checks a login against the server's demands on its channel, where the server cannot check that itself.
 //!
-//! The server judges the channel that it sees, which is ours to it. Where ours is no better than the client's, its
-//! verdict is the right one. Where ours is better (TLS that the settings ask for, or a unix socket, behind a client that
-//! has less), the account's REQUIRE and `require_secure_transport` are read and enforced here, in the server's words.
+//! The server judges the channel that it sees: the channel from Freshet. If that channel is no better than the client's, the server's
+//! verdict is right. If it is better (TLS by the settings, or a unix socket, behind a client that
+//! has less), Freshet reads the account's REQUIRE and `require_secure_transport`, and enforces them here, with the server's error messages.
 
 use std::time::Duration;
 
@@ -16,38 +16,38 @@ use super::knowledge::Epoch;
 use super::requirement::Requirement;
 use crate::environment::modes_of_server;
 
-/// Who the login is to the server, and as which of its accounts. In hexadecimal digits, which mean the same in every
+/// Asks for the user and the account of the login. In hexadecimal digits, which mean the same in every
 /// character set that the client may have.
 const WHO: &str = "SELECT HEX(USER()), HEX(CURRENT_USER())";
 /// Whether accounts can be read: no row is wanted.
 const CAN_READ: &str = "SELECT ssl_type FROM mysql.user LIMIT 0";
-/// How often, and how long apart, somebody to ask is looked for.
+/// How often, and how long apart, a login tries again to find somebody who can ask.
 const ASKING_TRIES: u32 = 60;
 const ASKING_PAUSE: Duration = Duration::from_millis(50);
 /// ER_ACCESS_DENIED_ERROR.
 const ACCESS_DENIED: u16 = 1045;
 /// ER_SECURE_TRANSPORT_REQUIRED.
 const SECURE_TRANSPORT_REQUIRED: u16 = 3159;
-/// Whether clients need a channel that others cannot read.
+/// Asks whether clients need a channel that others cannot read.
 const REQUIRES_SECURE: &str = "SHOW GLOBAL VARIABLES LIKE 'require_secure_transport'";
-/// From this MariaDB on, the server looks at the channel before it looks at who comes, and has an error for it.
+/// From this MariaDB on, the server checks the channel before it checks the user, and has an error for it.
 const CHANNEL_COMES_FIRST: Version = Version { major: 11, minor: 4, patch: 0 };
 
-/// For whom the server is asked.
+/// The login for which the server is asked.
 #[derive(Clone, Copy)]
 pub(super) struct Asker<'a> {
     pub(super) gate: &'a Gate,
-    /// What the client's connection passes over.
+    /// The channel of the client's connection.
     pub(super) channel: Channel,
-    /// From before the login.
+    /// The epoch from before the login.
     pub(super) epoch: Option<Epoch>,
 }
 
 impl Asker<'_> {
-    /// Which channel to the server lets the server judge the client's, or lets us.
+    /// Returns the channel to the server with which the server, or Freshet, can judge the client's channel.
     ///
     /// # Errors
-    /// The settings want TLS and the client has none, so that the accounts would have to be read, and cannot be.
+    /// The settings want TLS and the client has none, so the accounts would have to be read, and cannot be.
     pub(super) async fn preference(self) -> Result<Preference, Error> {
         let config = &self.gate.config;
         let over_tcp = matches!(config.address, Address::Tcp { .. });
@@ -58,7 +58,7 @@ impl Asker<'_> {
         };
         match self.channel {
             Channel::Tls => Ok(Preference::Everywhere),
-            // Nobody on the way could listen anyway.
+            // Nobody could listen on this way anyway.
             Channel::Clear if preferred && config.address.is_local() => Ok(Preference::Nowhere),
             Channel::Socket if preferred && !over_tcp => Ok(Preference::Nowhere),
             _ if !has_tls => Ok(Preference::Nowhere),
@@ -71,8 +71,8 @@ impl Asker<'_> {
         }
     }
 
-    /// Asks whether accounts can be read. There is nobody to ask for a moment after the start, and after a break: a login that
-    /// is lost without an answer waits for that.
+    /// Asks whether accounts can be read. For a moment after the start, and after a break, nobody can ask: a login that
+    /// needs the answer waits for that.
     async fn can_read_accounts(self, is_optional: bool) -> Result<bool, Error> {
         if let Some(known) = self.gate.secrets.readable(self.epoch) {
             return Ok(known);
@@ -94,10 +94,10 @@ impl Asker<'_> {
         readable
     }
 
-    /// Refuses a login that the server has accepted because our channel to it is better than the client's.
+    /// Refuses a login that the server has accepted because Freshet's channel to it is better than the client's.
     ///
     /// # Errors
-    /// [`Error::Server`] with what the server would have said; and what can go wrong when it is asked.
+    /// [`Error::Server`] with the server's error for such a channel; and errors of the question itself.
     pub(super) async fn hold(
         self,
         connection: &mut Connection,
@@ -118,7 +118,7 @@ impl Asker<'_> {
                 read
             }
         };
-        // What the server has judged by itself need not be judged again.
+        // Requirements that the server has judged by itself need not be judged again.
         let requirement = Requirement { tls: requirement.tls && lacks_tls, ..requirement };
         if requirement.is_met_by(self.channel) {
             return Ok(());
@@ -131,8 +131,8 @@ impl Asker<'_> {
         Err(Error::Server(denied(&who, has_password)))
     }
 
-    /// What the client is told of a login that the server has refused on our better channel: it may be the client's own channel that
-    /// comes first.
+    /// Returns the error for a login that the server has refused on Freshet's better channel: the server might have refused the client's
+    /// own channel first.
     pub(super) async fn refused(self, error: Error) -> Error {
         if self.channel.is_secure() || !matches!(error, Error::Server(_)) {
             return error;
@@ -156,17 +156,17 @@ impl Asker<'_> {
         let question = format!(
             "SELECT ssl_type FROM mysql.user WHERE CAST(CONCAT(User, '@', Host) AS BINARY) = X'{account}'"
         );
-        // A unix socket upstream is judged by the server but for `require_secure_transport`.
+        // The server judges a unix socket to it, except for `require_secure_transport`.
         let tls = connection.channel() == Channel::Tls && {
             let rows = self.gate.ask(&question).await?;
-            // An account that is not found is taken to demand it.
+            // An account that is not found counts as one that demands TLS.
             rows.text(0, 0) != Some("")
         };
         Ok((unhex(&account), Requirement { tls, secure: self.requires_secure().await? }))
     }
 }
 
-/// The user with its host, and the account, both in hexadecimal digits.
+/// Returns the user with its host, and the account, both in hexadecimal digits.
 pub(super) async fn who(connection: &mut Connection) -> Result<(String, String), Error> {
     let rows = connection.query(WHO).await?;
     match (rows.text(0, 0), rows.text(0, 1)) {
@@ -176,7 +176,7 @@ pub(super) async fn who(connection: &mut Connection) -> Result<(String, String),
 }
 
 impl Requirement {
-    /// Whether a server of this version refuses the channel in words of its own. MySQL looks at the account's demands first.
+    /// Whether a server of this version refuses the channel with an error of its own. MySQL checks the account's demands first.
     fn is_for_the_channel_alone(self, channel: Channel, version: &[u8]) -> bool {
         match modes_of_server(version).flavor {
             Flavor::MySql => !self.tls,
@@ -190,14 +190,14 @@ fn channel_comes_first(version: &[u8]) -> bool {
         && Version::parse(&String::from_utf8_lossy(version)) >= CHANNEL_COMES_FIRST
 }
 
-/// The servers' own words, of which the SQL states differ.
+/// Returns the server's error. The SQL state depends on the version.
 fn insecure(version: &[u8]) -> ErrPacket {
     let sqlstate = if channel_comes_first(version) { "08004" } else { "HY000" };
     let text = "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     ErrPacket::new(SECURE_TRANSPORT_REQUIRED, sqlstate, text)
 }
 
-/// Where `who`, in hexadecimal digits, may not come.
+/// Returns the error that denies access to `who`, given in hexadecimal digits.
 fn denied(who: &str, has_password: bool) -> ErrPacket {
     let who = unhex(who);
     let who = String::from_utf8_lossy(&who);
@@ -213,7 +213,7 @@ fn unreadable() -> ErrPacket {
     ErrPacket::new(SECURE_TRANSPORT_REQUIRED, "HY000", text)
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Returns the bytes for hexadecimal digits.
 pub(super) fn unhex(digits: &str) -> Vec<u8> {
     let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
     pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()

@@ -6,7 +6,7 @@ use freshet_upstream::{Connection, Error, Responder};
 use super::asker::Asker;
 use super::gate::TOO_MANY_CONNECTIONS;
 
-/// Makes the login at the server: on a connection of its own, or as a change of user on the one there is.
+/// Makes the login at the server: on a connection of its own, or as a change of user on the connection there is.
 pub(super) async fn ask_server(
     upstream: Option<Connection>,
     login: Login,
@@ -31,11 +31,11 @@ async fn open_new(
 ) -> Result<(Connection, OkPacket), Error> {
     let preference = asker.preference().await?;
     let dialled = asker.gate.dial(preference, login.capabilities, login.collation).await?;
-    // The whole login is within the client's time limit already.
+    // The client's time limit covers the whole login already.
     dialled.login_without_limit(login, responder).await
 }
 
-/// The same login in our own words: with `plugin`, or with whatever the server prefers for whom knows the password.
+/// Returns the same login for Freshet to send: with `plugin`, or with the server's choice if the password is known.
 pub(super) fn with_plugin(login: &Login, plugin: Option<&str>) -> Login {
     let auth_plugin = plugin.map(|name| name.as_bytes().to_vec());
     Login { auth_response: Vec::new(), auth_plugin, zstd_level: None, ..login.clone() }

@@ -1,9 +1,9 @@
 //! How sessions begin: two logins of the same kind, with nothing changed between them, begin in the same environment.
 //!
-//! What makes a new session's environment is the account, what the login says ([`super::secrets::LoginKind`]) and the global variables. The
-//! first two, and most of the third, have an epoch. What an epoch may miss is a global variable that is changed and changed
-//! back between two looks at it, so a beginning is known for no longer than `max_staleness` as well. It serves to find stored
-//! answers; an answer is only stored under an environment that its own session has told.
+//! A new session's environment depends on the account, the facts of the login ([`super::secrets::LoginKind`]) and the global variables. The
+//! first two, and most of the third, have an epoch. An epoch may miss a global variable that is changed and changed
+//! back between two looks, so a beginning is trusted for no longer than `max_staleness` as well. A beginning is used to find stored
+//! answers; an answer is only stored under an environment that was read from its own session.
 
 use super::knowledge::Epoch;
 
@@ -11,7 +11,7 @@ use super::knowledge::Epoch;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoginBegun {
     pub(super) epoch: Epoch,
-    /// Before anything was sent, in monotonic milliseconds.
+    /// The time before anything was sent, in monotonic milliseconds.
     pub(super) at_ms: u64,
 }
 

@@ -7,39 +7,39 @@ use tokio::time::timeout;
 
 use crate::wire::{Wire, WireError};
 
-/// How long a client that is refused may take to read why.
+/// How long a refused client may take to read the reason.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 
 /// Why a client is not let in.
 #[derive(Debug, thiserror::Error)]
 pub enum AdmitError {
-    /// The server, or we in its place, refused the login. Expected: a wrong password is one.
+    /// The server, or Freshet in its place, refused the login. This is expected: a wrong password is an example.
     #[error("refused: {} {}", .0.code, String::from_utf8_lossy(&.0.message))]
     Refused(ErrPacket),
-    /// The server has never been reached, so that there is nothing to greet with.
+    /// The server has never been reached, so there is no greeting to repeat.
     #[error("the server has not been reached: {0}")]
     NoServer(freshet_upstream::Error),
-    /// The server could not be reached, or broke off.
+    /// The server could not be reached, or closed the connection.
     #[error("upstream: {0}")]
     Upstream(freshet_upstream::Error),
     /// The client's packet is no login.
     #[error("bad handshake: {}", .0.what)]
     BadHandshake(Malformed),
-    /// The client's connection.
+    /// The client's connection failed.
     #[error("client: {0}")]
     Wire(#[from] WireError),
-    /// The login took longer than it may.
+    /// The login took too long.
     #[error("the login timed out")]
     TimedOut,
 }
 
 impl AdmitError {
-    /// A refusal in our own words.
+    /// Makes a refusal of Freshet's own.
     pub(super) fn refused(code: u16, sqlstate: &str, text: impl AsRef<[u8]>) -> Self {
         Self::Refused(ErrPacket::new(code, sqlstate, text))
     }
 
-    /// What the client is told; `None` where nobody listens.
+    /// Returns the error packet for the client; `None` if nobody listens.
     fn to_err_packet(&self) -> Option<ErrPacket> {
         match self {
             Self::Refused(packet) => Some(packet.clone()),
@@ -60,7 +60,7 @@ impl AdmitError {
             (Self::NoServer(_), Some(packet)) => wire.put(&packet.without_sqlstate().encode()),
             (_, Some(packet)) => wire.put(&packet.encode()),
         }
-        // A client that does not read its farewell is left without.
+        // A client that does not read its farewell does not get one.
         let _ = timeout(FAREWELL_MAX, wire.close()).await;
     }
 }

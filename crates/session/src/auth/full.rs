@@ -1,4 +1,4 @@
-//! Has a client hand over its whole password, in the two ways its channel may allow.
+//! Has a client hand over its whole password, in the two ways that its channel may allow.
 
 use freshet_protocol::{Malformed, auth_more, caching_sha2};
 use freshet_upstream::Secret;
@@ -11,7 +11,7 @@ use crate::wire::{Wire, WireError};
 /// The byte with which a client of `sha256_password` asks for the public key.
 const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
 
-/// What a client that was asked for its password has sent.
+/// The reply of a client that was asked for its password.
 pub(super) enum PasswordReply {
     /// The password.
     Password(Secret),
@@ -31,8 +31,8 @@ pub(super) async fn ask(
     read_reply(wire, gate, scramble, first).await
 }
 
-/// What `first` says: the password in clear where nobody can listen, else encrypted by our key, which the client may
-/// first ask for.
+/// Reads the password in `first`: in clear where nobody can listen, else encrypted by Freshet's key, which the client may
+/// ask for first.
 pub(super) async fn read_reply(
     wire: &mut Wire,
     gate: &Gate,
@@ -52,7 +52,7 @@ pub(super) async fn read_reply(
     Ok(unsealed(gate, scramble, first))
 }
 
-/// The client's next packet, wiped when it has been read.
+/// Returns the client's next packet, which is wiped after use.
 pub(super) async fn answer(wire: &mut Wire) -> Result<Zeroizing<Vec<u8>>, WireError> {
     let packet = wire.packet().await?;
     Ok(Zeroizing::new(packet.payload.to_vec()))
@@ -62,7 +62,7 @@ fn is_key_request(bytes: &[u8]) -> bool {
     matches!(bytes, [caching_sha2::REQUEST_PUBLIC_KEY | SHA256_REQUEST_PUBLIC_KEY])
 }
 
-/// Decrypts with our key, if it was encrypted for it.
+/// Decrypts the password with Freshet's key, if it was encrypted with it.
 fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> PasswordReply {
     let plain = gate.key().and_then(|key| key.decrypt(&sealed)).map(Zeroizing::new);
     let password =
@@ -73,7 +73,7 @@ fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> Pas
     }
 }
 
-/// A password is sent with the NUL that ends it.
+/// Removes the NUL that ends a sent password.
 fn without_nul(bytes: &[u8]) -> Result<Secret, AdmitError> {
     match bytes.split_last() {
         Some((0, password)) => Ok(Secret::new(password)),

@@ -1,4 +1,4 @@
-//! What all logins share.
+//! The state that all logins share.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -19,49 +19,49 @@ use crate::counters;
 use crate::environment::Environment;
 use crate::wire::Wire;
 
-/// Our connection ids start here, so that they cannot be taken for a server's thread ids.
+/// Freshet's connection ids start here, so that they differ from a server's thread ids.
 pub const CONNECTION_ID_MIN: u32 = 0x8000_0000;
 
-/// How long a login may take unless set otherwise: the server's own `connect_timeout`.
+/// How long a login may take by default: the server's own `connect_timeout`.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a client that is one too many may take to read so.
+/// How long a client beyond the limit may take to read the refusal.
 const REFUSAL_MAX: Duration = Duration::from_secs(1);
 
 /// ER_CON_COUNT_ERROR.
 pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
 
-/// What we never offer a client, whatever the server does: result sets without column definitions, because our own
-/// questions on the same connection need them, and because an answer from memory has to say by itself what its columns are; and
-/// further factors, because each needs a packet of its own kind. TLS is offered if we have a certificate, not if the server has.
+/// Capabilities that Freshet never offers a client: result sets without column definitions, because Freshet's own
+/// questions on the same connection need the definitions, and because an answer from memory has to contain them; and
+/// further factors, because each needs a packet of its own kind. TLS is offered if Freshet has a certificate, whatever the server has.
 const NEVER_OFFERED: Capabilities = Capabilities::OPTIONAL_RESULTSET_METADATA
     .union(Capabilities::MARIADB_CACHE_METADATA)
     .union(Capabilities::MULTI_FACTOR_AUTHENTICATION)
     .union(Capabilities::CAPABILITY_EXTENSION)
     .union(Capabilities::SSL);
 
-/// What is agreed on with a client for its side of us only.
+/// Capabilities that are agreed on with a client only, and not with the server.
 const NEVER_UPSTREAM: Capabilities =
     NEVER_OFFERED.union(Capabilities::COMPRESS).union(Capabilities::ZSTD_COMPRESSION_ALGORITHM);
 
-/// What a connection to the server always has, whatever the client has: the relay rests on it.
+/// Capabilities that a connection to the server always has, whatever the client has: the relay depends on them.
 const ALWAYS_UPSTREAM: Capabilities = Capabilities::PROTOCOL_41
     .union(Capabilities::SECURE_CONNECTION)
     .union(Capabilities::PLUGIN_AUTH)
     .union(Capabilities::SESSION_TRACK);
 
-/// What may be set for logins.
+/// The settings of logins.
 #[derive(Clone, Debug)]
 pub struct LoginOptions {
-    /// From the accepted connection to the OK packet.
+    /// The longest time from the accepted connection to the OK packet.
     pub login_timeout: Duration,
-    /// Clients without TLS or a unix socket are refused.
+    /// Whether clients without TLS or a unix socket are refused.
     pub require_tls: bool,
-    /// What may be offered of what the server offers.
+    /// The server's capabilities that Freshet may offer.
     pub offered: Capabilities,
-    /// What a packet may have, in bytes, after the login.
+    /// How many bytes a packet may have after the login.
     pub max_allowed_packet: usize,
-    /// What bounds a client in memory and time, from its first byte on.
+    /// The bounds of a client in memory and time, from its first byte on.
     pub bounds: bounds::Limits,
 }
 
@@ -77,7 +77,7 @@ impl Default for LoginOptions {
     }
 }
 
-/// What all logins of one upstream share.
+/// The state that all logins of one upstream share.
 pub struct Gate {
     pub(super) config: Arc<Config>,
     pub(super) tls: Option<Arc<ServerConfig>>,
@@ -85,8 +85,8 @@ pub struct Gate {
     pub(super) secrets: Secrets,
     pub(super) spares: Spares,
     knowledge: Arc<dyn Knowledge>,
-    /// The server's greeting, as the last connection to it had it. Written when it changes: at the first contact and
-    /// when the server is upgraded; read once a login.
+    /// The server's greeting, from the last connection to it. Written when it changes: at the first contact and
+    /// when the server is upgraded; read once per login.
     face: RwLock<Option<Arc<Greeting>>>,
     key: OnceLock<Option<rsa::PrivateKey>>,
     next_id: AtomicU32,
@@ -94,7 +94,7 @@ pub struct Gate {
     dials: Dials,
 }
 
-/// How often a connection to the server was asked for and had, and how often not.
+/// How often a connection to the server was asked for and opened, and how often it failed.
 #[derive(Debug, Default)]
 pub(crate) struct Dials {
     pub(crate) answered: AtomicU64,
@@ -102,7 +102,7 @@ pub(crate) struct Dials {
 }
 
 impl Gate {
-    /// `tls` holds our certificate; without it clients are offered no TLS.
+    /// `tls` holds Freshet's certificate; without it clients are offered no TLS.
     pub fn new(
         config: Arc<Config>,
         knowledge: Arc<dyn Knowledge>,
@@ -124,28 +124,29 @@ impl Gate {
         }
     }
 
-    /// How often clients' connections to the server were had, and how often not.
+    /// Returns how often clients' connections to the server were opened, and how often they failed.
     pub(crate) const fn dials(&self) -> &Dials {
         &self.dials
     }
 
-    /// Connections to the server that are kept for the next login of their users: whose each is, and for how many milliseconds.
+    /// Returns the connections to the server that are kept for the next login of their users: the user of each, and for how many
+    /// milliseconds.
     pub(crate) fn spare_connections(&self) -> Vec<(String, u64)> {
         self.spares.list()
     }
 
-    /// How many connections to the server are kept for the next login of their users.
+    /// Returns how many connections to the server are kept for the next login of their users.
     pub(crate) fn spares(&self) -> usize {
         self.spares.count()
     }
 
-    /// Makes what the first login would otherwise wait for: the RSA key takes about a tenth of a second. To be called
+    /// Makes what the first login would otherwise wait for: the RSA key takes about a tenth of a second. Called
     /// from a thread that may block.
     pub fn prepare(&self) {
         let _ = self.key();
     }
 
-    /// Takes the server's greeting over from a connection that somebody else has opened.
+    /// Takes over the server's greeting from a connection that somebody else has opened.
     pub fn remember_greeting(&self, greeting: &Greeting) {
         let known = self.face();
         if known.is_some_and(|known| same_face(&known, greeting)) {
@@ -160,14 +161,14 @@ impl Gate {
         self.face.read().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// What all clients share, before and after their login.
+    /// Returns the bounds that all clients share, before and after their login.
     pub(crate) fn bounds(&self) -> &Arc<Bounds> {
         &self.bounds
     }
 
-    /// The next client's connection id.
+    /// Returns the next client's connection id.
     pub(super) fn next_id(&self) -> u32 {
-        // Uniqueness among the clients there are is all that matters, and 2³¹ of them do not fit.
+        // The ids only need to be unique among the present clients, which are fewer than 2³¹.
         CONNECTION_ID_MIN | self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -189,13 +190,13 @@ impl Gate {
         self.face().is_none_or(|face| face.capabilities.contains(Capabilities::SSL))
     }
 
-    /// The key with which a client on a channel that others can read may hand its password over. Made at the first
-    /// need, unless [`Gate::prepare`] did. `None` if it could not be made.
+    /// Returns the key with which a client on a channel that others can read may hand its password over. The key is made at the first
+    /// need, unless [`Gate::prepare`] has made it. `None` if it could not be made.
     pub(super) fn key(&self) -> Option<&rsa::PrivateKey> {
         self.key.get_or_init(|| rsa::PrivateKey::generate().ok()).as_ref()
     }
 
-    /// The server's greeting; asks the server if it was never heard.
+    /// Returns the server's greeting; asks the server if the greeting is unknown.
     ///
     /// # Errors
     /// The server cannot be reached and never was.
@@ -208,7 +209,7 @@ impl Gate {
         Ok(greeting)
     }
 
-    /// A new connection to the server for a client with these capabilities.
+    /// Opens a new connection to the server for a client with these capabilities.
     ///
     /// # Errors
     /// As [`Connection::dial`].
@@ -224,7 +225,7 @@ impl Gate {
         counters::count(of);
         let dialled = dialled?;
         self.remember_greeting(dialled.greeting());
-        // The client was greeted for another server than the one that is there now: it has to begin again.
+        // The client was greeted for another server than the present one: it has to begin again.
         if !dialled.capabilities().contains(client.difference(NEVER_UPSTREAM)) {
             return Err(Error::Unexpected {
                 question: "the handshake: the server offers less than it did before",
@@ -233,7 +234,7 @@ impl Gate {
         Ok(dialled)
     }
 
-    /// What a client is offered, for a server that offers `server`.
+    /// Returns the capabilities that a client is offered, for a server that offers `server`.
     pub(super) fn offer(&self, server: Capabilities) -> Capabilities {
         let mut offer = server.intersection(self.options.offered).difference(NEVER_OFFERED);
         offer.set(Capabilities::SSL, self.tls.is_some());
@@ -245,7 +246,7 @@ impl Gate {
     }
 }
 
-/// Whether two greetings differ in nothing that our own greeting repeats.
+/// Whether two greetings agree in all that Freshet's own greeting repeats.
 fn same_face(a: &Greeting, b: &Greeting) -> bool {
     a.server_version == b.server_version
         && a.capabilities == b.capabilities
@@ -253,30 +254,30 @@ fn same_face(a: &Greeting, b: &Greeting) -> bool {
         && a.auth_plugin == b.auth_plugin
 }
 
-/// Refuses a client before any greeting, as the server does when it has `max_connections`.
+/// Refuses a client before any greeting, as the server does when `max_connections` are open.
 pub async fn refuse_too_many(stream: Stream, bounds: &Arc<Bounds>) {
     let mut wire = Wire::new(stream, 0, bounds);
     wire.put(
         &ErrPacket::new(TOO_MANY_CONNECTIONS, "08004", "Too many connections").without_sqlstate().encode(),
     );
-    // Nobody is owed more than an attempt.
+    // One attempt is enough.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
 }
 
 impl Gate {
-    /// How sessions of this kind of login begin, as one of them did at most `age_ms_max` ago.
+    /// Returns the environment in which sessions of this kind of login begin, if one of them began at most `age_ms_max` ago.
     pub(crate) fn beginning(&self, admitted: &Admitted, age_ms_max: u64) -> Option<Arc<Environment>> {
         let kind = LoginKind::of(&admitted.login, admitted.channel);
         self.secrets.beginning(&admitted.user, &kind, self.epoch()?, age_ms_max)
     }
 
-    /// Whether another connection could be had for this login: its password is known, and its account has no bounds that logins count against.
+    /// Whether another connection could be opened for this login: its password is known, and its account has no limits on logins.
     pub(crate) fn could_open(&self, admitted: &Admitted) -> bool {
         let repeats = |epoch| self.secrets.repeats(&admitted.user, epoch);
         admitted.credential.is_some() && self.epoch().is_some_and(repeats)
     }
 
-    /// A session that has begun so has told its environment, and nothing has happened in it since its login.
+    /// Notes the environment of a session in which nothing has happened since its login.
     pub(crate) fn begins(&self, admitted: &Admitted, begun: LoginBegun, environment: &Arc<Environment>) {
         if environment.begins_alike {
             let kind = LoginKind::of(&admitted.login, admitted.channel);

@@ -1,4 +1,4 @@
-//! The first packets: our greeting, the client's request for TLS, its login.
+//! The first packets: Freshet's greeting, the client's request for TLS, its login.
 
 use freshet_protocol::{
     Capabilities, ClientHello, Greeting, Login, Malformed, Packet, SslRequest, random_scramble,
@@ -13,8 +13,8 @@ use super::gate::Gate;
 use super::login;
 use crate::wire::Wire;
 
-/// What a client may have without its being offered. mysqlnd does not look whether the server compresses, and both servers
-/// compress for whoever says that it does.
+/// Capabilities that a client may use without an offer. mysqlnd does not check whether the server compresses, and both servers
+/// compress for any client that claims it.
 const UNASKED: Capabilities = Capabilities::COMPRESS;
 
 /// Greets, reads the login, and has it judged.
@@ -35,7 +35,7 @@ pub(super) async fn greet_and_login(wire: &mut Wire, gate: &Gate) -> Result<Admi
     login::login(wire, client, gate).await
 }
 
-/// The server's greeting in our name.
+/// Returns the server's greeting in Freshet's name.
 fn ours(gate: &Gate, server: &Greeting) -> Greeting {
     Greeting {
         connection_id: gate.next_id(),
@@ -45,7 +45,7 @@ fn ours(gate: &Gate, server: &Greeting) -> Greeting {
     }
 }
 
-/// What the client says to our greeting: its login, behind TLS if it asks for it.
+/// Reads the client's reply to Freshet's greeting: its login, behind TLS if it asks for it.
 async fn said(wire: &mut Wire, gate: &Gate) -> Result<Login, AdmitError> {
     wire.flush().await?;
     match hello(&wire.packet().await?)? {
@@ -66,21 +66,21 @@ async fn login_behind_tls(wire: &mut Wire, gate: &Gate, request: &SslRequest) ->
     }
 }
 
-/// What the server makes of anything that is no login: a bad handshake.
+/// Parses the client's first packet. Like on the server, anything else than a login is a bad handshake.
 fn hello(packet: &Packet) -> Result<ClientHello, AdmitError> {
     let hello = ClientHello::parse(&packet.payload).map_err(AdmitError::BadHandshake)?;
     let capabilities = match &hello {
         ClientHello::Ssl(request) => request.capabilities,
         ClientHello::Login(login) => login.capabilities,
     };
-    // Clients older than 4.1 have another login packet and another scramble; no server of today knows them.
+    // Clients older than 4.1 have another login packet and another scramble; no server of today supports them.
     if !capabilities.contains(Capabilities::PROTOCOL_41) {
         return Err(AdmitError::BadHandshake(Malformed { what: "a client from before 4.1" }));
     }
     Ok(hello)
 }
 
-/// What MySQL says; MariaDB does not offer zstd.
+/// Returns MySQL's error; MariaDB does not offer zstd.
 fn no_such_level() -> AdmitError {
     AdmitError::refused(3923, "HY000", "Invalid zstd compression level for algorithm 'zstd'.")
 }

@@ -1,27 +1,27 @@
-//! What a login needs of what the follower of the binlog knows.
+//! The facts that a login needs from the follower of the binlog.
 
 use std::pin::Pin;
 
 use freshet_follow::Upstream;
 use freshet_upstream::{Error, Rows};
 
-/// What the follower of the binlog knows and a login needs.
+/// The facts that a login needs from the follower of the binlog.
 pub trait Knowledge: Send + Sync {
-    /// Changes whenever anything may have changed that a login's outcome depends on. `None` while the binlog stream is
-    /// not proven live, and while accounts are being changed: nothing remembered may then be relied on.
+    /// Returns the epoch, which changes whenever something may have changed that a login's outcome depends on. `None` while the binlog
+    /// stream is not proven live, and while accounts are being changed: in these cases no remembered fact may be used.
     fn epoch(&self) -> Option<Epoch>;
 
-    /// A question to the server on a connection of its own.
+    /// Asks the server a question on a connection of its own.
     fn ask<'a>(&'a self, sql: &'a str) -> RowsFuture<'a>;
 }
 
-/// What [`Knowledge::ask`] will have heard.
+/// The answer to [`Knowledge::ask`].
 pub type RowsFuture<'a> = Pin<Box<dyn Future<Output = Result<Rows, Error>> + Send + 'a>>;
 
 impl Knowledge for Upstream {
     fn epoch(&self) -> Option<Epoch> {
         let stream = self.live_generation()?;
-        // A change of accounts or schemas through us is under way until its epoch has begun.
+        // A change of accounts or schemas through Freshet is under way until its epoch has begun.
         (!self.may_logins_be_changing()).then(|| Epoch {
             stream,
             accounts: self.accounts_epoch(),
@@ -41,7 +41,7 @@ impl Epoch {
         (self.stream, self.accounts) == (other.stream, other.accounts)
     }
 
-    /// Whether, besides, no global variable has.
+    /// Whether also no global variable has changed.
     pub(crate) fn begins_alike(self, other: Self) -> bool {
         self.same_accounts(other) && self.globals == other.globals
     }
@@ -50,12 +50,12 @@ impl Epoch {
 /// A state of the server in which a login that has succeeded succeeds again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    /// The stream that tells of changes: nothing survives its interruption.
+    /// The stream that reports changes: no fact survives its interruption.
     pub stream: u64,
     /// Accounts, passwords, grants.
     pub accounts: u64,
-    /// Global variables: the login's OK packet shows some.
+    /// Global variables: the login's OK packet shows some of them.
     pub globals: u64,
-    /// Schemas: a login into one that is gone fails.
+    /// Schemas: a login into a dropped schema fails.
     pub schemas: u64,
 }

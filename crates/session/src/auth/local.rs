@@ -1,4 +1,4 @@
-//! Whether a login proves a password that we know, or know enough of.
+//! Whether a login proves a password that Freshet knows, or knows enough of.
 
 use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, Login, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, caching_sha2, native,
@@ -7,7 +7,7 @@ use freshet_upstream::Credential;
 
 use super::admitted::Scrambles;
 
-/// A proof that holds, and what the client waits for after it.
+/// A valid proof, and what the client waits for after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verified {
     /// The OK packet.
@@ -16,7 +16,7 @@ pub(super) enum Verified {
     Fast,
 }
 
-/// Checks the proof that came with the login itself, made with a scramble of ours. `None` if it proves nothing.
+/// Checks the proof in the login itself, made with one of Freshet's scrambles. `None` if it proves nothing.
 pub(super) fn verify(login: &Login, scrambles: &Scrambles, credential: &Credential) -> Option<Verified> {
     let token = login.auth_response.as_slice();
     if is_empty(token) || credential.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn verify(login: &Login, scrambles: &Scrambles, credential: &Credenti
     }
 }
 
-/// The plugin with which the client computed its proof.
+/// Returns the plugin with which the client computed its proof.
 pub(super) fn plugin(login: &Login) -> &str {
     if !login.capabilities.contains(Capabilities::PLUGIN_AUTH) {
         return MYSQL_NATIVE_PASSWORD;
@@ -50,7 +50,7 @@ pub(super) fn plugin(login: &Login) -> &str {
     std::str::from_utf8(named).unwrap_or_default()
 }
 
-/// Both ways of saying that there is no password.
+/// Whether the token says, in one of the two ways, that there is no password.
 pub(super) fn is_empty(token: &[u8]) -> bool {
     matches!(token, [] | [0])
 }

@@ -1,4 +1,4 @@
-//! Judges a login: by what is remembered where that is certain, else by the server.
+//! Judges a login: by remembered facts if they are certain, else by the server.
 
 use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
 use freshet_upstream::{Address, Connection, Credential, Error, Password, now_ms};
@@ -20,11 +20,11 @@ use super::admitted::{Admitted, Client};
 use crate::introspection::SCHEMA;
 use crate::wire::Wire;
 
-/// A plugin that no account has: the server answers with the account's own and a challenge, and does so for users that
-/// do not exist as well.
+/// A plugin that no account has: the server answers with the account's own plugin and a challenge, also for users that
+/// do not exist.
 const NO_PLUGIN: &str = "freshet";
 
-/// A login that the server has accepted, or would.
+/// A login that the server has accepted, or would accept.
 struct AcceptedLogin {
     upstream: Option<Connection>,
     leave: Option<Leave>,
@@ -32,11 +32,11 @@ struct AcceptedLogin {
     ok: OkPacket,
 }
 
-/// A login that proves what is known of its user.
+/// A login that proves its user's remembered password.
 struct Proven {
     proof: Verified,
     credential: Credential,
-    /// What the server would say, if it need not be asked.
+    /// The server's answer, if it need not be asked.
     accepted: Option<OkPacket>,
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn change_user(
     judge(wire, client, upstream, gate).await
 }
 
-/// The login that would have had the same effect as `change`.
+/// Returns the login that would have had the same effect as `change`.
 fn changed(before: Login, change: ChangeUser) -> Login {
     Login {
         user: change.user,
@@ -66,20 +66,20 @@ fn changed(before: Login, change: ChangeUser) -> Login {
         database: Some(change.database).filter(|name| !name.is_empty()),
         auth_plugin: change.auth_plugin,
         attributes: change.attributes,
-        // A login has room for the first 256 collations only; a client with another one sets it by SET NAMES.
+        // A login has room only for the first 256 collations; a client with another one sets it by SET NAMES.
         collation: change.collation.and_then(|id| u8::try_from(id).ok()).unwrap_or(before.collation),
         ..before
     }
 }
 
-/// `upstream` is the connection on which the login is to take place, if there is one already.
+/// `upstream` is the connection for the login, if there is one already.
 async fn judge(
     wire: &mut Wire,
     mut client: Client,
     upstream: Option<Connection>,
     gate: &Gate,
 ) -> Result<Admitted, AdmitError> {
-    // Read before anything is sent: what changes meanwhile makes the outcome one of a former epoch.
+    // Read before anything is sent: a change meanwhile makes the outcome one of an earlier epoch.
     let (epoch, at_ms) = (gate.epoch(), now_ms());
     let chooses_ours = chooses_ours(&mut client.login);
     let channel = wire.channel();
@@ -115,17 +115,17 @@ async fn judge(
     })
 }
 
-/// Whether a login names the schema of our own tables. It is made without a schema then, and the session chooses that one afterwards.
+/// Whether a login names the schema `freshet`. Then the login is made without a schema, and the session chooses the schema afterwards.
 fn chooses_ours(login: &mut Login) -> bool {
     login.database.take_if(|name| name == SCHEMA.as_bytes()).is_some()
 }
 
-/// What is remembered that this login proves.
+/// Returns the remembered facts that this login proves.
 fn proven(client: &Client, asker: Asker<'_>) -> Option<Proven> {
     let Client { login, scrambles, .. } = client;
     let Asker { gate, channel, epoch } = asker;
     let known = gate.secrets.remembered(&login.user, &LoginKind::of(login, channel), epoch)?;
-    // An account may since be one that the server lets our own process in as, without a password.
+    // By now the server may let Freshet's own process in as this account, without a password.
     let may_ask = known.is_current || matches!(gate.config.address, Address::Tcp { .. });
     let proof = local::verify(login, scrambles, &known.credential).filter(|_| may_ask)?;
     Some(Proven { proof, credential: known.credential, accepted: known.accepted })
@@ -138,8 +138,8 @@ fn mark(wire: &mut Wire, proof: Verified) {
     }
 }
 
-/// The login proves a password that is known: the server is asked, and the client need not be. Where the account has another
-/// plugin since, which needs more than is known, the client is asked after all.
+/// Judges a login that proves a known password: the server is asked, and the client need not be. If the account has
+/// another plugin by now, which needs more than is known, the client is asked after all.
 async fn by_memory(
     wire: &mut Wire,
     client: &mut Client,
@@ -180,13 +180,13 @@ pub(super) async fn with_password(
     asker: Asker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     let mut password = Password::new(credential.clone());
-    // What the client itself answered was made for another scramble: the password answers anew.
+    // The client's own answer was made for another scramble: the password gives a new answer.
     let (mut connection, ok) = ask_server(upstream, with_plugin(login, None), &mut password, asker).await?;
     asker.hold(&mut connection, &login.user, !credential.is_empty()).await?;
     Ok((connection, ok))
 }
 
-/// The server asks, the client answers, the server decides.
+/// Relays a login: the server asks, the client answers, the server decides.
 async fn by_relay(
     wire: &mut Wire,
     client: &mut Client,
@@ -212,7 +212,7 @@ async fn by_relay(
     };
     asker.hold(&mut connection, &login.user, has_password).await.map_err(from_server)?;
     let judged = peer::check(asker, &mut connection, &login, peer_uid, challenged).await?;
-    // An answer that was perhaps not looked at proves nothing to others.
+    // An answer that the server perhaps did not check proves nothing to others.
     let Some(learned) = learned.filter(|_| judged == Judged::Answer) else {
         let leave = match is_proven && is_first && judged == Judged::Answer {
             true => asker.leave(&mut connection, &login).await.map_err(from_server)?,
@@ -225,7 +225,7 @@ async fn by_relay(
     Ok(AcceptedLogin { upstream: Some(connection), leave: None, credential, ok })
 }
 
-/// As [`ask_server`], where the client is asked: on a connection that is kept for its user, if there is one.
+/// Like [`ask_server`], if the client is asked: on a connection that is kept for its user, if there is one.
 async fn ask_through(
     upstream: Option<Connection>,
     login: Login,
@@ -238,14 +238,14 @@ async fn ask_through(
         match spare.change_user(change_of(login.clone()), relay).await {
             Ok(ok) => return Ok((spare, ok)),
             Err(error) if relay.has_asked() => return Err(error),
-            // The connection was of no use, and the client does not know.
+            // The kept connection was useless, and the client does not notice.
             Err(_) => {}
         }
     }
     ask_server(upstream, login, relay, asker).await
 }
 
-/// What the server says itself reaches the client word for word.
+/// Passes the server's own errors to the client word for word.
 fn from_server(error: Error) -> AdmitError {
     match error {
         Error::Server(packet) => AdmitError::Refused(packet),

@@ -1,4 +1,4 @@
-//! A connection to the server for a client that was let in without one.
+//! Opening a connection to the server for a client that was let in without one.
 
 use freshet_upstream::{Error, now_ms};
 use tokio::time::timeout;
@@ -10,7 +10,7 @@ use super::gate::Gate;
 use super::login::with_password;
 
 impl Admitted {
-    /// This login without its connection, for one that takes its place.
+    /// Returns this login without its connection, for a login that replaces it.
     pub fn hand_over(&self) -> Self {
         Self {
             user: self.user.clone(),
@@ -29,12 +29,12 @@ impl Admitted {
     }
 }
 
-/// Logs in to the server as the client did, with the password that it proved to know, within the login timeout, and takes the
-/// connection over.
+/// Logs in to the server as the client did, with the password that it proved to know, within the login timeout, and takes over the
+/// connection.
 ///
 /// # Errors
-/// The server cannot be reached or refuses the login now; or the client's password is not known, because it was never
-/// handed over: then there is no way to the server but the connection that came with the login.
+/// The server cannot be reached or refuses the login now. Or the client's password is unknown, because the client never
+/// handed it over: then only the connection of its own login reaches the server.
 pub async fn open(gate: &Gate, admitted: &mut Admitted) -> Result<(), Error> {
     let Some(credential) = &admitted.credential else { return Err(Error::Closed) };
     let limit = gate.options.login_timeout;

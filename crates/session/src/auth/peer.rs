@@ -1,7 +1,7 @@
-//! Sees to it that nobody borrows our own process's name.
+//! Makes sure that nobody uses the identity of Freshet's own process.
 //!
-//! Behind a unix socket the server may let a process in for whom it runs (`unix_socket`, `auth_socket`): it then judges
-//! us and not the client. A client may profit from that only if the server would have judged it the same, because it is
+//! On a unix socket the server may let a process in because of its operating system user (`unix_socket`, `auth_socket`): it then judges
+//! Freshet and not the client. A client may profit from that only if the server would have judged it the same, because it is
 //! a process of the same user.
 
 use std::sync::OnceLock;
@@ -14,15 +14,15 @@ use super::asker::{Asker, unhex, who};
 use super::at_server::{ask_server, with_plugin};
 use super::error::AdmitError;
 
-/// Whether it is surely the client's answer that the server has accepted, and not who we are.
+/// Whether the server has surely accepted the client's answer, and not Freshet's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
     Answer,
-    /// The client is of our own user, so that either may be.
+    /// The client is of Freshet's own user, so the server may have accepted either.
     Either,
 }
 
-/// Refuses a login that the server has accepted because of who we are.
+/// Refuses a login that the server has accepted because of Freshet's identity.
 pub(super) async fn check(
     asker: Asker<'_>,
     connection: &mut Connection,
@@ -40,7 +40,7 @@ pub(super) async fn check(
     if !challenged {
         return Err(borrowed(login));
     }
-    // MariaDB's accounts may have several plugins, of which one suffices: our name may have stood in for a wrong answer.
+    // MariaDB's accounts may have several plugins, and one of them suffices: Freshet's identity may have replaced a wrong answer.
     if gate.secrets.peer_checked(&login.user, epoch) {
         return Ok(Judged::Answer);
     }
@@ -56,13 +56,13 @@ pub(super) async fn check(
     }
 }
 
-/// What the server says where no password was used.
+/// Returns the server's error for a login without a password.
 fn borrowed(login: &Login) -> AdmitError {
     let user = String::from_utf8_lossy(&login.user);
     AdmitError::refused(1698, "28000", format!("Access denied for user '{user}'@'localhost'"))
 }
 
-/// Whether the client's process runs for the user that ours runs for.
+/// Whether the client's process runs as the same user as Freshet.
 fn is_our_own(peer_uid: Option<u32>) -> bool {
     static OURS: OnceLock<Option<u32>> = OnceLock::new();
     let ours = *OURS.get_or_init(|| Some(UnixStream::pair().ok()?.0.peer_cred().ok()?.uid()));

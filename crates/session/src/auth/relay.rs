@@ -19,48 +19,48 @@ use crate::wire::Wire;
 const NATIVE_PROOF_BYTES: usize = 20;
 /// The length of a `caching_sha2_password` proof.
 const SHA2_PROOF_BYTES: usize = 32;
-/// The length of an answer to a plugin whose answers we do not know: that of a signature.
+/// The length of an answer to an unknown plugin: that of a signature.
 const OTHER_PROOF_BYTES: usize = 64;
-/// What an answer that proves nothing is filled with: no byte that begins a request.
+/// The byte that fills an answer that proves nothing: it begins no request.
 const NOTHING: u8 = 0xFF;
 /// The header of a switch to another plugin.
 const SWITCH: u8 = 0xFE;
 
-/// Stands between the server that asks and the client that answers, during one login.
+/// Relays the server's questions and the client's answers, during one login.
 pub(super) struct LoginRelay<'a> {
     wire: &'a mut Wire,
     gate: &'a Gate,
     client: &'a mut Client,
-    /// The client's answer to the server, once it is the whole password.
+    /// The client's answer to the server, if it is the whole password.
     password: Option<Password>,
-    /// What it tells, to be remembered if the server accepts it.
+    /// The facts that the answer shows, to be remembered if the server accepts it.
     learned: Option<Learned>,
-    /// The server has asked for something. If it accepts without, it has not judged the client at all.
+    /// Whether the server has asked for something. If it accepts without a question, it has not judged the client at all.
     challenged: bool,
-    /// The server has accepted the client's proof, which nobody else can check.
+    /// Whether the server has accepted the client's proof, which nobody else can check.
     is_proven: bool,
-    /// The client has answered with something.
+    /// Whether the client has answered with something.
     has_password: bool,
     /// Why the client's side ended the login.
     failure: Option<AdmitError>,
 }
 
-/// What the answers of a client tell of its password.
+/// What the answers of a client show about its password.
 pub(super) enum Learned {
     /// As much as further logins need.
     Known(Credential),
-    /// The same, with what the server stores.
+    /// The same, together with the server's stored value.
     Native {
-        /// What the proof was made for.
+        /// The scramble of the proof.
         scramble: [u8; SCRAMBLE_LEN],
         /// The client's answer.
         proof: [u8; native::TOKEN_LEN],
     },
 }
 
-/// What a login by relay has left behind.
+/// The outcome of a relayed login.
 pub(super) struct RelayedLogin {
-    /// What the client's last answer told of its password.
+    /// What the client's last answer showed about its password.
     pub(super) learned: Option<Learned>,
     /// See [`LoginRelay::challenged`].
     pub(super) challenged: bool,
@@ -68,7 +68,7 @@ pub(super) struct RelayedLogin {
     pub(super) is_proven: bool,
     /// See [`LoginRelay::has_password`].
     pub(super) has_password: bool,
-    /// Why the client's side ended the login, if it did: it takes precedence over the server's side of the same.
+    /// Why the client's side ended the login, if it did: this error comes before the server's.
     pub(super) failure: Option<AdmitError>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> LoginRelay<'a> {
         if self.password.is_some() && is_stored_by_server(plugin) {
             return self.by_password(plugin, Challenge::Switch(data), secure).await;
         }
-        // Of several plugins it is the last that lets the client in.
+        // With several plugins, the last one lets the client in.
         self.learned = None;
         if !self.client.login.capabilities.contains(Capabilities::PLUGIN_AUTH) {
             return self.cannot_switch();
@@ -164,9 +164,9 @@ impl<'a> LoginRelay<'a> {
         }
     }
 
-    /// On a channel that nobody can read, a client that has already begun `caching_sha2_password` with our greeting
-    /// gives its password when it is told that its proof did not suffice. That spares a round trip, and one password
-    /// serves every plugin whose accounts the server keeps itself.
+    /// Whether the client may be asked for its password at once. On a secure channel, a client that has begun `caching_sha2_password` with
+    /// Freshet's greeting gives its password when it hears that its proof did not suffice. That saves a round trip, and one password serves
+    /// every plugin whose accounts the server keeps itself.
     fn may_be_asked_outright(&self, plugin: &str) -> bool {
         self.wire.is_secure()
             && is_stored_by_server(plugin)
@@ -188,7 +188,8 @@ impl<'a> LoginRelay<'a> {
         Ok(Some(proof.to_vec()))
     }
 
-    /// What a proof tells that was made with the password of our own account. Of any other, nobody but the server can say with which one it was made.
+    /// Returns what a proof shows that was made with the password of Freshet's own account. Only the server can tell which other password a
+    /// proof was made with.
     fn with_our_password(&self, proof: &[u8], data: &[u8]) -> Option<Learned> {
         let ours = &self.gate.config.password;
         let scramble = <[u8; SCRAMBLE_LEN]>::try_from(data).ok()?;
@@ -216,7 +217,7 @@ impl<'a> LoginRelay<'a> {
         self.with_reply(SHA256_PASSWORD, Challenge::Switch(data), reply, secure).await
     }
 
-    /// A password in clear goes only where nobody can read it, on either side of us; and it is not remembered, because
+    /// Passes on a password in clear, only where nobody can read it, on both sides of Freshet. The password is not remembered, because
     /// it is judged outside of the server, where it may change without a trace.
     async fn clear(&mut self, data: &[u8], secure: bool) -> Result<Option<Vec<u8>>, AdmitError> {
         if !self.wire.is_secure() || !secure {
@@ -226,7 +227,7 @@ impl<'a> LoginRelay<'a> {
         Ok(Some(self.switch_client(MYSQL_CLEAR_PASSWORD, data).await?.to_vec()))
     }
 
-    /// Without plugins a client cannot be given another scramble than the greeting's. It can still have no password.
+    /// Without plugins a client cannot get another scramble than the greeting's. It can still have no password.
     fn cannot_switch(&self) -> Result<Option<Vec<u8>>, AdmitError> {
         if is_empty(&self.client.login.auth_response) {
             return Ok(Some(Vec::new()));
@@ -260,7 +261,7 @@ impl<'a> LoginRelay<'a> {
                 self.password = Some(Password::resumed(secret, self.client.scrambles.latest()));
                 self.by_password(plugin, challenge, secure).await
             }
-            // The client encrypted it for the server whose key it was given beforehand; that server may read it.
+            // The client encrypted the password for a server whose key it had; that server may read it.
             PasswordReply::Sealed(bytes) => Ok(Some(bytes)),
         }
     }
@@ -275,14 +276,14 @@ impl<'a> LoginRelay<'a> {
         password.answer(plugin, challenge, secure).await.map_err(AdmitError::Upstream)
     }
 
-    /// Has the client go over to the account's plugin and gives its first answer.
+    /// Makes the client change to the account's plugin, and returns its first answer.
     async fn switch_client(&mut self, plugin: &str, data: &[u8]) -> Result<Zeroizing<Vec<u8>>, AdmitError> {
         match <[u8; SCRAMBLE_LEN]>::try_from(data) {
             Ok(scramble) => {
                 self.client.scrambles.switch = Some(scramble);
                 self.wire.put(&auth_switch(plugin, &scramble));
             }
-            // Only a scramble has a NUL behind it: another plugin's challenge goes through byte by byte.
+            // Only a scramble ends with a NUL: another plugin's challenge is passed on byte by byte.
             Err(_) => self.wire.put(&plain_switch(plugin, data)),
         }
         self.client_answer().await
@@ -306,7 +307,7 @@ impl Responder for LoginRelay<'_> {
         if self.failure.is_some() {
             return Ok(Some(no_proof(plugin)));
         }
-        // The client's time may pass, but the conversation with the server comes to its end.
+        // The client's time may run out, but the exchange with the server is completed.
         let answer = timeout_at(self.client.deadline, self.asked(plugin, challenge, secure)).await;
         let answer = answer.unwrap_or(Err(AdmitError::TimedOut));
         Ok(answer.unwrap_or_else(|failure| {
@@ -316,8 +317,8 @@ impl Responder for LoginRelay<'_> {
     }
 }
 
-/// An answer that proves nothing, for a server whose client has failed. The server is to refuse the login, and not to
-/// see it broken off: it counts those against our host, which it blocks for everybody after `max_connect_errors`.
+/// Returns an answer that proves nothing, for a server whose client has failed. The server should refuse the login, and not
+/// see a broken connection: it counts those against Freshet's host, and blocks the host for everybody after `max_connect_errors`.
 fn no_proof(plugin: &str) -> Vec<u8> {
     let len = match plugin {
         MYSQL_NATIVE_PASSWORD => NATIVE_PROOF_BYTES,
@@ -327,13 +328,13 @@ fn no_proof(plugin: &str) -> Vec<u8> {
     vec![NOTHING; len]
 }
 
-/// The plugins whose passwords the server keeps itself: they change only with a trace in the binlog, and from the
-/// password alone each can be answered.
+/// Whether the server keeps the passwords of this plugin itself: they change only with a trace in the binlog, and the
+/// password alone suffices to answer.
 fn is_stored_by_server(plugin: &str) -> bool {
     matches!(plugin, MYSQL_NATIVE_PASSWORD | CACHING_SHA2_PASSWORD | SHA256_PASSWORD)
 }
 
-/// The payload that has the client start again with `plugin` and exactly this challenge.
+/// Returns the packet that makes the client start again with `plugin` and exactly this challenge.
 fn plain_switch(plugin: &str, data: &[u8]) -> Vec<u8> {
     let mut payload = vec![SWITCH];
     payload.extend_from_slice(plugin.as_bytes());

@@ -1,8 +1,8 @@
-//! What the server demands of the channel that a login comes over.
+//! The server's demands on the channel of a login.
 
 use freshet_upstream::Channel;
 
-/// What the server demands of the channel of one account's logins.
+/// The server's demands on the channel of one account's logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
     /// The account has REQUIRE SSL or more.

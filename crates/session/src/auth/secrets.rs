@@ -1,9 +1,9 @@
-//! What logins have taught us, for as long as nothing has changed that they rest on.
+//! What logins have shown, for as long as nothing that it depends on has changed.
 //!
-//! All of it is held in memory only, wiped when dropped and never logged. It is kept by the name that a client logs in with,
-//! and the room for names is shared out by the server's accounts ([`Users`]), which no client can make up.
+//! All of it is held in memory only, wiped when dropped and never logged. It is kept by the name with which a client logs in.
+//! The room for names is divided among the server's accounts ([`Users`]), which no client can invent.
 //!
-//! A credential outlives what else is known: after a change of accounts the server is asked whether it still holds.
+//! A credential outlives the other facts: after a change of accounts the server is asked whether it still holds.
 
 mod login;
 mod users;
@@ -29,13 +29,13 @@ pub(super) struct Accepted<'a> {
     pub(super) ok: &'a OkPacket,
 }
 
-/// What is remembered of the user of a login.
+/// The remembered facts of a login's user.
 pub(super) struct Remembered {
     /// What proved an earlier login.
     pub(super) credential: Credential,
-    /// Whether it did so in this epoch.
+    /// Whether the credential proved it in this epoch.
     pub(super) is_current: bool,
-    /// What the server said to the same login, if it would say it again.
+    /// The server's answer to the same login, if the server would repeat it.
     pub(super) accepted: Option<OkPacket>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// What is remembered of a user, and of this kind of login.
+    /// Returns the remembered facts of a user, and of this kind of login.
     pub(super) fn remembered(
         &self,
         user: &[u8],
@@ -69,26 +69,26 @@ impl Secrets {
         self.lock().current(user, epoch).is_some_and(|known| known.repeats.is_some())
     }
 
-    /// Whether logins of this user may be made again and again: its account has no bounds.
+    /// Whether logins of this user may be repeated: its account has no limits.
     pub(super) fn repeats(&self, user: &[u8], epoch: Epoch) -> bool {
         self.lock().current(user, epoch).is_some_and(|known| known.repeats == Some(true))
     }
 
-    /// The server has let this name in as `account`. `repeats` says whether its logins may be repeated without the server.
+    /// Notes that the server has let this name in as `account`. `repeats`: whether its logins may be repeated without the server.
     pub(super) fn meet(&self, user: &[u8], account: &[u8], repeats: bool, epoch: Epoch) {
         if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
             known.repeats = Some(repeats);
         }
     }
 
-    /// The server has let this name in as `account` at a time of which nothing can be remembered but what has proved it.
+    /// Notes that the server has let this name in as `account`, at a time at which only the credential can be remembered.
     pub(super) fn keep(&self, user: &[u8], account: &[u8], credential: Credential) {
         if let Some(known) = self.lock().meet(user, account, None) {
             known.credential = Some(credential);
         }
     }
 
-    /// The server has accepted this login of a user who has been met, which `credential` proves. `epoch` is from before the login was sent.
+    /// Notes that the server has accepted this login of a known user, which `credential` proves. `epoch` is from before the login was sent.
     pub(super) fn learn(
         &self,
         Accepted { user, kind, ok }: Accepted<'_>,
@@ -103,19 +103,19 @@ impl Secrets {
         }
     }
 
-    /// The server has refused a login of this name: it may count such, and is asked at the next one.
+    /// Notes that the server has refused a login of this name: it may count refusals, and is asked at the next login.
     pub(super) fn refused(&self, user: &[u8]) {
         if let Some(known) = self.lock().of(user) {
             known.logins.refuse();
         }
     }
 
-    /// The server has refused what was remembered of this user.
+    /// Forgets this user, because the server has refused the remembered credential.
     pub(super) fn forget(&self, user: &[u8]) {
         self.lock().remove(user);
     }
 
-    /// How a session of this kind began at most `age_ms_max` ago, if nothing has changed since.
+    /// Returns the environment in which a session of this kind began at most `age_ms_max` ago, if nothing has changed since.
     pub(super) fn beginning(
         &self,
         user: &[u8],
@@ -126,7 +126,7 @@ impl Secrets {
         self.lock().current(user, epoch)?.logins.beginning(kind, epoch, age_ms_max)
     }
 
-    /// A session of this kind began in `environment`, after this login.
+    /// Notes that a session of this kind began in `environment`, after this login.
     pub(super) fn begins(
         &self,
         user: &[u8],
@@ -135,7 +135,7 @@ impl Secrets {
         LoginBegun { epoch, at_ms }: LoginBegun,
     ) {
         let mut users = self.lock();
-        // The session's name of its account depends on its character set: it serves where there is no other.
+        // The session's name of its account depends on its character set: it is used if there is no other.
         if users.current(user, epoch).is_none() {
             users.meet(user, &environment.account, Some(epoch));
         }
@@ -144,13 +144,13 @@ impl Secrets {
         }
     }
 
-    /// Whether [`Secrets::peer_was_checked`] was said in this epoch.
+    /// Whether [`Secrets::peer_was_checked`] was called in this epoch.
     pub(super) fn peer_checked(&self, user: &[u8], epoch: Option<Epoch>) -> bool {
         let Some(epoch) = epoch else { return false };
         self.lock().current(user, epoch).is_some_and(|known| known.peer_checked)
     }
 
-    /// The server was seen not to let our own process in as this user without a proof.
+    /// Notes that the server does not let Freshet's own process in as this user without a proof.
     pub(super) fn peer_was_checked(&self, user: &[u8], account: &[u8], epoch: Option<Epoch>) {
         let Some(epoch) = epoch else { return };
         if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
@@ -158,14 +158,14 @@ impl Secrets {
         }
     }
 
-    /// What the server demands of the channel of this user's logins, if it was read in this epoch.
+    /// Returns the server's demands on the channel of this user's logins, if they were read in this epoch.
     pub(super) fn requirement(&self, user: &[u8], epoch: Option<Epoch>) -> Option<Requirement> {
         let epoch = epoch?;
         let (read, requirement) = self.lock().current(user, epoch)?.requirement?;
         (read.globals == epoch.globals).then_some(requirement)
     }
 
-    /// Remembers it.
+    /// Notes the server's demands on the channel of this user's logins.
     pub(super) fn set_requirement(
         &self,
         user: &[u8],
@@ -179,26 +179,26 @@ impl Secrets {
         }
     }
 
-    /// Whether connections of this user may be kept, if it was read in this epoch.
+    /// Returns whether connections of this user may be kept, if that was read in this epoch.
     pub(super) fn may_keep(&self, user: &[u8], epoch: Epoch) -> Option<bool> {
         let (read, may_keep) = self.lock().current(user, epoch)?.may_keep?;
         (read.globals == epoch.globals).then_some(may_keep)
     }
 
-    /// Remembers it.
+    /// Notes whether connections of this user may be kept.
     pub(super) fn set_may_keep(&self, user: &[u8], account: &[u8], may_keep: bool, epoch: Epoch) {
         if let Some(known) = self.lock().meet(user, account, Some(epoch)) {
             known.may_keep = Some((epoch, may_keep));
         }
     }
 
-    /// Whether our own account may read accounts, if that was seen in this epoch.
+    /// Returns whether Freshet's own account may read accounts, if that was found in this epoch.
     pub(super) fn readable(&self, epoch: Option<Epoch>) -> Option<bool> {
         let known = *self.readable.lock().unwrap_or_else(PoisonError::into_inner);
         known.filter(|(seen, _)| epoch.is_some_and(|now| now.same_accounts(*seen))).map(|(_, known)| known)
     }
 
-    /// Remembers it.
+    /// Notes whether Freshet's own account may read accounts.
     pub(super) fn set_readable(&self, readable: bool, epoch: Option<Epoch>) {
         *self.readable.lock().unwrap_or_else(PoisonError::into_inner) = epoch.map(|epoch| (epoch, readable));
     }
@@ -209,7 +209,7 @@ impl Secrets {
     }
 
     fn lock(&self) -> MutexGuard<'_, Users> {
-        // Nothing panics within; and each change leaves the table whole.
+        // Nothing panics under the lock; and each change leaves the table whole.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,18 +1,18 @@
 //! Connections to the server whose clients have left, for the next login of the same user.
 //!
-//! A client of `caching_sha2_password` in clear shows a proof that only the server can check, so each of its logins is made
-//! there. On a connection that is there already that is a COM_CHANGE_USER, which costs the server a quarter of a new
-//! connection: it asks with a new challenge, judges the answer as it judges a login, and begins a new session.
+//! A client of `caching_sha2_password` in clear sends a proof that only the server can check, so each of its logins is made
+//! there. On an existing connection such a login is a COM_CHANGE_USER, which costs the server a quarter of a new
+//! connection: the server asks with a new challenge, judges the answer as in a login, and begins a new session.
 //!
-//! What differs from a new connection is kept away from here:
+//! A kept connection differs from a new one in these points, which are avoided:
 //!
 //! | | |
 //! |---|---|
-//! | `init_connect` does not run | where it is set, no connection is kept |
-//! | the server does not count a connection of the user | an account with bounds has none kept, nor has any where `max_user_connections` is set |
-//! | what COM_CHANGE_USER does not undo | is never in a connection that is kept (`session/leaving.rs`) |
-//! | a kept connection takes a place of `max_connections` | few are kept, for a short time, and none where half of the places are taken |
-//! | an account may have changed | a change of accounts or of global variables ends what is kept, and the server judges again anyway |
+//! | `init_connect` does not run | if it is set, no connection is kept |
+//! | the server does not count a connection of the user | no connection is kept for an account with limits, and none if `max_user_connections` is set |
+//! | effects that COM_CHANGE_USER does not undo | no kept connection has any (`session/leaving.rs`) |
+//! | a kept connection takes a place of `max_connections` | few are kept, for a short time, and none if half of the places are taken |
+//! | an account may have changed | a change of accounts or of global variables closes the kept connections, and the server judges again anyway |
 
 mod keeping;
 
@@ -26,19 +26,19 @@ use freshet_upstream::{Channel, Connection};
 
 use super::knowledge::Epoch;
 
-/// How long a connection is kept, at most; it is looked at once a second.
+/// How long a connection is kept, at most; Freshet checks once a second.
 const KEPT_MAX: Duration = Duration::from_secs(2);
-/// Connections kept in all, and of one user; and one in so many of the server's `max_connections` at most.
+/// How many connections are kept in all, and for one user; and the largest share of the server's `max_connections`, as one in this many.
 const SPARES_MAX: usize = 64;
 const SPARES_SHARE: usize = 8;
 const SPARES_PER_USER_MAX: usize = 16;
 const SPARES_PER_USER_SHARE: usize = 16;
-/// What of the global variables decides whether connections of a user may be kept.
+/// Asks for the global variables that decide whether connections of a user may be kept.
 const GLOBALS: &str = "SELECT @@global.init_connect = '' AND @@global.max_user_connections = 0";
-/// How many places the server has, and how many are taken.
+/// Asks how many places the server has, and how many are taken.
 const PLACES: &str = "SELECT @@global.max_connections, VARIABLE_VALUE FROM performance_schema.global_status \
                       WHERE VARIABLE_NAME = 'Threads_connected'";
-/// How long the server may take to say so, and how long its answer holds.
+/// How long the server may take to answer, and how long its answer holds.
 const PLACES_LIMIT: Duration = Duration::from_millis(500);
 const PLACES_HOLD: Duration = Duration::from_secs(3);
 
@@ -46,13 +46,13 @@ const PLACES_HOLD: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoginFit {
     user: Vec<u8>,
-    /// Agreed on when the connection was opened, and not to be changed. The schema is said either way.
+    /// Agreed on when the connection was opened, and fixed. The schema is sent with the login in any case.
     capabilities: Capabilities,
     has_attributes: bool,
     packet_bytes_max: u32,
-    /// The client's, by which the one to the server is chosen.
+    /// The client's channel, which decides the channel to the server.
     channel: Channel,
-    /// Whose event loop waits for the connection's bytes.
+    /// The thread whose event loop waits for the connection's bytes.
     thread: ThreadId,
 }
 
@@ -69,11 +69,11 @@ impl LoginFit {
     }
 }
 
-/// Leave to keep the connection of a login when its client has left.
+/// The permission to keep the connection of a login after its client has left.
 #[derive(Debug)]
 pub(crate) struct Leave {
     fit: LoginFit,
-    /// From before the login.
+    /// The epoch from before the login.
     epoch: Epoch,
 }
 
@@ -89,7 +89,7 @@ impl Spare {
     }
 }
 
-/// How many connections may be kept, as the server's places were when they were looked at.
+/// How many connections may be kept, by the last look at the server's places.
 #[derive(Clone, Copy)]
 struct Room {
     spares_max: usize,
@@ -98,7 +98,7 @@ struct Room {
 }
 
 impl Room {
-    /// None where half of the places are taken: others may need them sooner than we look again.
+    /// Returns `None` if half of the places are taken: others may need them before the next look.
     fn of(places: usize, taken: usize) -> Option<Self> {
         (taken < places / 2).then(|| Self {
             spares_max: (places / SPARES_SHARE).min(SPARES_MAX),
@@ -108,17 +108,17 @@ impl Room {
     }
 }
 
-/// The connections that are kept. A closed one is dropped outside of the locks, which are held for a look or a change.
+/// The kept connections. A closed one is dropped outside of the locks, which are held for a look or a change.
 #[derive(Default)]
 pub(super) struct Spares {
     kept: Mutex<Vec<Spare>>,
     room: Mutex<Option<Room>>,
-    /// Somebody had one to be kept since the server's places were looked at.
+    /// Whether somebody wanted to keep a connection since the last look at the server's places.
     wanted: AtomicBool,
 }
 
 impl Spares {
-    /// A connection for this login, the one that was kept last, so that the others come of age.
+    /// Takes a connection for this login: the newest, so that the others grow old and are closed.
     pub(super) async fn take(
         &self,
         login: &Login,
@@ -141,7 +141,7 @@ impl Spares {
         Some(spares.remove(at))
     }
 
-    /// Keeps a connection in which nothing of its session is left; closes it where there are enough.
+    /// Keeps a connection that has nothing of its session left; closes it if there are enough.
     pub(super) fn put(&self, leave: Leave, connection: Connection) {
         self.wanted.store(true, Ordering::Relaxed);
         let Some(room) = self.room().filter(|room| room.seen.elapsed() < PLACES_HOLD) else { return };
@@ -152,14 +152,14 @@ impl Spares {
         }
     }
 
-    /// Closes those that have been kept for long enough, and those of an earlier epoch.
+    /// Closes the connections that have been kept for long enough, and those of an earlier epoch.
     fn sweep(&self, now: Option<Epoch>) {
         let is_over = |spare: &mut Spare| !now.is_some_and(|now| spare.may_serve(now));
         let over: Vec<Spare> = self.lock().extract_if(.., is_over).collect();
         drop(over);
     }
 
-    /// Closes all: the server has no place left, or few.
+    /// Closes all connections: the server has no place left, or few.
     pub(super) fn clear(&self) {
         self.set_room(None);
         let all = std::mem::take(&mut *self.lock());
@@ -170,7 +170,7 @@ impl Spares {
         self.lock().len()
     }
 
-    /// Whose each is, and for how many milliseconds it has been kept.
+    /// Returns the user of each connection, and for how many milliseconds the connection has been kept.
     pub(super) fn list(&self) -> Vec<(String, u64)> {
         let of = |spare: &Spare| {
             let idle_ms = u64::try_from(spare.since.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -188,7 +188,7 @@ impl Spares {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Spare>> {
-        // Nothing panics within; and each change leaves the list whole.
+        // Nothing panics under the lock; and each change leaves the list whole.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -65,7 +65,7 @@ fn greeting() -> Greeting {
     }
 }
 
-/// A gate to a server that is not there, of which all the same something is known.
+/// A gate to a server that cannot be reached, with some known facts of it.
 fn gate(options: LoginOptions) -> Gate {
     let address = Address::Unix("/nonexistent/server.sock".into());
     let config = Arc::new(Config::new(address, "nobody", Secret::default()));
@@ -93,7 +93,7 @@ fn verify(login: &Login, scrambles: &Scrambles, secret: &Secret) -> Option<Verif
     local::verify(login, scrambles, &secret.clone().into())
 }
 
-/// The server has accepted a login with this password.
+/// Notes that the server has accepted a login with this password.
 fn teach(secrets: &Secrets, login: &Login, channel: Channel, password: &[u8], ok: &OkPacket) {
     secrets.meet(&login.user, b"ali@%", true, EPOCH);
     let credential = Secret::new(password).into();
@@ -249,7 +249,7 @@ fn names_push_out_only_names_of_their_account() {
     assert!(is_accepted(&secrets, &login(b"ali"), Channel::Tls, EPOCH));
     secrets.meet(&[b'x'; 1000], b"@%", true, EPOCH);
     assert!(!secrets.is_met(&[b'x'; 1000], EPOCH), "names are bounded in bytes too");
-    // Accounts are the server's, and bounded all the same.
+    // Accounts are the server's, and still bounded.
     for number in 0..secrets::ACCOUNTS_MAX as u32 + 50 {
         secrets.meet(format!("{number}").as_bytes(), &number.to_le_bytes(), true, EPOCH);
     }
@@ -276,7 +276,7 @@ async fn the_greeting_is_the_servers_in_our_name() {
     assert_ne!(seen.scramble, greeting().scramble);
     assert!(seen.capabilities.contains(Capabilities::COMPRESS));
     assert!(!seen.capabilities.contains(Capabilities::SSL));
-    // A client that says nothing is not waited for.
+    // A client that says nothing does not hold the test up.
     assert!(matches!(admitted.await.unwrap(), Err(AdmitError::TimedOut)));
     assert_eq!(ErrPacket::parse(&read(&mut client).await.1).unwrap().code, 1159);
 }
@@ -311,7 +311,7 @@ async fn a_wrong_password_is_left_to_the_server() {
     let mut login = login(b"ali");
     login.auth_response = caching_sha2::token(b"open barley", &seen.scramble);
     write(&mut client, 1, &login.encode()).await;
-    // The server is not there, which is what the client hears.
+    // The server cannot be reached, and the client hears that.
     assert_eq!(ErrPacket::parse(&read(&mut client).await.1).unwrap().code, 2003);
     assert!(matches!(admitted.await.unwrap(), Err(AdmitError::Upstream(_))));
 }
@@ -375,7 +375,7 @@ async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_as
     for (tls, asked, preference) in
         [(TlsMode::Required, 4, Preference::Tcp), (TlsMode::Preferred, 1, Preference::Nowhere)]
     {
-        // No client is on this machine as long as the server's name says nothing.
+        // No client counts as on this machine as long as the server's name does not prove it.
         let address = Address::Tcp { host: "server.example".into(), port: 3306 };
         let mut config = Config::new(address, "nobody", Secret::default());
         config.tls = tls;

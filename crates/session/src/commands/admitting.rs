@@ -1,4 +1,4 @@
-//! Whether an answer that may be stored is worth it. One that is not costs no copy, no dependencies, and displaces nothing.
+//! Whether an answer that may be stored is worth storing. An answer that is not costs no copy and no dependencies, and displaces nothing.
 
 use freshet_cache::Key;
 use freshet_sql::Hint;
@@ -9,17 +9,17 @@ use crate::session::{Missed, Session};
 use crate::template::Template;
 use crate::variables::TYPE_ON;
 
-/// Storing a result of a statement that takes longer is next to nothing beside it. In microseconds.
+/// If a statement takes longer, the cost of storing its result is nearly nothing beside that. In microseconds.
 const WORTH_WEIGHING_US: u32 = 500;
 
-/// A statement's template, and whether the statement asks for its answer to be stored, or not to be (SQL_CACHE, SQL_NO_CACHE).
+/// A statement's template, and whether the statement asks to store its answer or not to store it (SQL_CACHE, SQL_NO_CACHE).
 #[derive(Clone, Copy)]
 pub(super) struct Hinted<'a> {
     pub(super) template: &'a Template,
     pub(super) hint: Option<Hint>,
 }
 
-/// Whether it is worth it, by what became of the results of statements like it. `text` gives the second part of its key.
+/// Whether the answer is worth storing, by what happened to the results of similar statements. `text` returns the second part of its key.
 pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
     session: &Session,
     Hinted { template, hint }: Hinted<'_>,
@@ -35,7 +35,7 @@ pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
         || session.state.locals.effective_type(&shared.globals) != TYPE_ON
         || shared.created.of(template.query.id).is_some();
     let was_stored = missed.stale_body.is_some() || missed.fenced || missed.refreshes;
-    // A transaction learns from what is stored when its read view was opened.
+    // A transaction learns from a stored answer when its read view was opened.
     is_asked_for
         || was_stored
         || !template.profile.takes_less_than(WORTH_WEIGHING_US)

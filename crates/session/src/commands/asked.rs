@@ -1,4 +1,4 @@
-//! What a SELECT asks for, by its text, its hints and what is known of its tables.
+//! What a SELECT asks for, by its text, its hints and the definitions of its tables.
 
 use freshet_cache::Key;
 use freshet_sql::{Effects, Hint, skips_cache};
@@ -11,7 +11,7 @@ use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::variables::{TYPE_DEMAND, TYPE_OFF};
 use crate::why::Why;
 
-/// Whether comments are left out of the key. Not one that asks query rules for something, or says something of its cache.
+/// Whether comments are left out of the key. A comment that asks query rules for something, or concerns a created cache, stays in.
 pub(super) fn strips(session: &Session, text: &[u8]) -> bool {
     let asks = || session.ruled.are_there() && freshet_rules::has_hint(text);
     session.state.locals.strips_comments(&session.shared.globals)
@@ -28,7 +28,7 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
     session.answer_from_memory(Key { environment: key, text: &text }, &text)
 }
 
-/// The error of contradictory hints.
+/// Returns the error of contradictory hints.
 pub(super) fn hint_error(
     session: &Session,
     bound: &BoundSelect<'_>,
@@ -37,12 +37,13 @@ pub(super) fn hint_error(
     if bound.compiled.is_hinted { freshet_sql::hint_error(text, session.modes()) } else { None }
 }
 
-/// The packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
+/// Returns the packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
 pub(super) fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
     reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
 }
 
-/// Why a statement's answer is not to be cached, by its hint and the session's `query_cache_type`; `template`: what is known of its tables.
+/// Returns an error that says why a statement's answer is not to be cached, by its hint and the session's `query_cache_type`.
+/// `template`: what is known of the statement's tables.
 pub(super) fn wants_cache(
     session: &Session,
     template: Option<&Template>,
@@ -57,7 +58,7 @@ pub(super) fn wants_cache(
     }
 }
 
-/// The hint of a text whose form has this one. What it says in a comment is no part of its form.
+/// Returns the hint of a text whose form has the hint `of_form`. A hint in a comment is no part of the form.
 pub(super) fn hint_of(session: &Session, text: &[u8], of_form: Option<Hint>) -> Option<Hint> {
     if skips_cache(text, session.modes()) { Some(Hint::NoCache) } else { of_form }
 }
@@ -71,27 +72,27 @@ pub(super) fn demands_cache(template: Option<&Template>, hint: Option<Hint>) -> 
     }
 }
 
-/// The statement as the session reads texts now.
+/// Returns the statement as the session reads texts now.
 pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> StatementText<'a> {
     let (modes, zone) = (session.modes(), session.zone());
     StatementText { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
 }
 
-/// What is compiled of its form.
+/// Returns what is compiled of the text's form.
 pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
     let shared = &session.shared;
     let behind = shared.sources();
     shared.templates.of((text, session.modes()), session.state.schema.as_deref(), behind).await
 }
 
-/// The same of a new form.
+/// Compiles a new form.
 pub(super) async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect<'a> {
     let shared = &session.shared;
     let behind = shared.sources();
     shared.templates.compile(new, session.state.schema.as_deref(), behind).await
 }
 
-/// What the server does with tables for a SELECT, as far as a transaction is concerned.
+/// Returns what the server does with tables for a SELECT, as far as a transaction is concerned.
 pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> Touches {
     if let Cacheability::Cache = template.verdict {
         return Touches::ReadView;
@@ -99,7 +100,7 @@ pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> To
     if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything }
 }
 
-/// Whether a statement of a transaction reads no table and calls no function that may. Of others it is not asked.
+/// Whether a statement in a transaction reads no table and calls no function that may read one. False for statements outside a transaction.
 pub(super) fn reads_nothing(session: &Session, text: &[u8]) -> bool {
     let effects = || freshet_sql::effects(text, session.modes());
     let is_alone = session.state.tx.surely_autocommits();
@@ -107,7 +108,7 @@ pub(super) fn reads_nothing(session: &Session, text: &[u8]) -> bool {
     !is_alone && is_nothing(effects())
 }
 
-/// The environment part of the key, or why the session's state or the statement's form allows no answer from memory.
+/// Returns the environment part of the key, or why the session's state or the statement's form allows no answer from memory.
 pub(super) fn key_for(session: &mut Session, template: &Template, hint: Option<Hint>) -> Result<u32, Why> {
     if let Some(refusal) = template.verdict.refusal() {
         return Err(refusal.why);

@@ -1,8 +1,8 @@
-//! Query attributes: what may stand before the text of a COM_QUERY.
+//! Query attributes: values that may stand before the text of a COM_QUERY.
 
 use freshet_protocol::{Malformed, Reader};
 
-/// Where the statement starts in a COM_QUERY packet of a connection with CLIENT_QUERY_ATTRIBUTES. Source: the
+/// Returns where the statement starts in a COM_QUERY packet of a connection with CLIENT_QUERY_ATTRIBUTES. Source: the
 /// protocol's page on COM_QUERY.
 pub(super) fn text_offset(packet: &[u8]) -> Result<usize, Malformed> {
     let mut reader = Reader::new(packet);
@@ -35,7 +35,7 @@ fn skip_parameters(reader: &mut Reader<'_>, parameters: usize) -> Result<(), Mal
     Ok(())
 }
 
-/// One value in the binary form.
+/// Skips one value in the binary form.
 fn skip_value(reader: &mut Reader<'_>, kind: u16) -> Result<(), Malformed> {
     let bytes = match kind {
         // TINY
@@ -70,7 +70,7 @@ mod tests {
         some.extend_from_slice(b"SELECT 2");
         assert_eq!(&some[text_offset(&some).unwrap()..], b"SELECT 2");
         for cut in 1..some.len() - 8 {
-            // Whatever is missing, it is an error or a shorter text, never a panic.
+            // A cut packet gives an error or a shorter text, never a panic.
             let _ = text_offset(&some[..cut]);
         }
         assert!(text_offset(&[3, 0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 1]).is_err());

@@ -1,10 +1,10 @@
-//! SELECTs that may be answered with what is stale: by a query rule (`attributes` `{"freshness":"ttl"}`, ProxySQL's bargain), or by the policy of
+//! SELECTs whose answers may be stale: by a query rule (`attributes` `{"freshness":"ttl"}`, ProxySQL's bargain), or by the policy of
 //! their query's cache (`CREATE CACHE POLICY TTL …`, Readyset's).
 //!
-//! An answer is stored for as long as the rule's `cache_ttl` or the policy's TTL, under a key of its own, and depends on nothing: no write drops it, and no binlog
-//! is needed for it. What may be stored is wider than what can be proven, and has bounds of its own: the answer is a function of tables, of what
-//! the key holds of the session, of the time and of chance; and executing the statement changes nothing. Rights are a part of the key by the
-//! account and by the epoch of rights (`Upstream::rights_epoch`). In transactions there are no such answers.
+//! An answer is stored for as long as the rule's `cache_ttl` or the policy's TTL, under a key of its own, and depends on nothing: no write
+//! drops it, and it needs no binlog. More answers may be stored this way than can be proven fresh, but within bounds: the answer is a
+//! function of tables, of the session's state that the key holds, of the time and of chance; and executing the statement changes nothing.
+//! Rights are a part of the key by the account and by the epoch of rights (`Upstream::rights_epoch`). Transactions get no such answers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::session::{Flow, Forward, Missed, Prepared, Session, Touches, Turn, Wa
 use crate::template::{BoundSelect, Template};
 use crate::why::{Refusal, Why};
 
-/// Looks for a text's answer that may be stale; `None` if it is no such text, or that is not known yet.
+/// Looks for a text's answer that may be stale. Returns `None` if the text's answer may not be stale, or if that is not known yet.
 pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> Option<Result<(), Missed>> {
     let key = session.key_of_bargain().filter(|_| !session.holds().hide_tables())?;
     Some(look(session, text, key))
@@ -40,7 +40,7 @@ fn look(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
     found
 }
 
-/// Answers one from memory, or has it answered and stored. The session's environment is known.
+/// Answers a query from memory, or has the server answer it and stores the answer. The session's environment is known.
 pub(super) async fn handle(
     session: &mut Session,
     query: Query<'_>,
@@ -77,7 +77,7 @@ pub(super) async fn handle(
     if let Some(refusal) = refusal {
         return forward_uncached(session, template, payload, text, &refusal).await;
     }
-    // It is known to read tables, and to run nothing.
+    // The statement is known to read tables, and to run no code.
     let effects = Effects { reads: Reads::NOTHING, ..session.certain(text, template.effects.clone()) };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let created = creates_by_policy(session, template);
@@ -118,9 +118,9 @@ async fn forward_uncached(
     Ok(Flow::Continue)
 }
 
-/// What becomes of an execution of a prepared SELECT whose answer may be stale.
+/// What happens to an execution of a prepared SELECT whose answer may be stale.
 pub(super) enum BargainDecision {
-    /// It was answered from memory.
+    /// The execution was answered from memory.
     Answered,
     /// The server answers, and the answer is stored.
     Stored(FillPlan),
@@ -128,7 +128,7 @@ pub(super) enum BargainDecision {
     Refused(Refusal),
 }
 
-/// Decides that. `look` looks for an answer under the first part of a key.
+/// Decides on an execution. `look` looks for an answer under the first part of a key.
 ///
 /// # Errors
 /// The connection is lost.
@@ -141,7 +141,7 @@ pub(super) async fn planned(
     let version = session.state.environment_version;
     let is_of = |environment: &Arc<Environment>| prepared.prepared_in.is_of(environment.id, version);
     let is_of_now = session.environment().is_some_and(is_of);
-    // What the text means was decided in the environment in which it was prepared.
+    // The environment of the preparation decides what the text means.
     let Some(select) = prepared.select.as_ref().filter(|_| is_of_now) else {
         return Ok(BargainDecision::Refused(Why::Parameters.into()));
     };
@@ -164,7 +164,7 @@ pub(super) async fn planned(
     })
 }
 
-/// The environment part of the key of a text and the tables that it names, or why there is no key.
+/// Returns the environment part of a text's key and the tables that the text names, or why there is no key.
 ///
 /// # Errors
 /// The connection is lost.
@@ -188,7 +188,7 @@ pub(super) async fn key_for(
     Ok(key.map(|key| (key, names)))
 }
 
-/// The tables and views that a text names, in full, or why it is asked of the server whatever they are.
+/// Returns the tables and views that a text names, in full, or why the server is asked whatever they are.
 fn named(
     session: &Session,
     text: &[u8],
@@ -207,9 +207,9 @@ fn named(
     in_full(session, tables).ok_or_else(|| Why::NoSchema.into())
 }
 
-/// Why these may show another session something else, or run code, if they may. What the catalog cannot tell, as without the binlog stream, the server
-/// is asked for: it tells of tables alone that they do not. This may take the row counts and warnings of the statement before with it, as
-/// [`Session::learn`] does.
+/// Returns why these tables and views may show another session something else, or may run code; `None` if neither is so. If the catalog
+/// does not know (for example without the binlog stream), the server is asked; the server's reply clears tables only, and no views. The
+/// question may lose the row counts and warnings of the statement before, like [`Session::learn`].
 ///
 /// # Errors
 /// The connection is lost.
@@ -233,7 +233,7 @@ pub(super) async fn unshared(session: &mut Session, names: &[Name]) -> Result<Op
     Ok(None)
 }
 
-/// Whether the server says that this is a table, none of its own, and without columns that are computed when they are read.
+/// Whether the server says that the name is a table, is no system table, and has no columns that are computed when they are read.
 async fn is_shared_table(session: &mut Session, of: &Name) -> Result<bool, Error> {
     if is_system_schema(&of.0) {
         return Ok(false);
@@ -251,8 +251,8 @@ async fn is_shared_table(session: &mut Session, of: &Name) -> Result<bool, Error
     }
 }
 
-/// Whether a statement reads tables alone, as Freshet's own connection is told: then it runs no code that asks for what the statement before it
-/// left, which may be asked over.
+/// Whether a statement reads tables alone, by what Freshet's own connection hears from the server. If so, the statement runs no code that
+/// asks about the statement before it, and a question may come between the two.
 pub(super) async fn reads_tables_alone(session: &Session, text: &[u8]) -> bool {
     let Ok(tables) = freshet_sql::tables_at_a_moment(text, session.modes()) else { return false };
     let Some(names) = in_full(session, tables) else { return false };
@@ -272,16 +272,16 @@ fn in_full(session: &Session, tables: Vec<freshet_sql::TableName>) -> Option<Vec
     tables.into_iter().map(full).collect()
 }
 
-/// What `information_schema.TABLES` lists and is no view.
+/// The kinds of tables in `information_schema.TABLES` that are no views.
 const TABLES: &str = "TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')";
 
-/// The question how many of these are tables.
+/// Returns the question how many of these names are tables.
 fn tables_among(names: &[&Name]) -> String {
     let named: Vec<String> = names.iter().map(|of| named_so(of)).collect();
     format!("SELECT COUNT(*) FROM information_schema.TABLES WHERE {TABLES} AND ({})", named.join(" OR "))
 }
 
-/// The condition that a row of information_schema is of this table.
+/// Returns the condition that a row of information_schema is about this table.
 fn named_so((schema, name): &Name) -> String {
     format!("TABLE_SCHEMA = {} AND TABLE_NAME = {}", literal(schema), literal(name))
 }
@@ -290,7 +290,7 @@ fn is_count(rows: &Rows, count: usize) -> bool {
     rows.text(0, 0).is_some_and(|found| found == count.to_string())
 }
 
-/// A name, which is in ASCII, as a literal that no mode and no character set reads otherwise.
+/// Returns a name, which is in ASCII, as a literal that means the same in every mode and character set.
 fn literal(name: &str) -> String {
     let hex: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
     format!("_utf8mb4 0x{hex}")

@@ -1,5 +1,5 @@
-//! `SHOW PROXIED QUERIES`, `CREATE CACHE`, `SHOW CACHES` and their kin: Readyset's words for what is known of queries, and for caches that are made
-//! for one query each ([`crate::created`]).
+//! `SHOW PROXIED QUERIES`, `CREATE CACHE`, `SHOW CACHES` and similar statements: Readyset's words for what is known of queries, and for
+//! caches that are made for one query each ([`crate::created`]).
 
 mod asked;
 mod hinted;
@@ -36,24 +36,24 @@ use crate::why::Refusal;
 
 /// The longest TTL of a policy, in seconds: a year.
 const TTL_S_MAX: u64 = 365 * 86_400;
-/// How many results that are stored already a new cache takes, and how many bytes their texts may have.
+/// How many stored results a new cache takes over, and how many bytes their texts may have.
 const ADOPTED_MAX: usize = 1024;
 const ADOPTED_BYTES_MAX: usize = 4 << 20;
 
-/// How many results that are stored already are made from copies at once, so that the next change finds them there.
+/// How many stored results are made from copies at once, so that the next change finds them there.
 const WARMED_MAX: usize = 64;
-/// How long a new cache's tables are waited for; they are loaded further after that.
+/// How long CREATE CACHE waits for the new cache's tables; loading goes on after that.
 const LOADED_WITHIN: Duration = Duration::from_secs(600);
-/// How often it is looked whether the tables of a new cache are loaded.
+/// How often Freshet checks whether the tables of a new cache are loaded.
 const LOADING_LOOKED_AT_EVERY: Duration = Duration::from_millis(20);
 
-/// What a statement on caches is answered with.
+/// The answer to a statement on caches.
 enum CacheReply {
     Rows(Rowset),
     Ok,
 }
 
-/// Carries one out.
+/// Carries out a statement on caches.
 pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) -> Result<Flow, Lost> {
     match carry_out(session, statement).await? {
         Ok(CacheReply::Rows(found)) => put(session, &found, Form::Text),
@@ -66,7 +66,7 @@ pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) ->
     }
 }
 
-/// The rows of one that shows something; for the others, what is wrong with them.
+/// Returns the rows of a statement that shows something. Returns the error of any other statement.
 pub(super) async fn found(
     session: &mut Session,
     statement: &CacheStatement,
@@ -78,7 +78,7 @@ pub(super) async fn found(
     })
 }
 
-/// The names of the columns of what one shows; none if it answers OK.
+/// Returns the names of the columns that a statement shows; none if the statement answers OK.
 pub(super) fn titles(statement: &CacheStatement) -> &'static [&'static str] {
     match statement {
         CacheStatement::ShowProxied { .. } => &listed::PROXIED,
@@ -149,8 +149,8 @@ async fn carry_out(
     })
 }
 
-/// Whether the client may see and change what concerns everybody: with the right to set global variables, and as the account that Freshet itself
-/// logs in with.
+/// Whether the client may see and change what concerns all clients: clients with the right to set global variables, and the account that
+/// Freshet itself logs in with.
 async fn may(session: &mut Session) -> Result<Result<(), ErrPacket>, Lost> {
     let is_own = session.admitted.user == session.shared.upstream.config().user.as_bytes();
     if is_own { Ok(Ok(())) } else { privileges::require(session, Privilege::SetGlobal).await }
@@ -182,7 +182,7 @@ async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Ask
     Ok(Ok(AskedQuery { query: template.query.clone(), schema, unsupported }))
 }
 
-/// A text in which `$1` may stand for a value, as in what is listed, as one that is prepared.
+/// Returns a listed text, in which `$1` may stand for a value, as a statement with markers.
 fn as_statement(text: &[u8], modes: Modes) -> Vec<u8> {
     freshet_sql::with_markers(text, modes)
 }
@@ -255,7 +255,7 @@ async fn create(session: &mut Session, asked: &CreateCache) -> Result<Result<Cac
     })
 }
 
-/// What is said of a cache that is to be created, if it can be carried out.
+/// Returns the options of a cache that is to be created, if the cache can be created.
 fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
     let CreateCache { always, method, .. } = *asked;
     let Some((ttl_s, refresh_s)) = asked.policy else {
@@ -272,20 +272,20 @@ fn options(asked: &CreateCache) -> Result<CacheOptions, ErrPacket> {
     Ok(CacheOptions { always, method: Some(Method::Shallow), policy, ..CacheOptions::default() })
 }
 
-/// Why an answer of this query is never stored, also where it may be stale; see [`super::bargain`].
+/// Returns why an answer of this query is never stored, even if it may be stale; see [`super::bargain`].
 fn never_agreed_on(session: &Session, query: &NamedQuery) -> Option<String> {
     let text = as_statement(query.text.as_bytes(), session.modes());
     let reason = freshet_sql::tables_at_a_moment(&text, session.modes()).err()?;
     Some(Refusal::from(reason).to_string())
 }
 
-/// How the results of a query would be kept: what has to be loaded so that they are maintained, or why they are not.
+/// Returns what has to be loaded so that the results of a query are maintained, or why they are not maintained.
 async fn kept(session: &Session, asked: &AskedQuery) -> Result<ResultQuestion, String> {
     let text = as_statement(asked.query.text.as_bytes(), session.modes());
     maintained::maintainable(session, &text, &asked.schema).await
 }
 
-/// Those whose results would be kept so.
+/// Returns the queries whose results would be kept by this method.
 async fn of_method(
     session: &Session,
     all: Vec<listed::Proxied>,
@@ -303,7 +303,7 @@ async fn of_method(
     kept_so
 }
 
-/// Has the tables of a new cache loaded, and waits for it unless CONCURRENTLY is said.
+/// Has the tables of a new cache loaded, and waits for that unless the statement says CONCURRENTLY.
 async fn loaded(
     session: &mut Session,
     id: QueryId,
@@ -314,7 +314,7 @@ async fn loaded(
     let until = Instant::now() + LOADED_WITHIN;
     loop {
         let answer = session.waits_for(shared.maintaining.ask(load.clone())).await?;
-        // Without the stream nothing can be copied; it is when a client asks after the stream has come back.
+        // Without the stream nothing can be copied. Loading starts when a client asks after the stream has come back.
         let goes_on = shared.freshness().is_live(now_ms()) && Instant::now() < until;
         let Some(cache) = shared.created.of(id) else { return Ok(Ok(CacheReply::Ok)) };
         match answer {
@@ -345,10 +345,10 @@ async fn loaded(
     }
 }
 
-/// Notes what is stored of a query already, so that it is asked for again, once at first, and then when a change drops it.
+/// Notes the stored results of a query, so that they are asked for again: once at first, and then when a change drops them.
 async fn adopt(session: &Session, id: QueryId) {
     let shared = &session.shared;
-    // Read before: what may be served after it was not taken from anybody before it.
+    // Read first: a result that may be served after this was not taken from anybody before it.
     let (Some(cache), Some(rights)) = (shared.created.of(id), shared.upstream.rights_epoch()) else { return };
     let rows = shared.statistics.as_ref().map(|statistics| statistics.queries(|_| true)).unwrap_or_default();
     let is_its = |row: &QueryRow| row.query.as_ref().is_some_and(|query| query.id == id);
@@ -367,7 +367,7 @@ async fn adopt(session: &Session, id: QueryId) {
         let tables = bound.template().tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
         let stored = Key { environment: key, text: &summary.text };
         let frame = shared.cache.show(stored, |entry| Frame::of_entry(entry, READ_UNFENCED)).flatten();
-        // After the definitions: nothing that it depends on has changed before them.
+        // Read after the definitions: nothing that the result depends on has changed before them.
         let is_servable = matches!(shared.cache.look(stored, now_ms(), Fences::Ignore), Lookup::Hit(()));
         if let Some(frame) = frame.filter(|_| is_servable) {
             let noted =

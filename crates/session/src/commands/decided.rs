@@ -1,20 +1,20 @@
-//! What query rules make of a text before anything else is done for it.
+//! What query rules decide on a text before anything else happens to it.
 
 use super::text::Query;
 use super::{asked, bargain, text_prepared};
 use crate::session::{Came, Session};
 
-/// What becomes of a text.
+/// What happens to a text.
 pub(super) enum Decided {
-    /// It is answered.
+    /// The text is answered.
     Answered,
-    /// It is carried out as it came.
+    /// The text is carried out as the client sent it.
     AsItCame,
-    /// This packet is carried out in its place.
+    /// This packet is carried out in place of the text.
     Rewritten(Vec<u8>),
 }
 
-/// Decides a text. Without rules it stays as it came.
+/// Decides on a text. Without rules the text stays as the client sent it.
 pub(super) fn text(session: &mut Session, query: &Query<'_>) -> Decided {
     if session.decide(query.text(), Came::Text).is_none() {
         return Decided::AsItCame;
@@ -30,7 +30,7 @@ pub(super) fn text(session: &mut Session, query: &Query<'_>) -> Decided {
     rewritten.map_or(Decided::AsItCame, Decided::Rewritten)
 }
 
-/// Answers from memory what is not looked up before it is decided.
+/// Answers from memory the texts that are not looked up before the rules decide.
 fn from_memory(session: &mut Session, text: &[u8]) -> bool {
     if session.answer_found_rows(text) {
         return true;

@@ -1,8 +1,8 @@
-//! `EXPLAIN FRESHET <select>`: what Freshet makes of one statement in this session, now: whether it would be answered from memory, and if not,
-//! why and what to change.
+//! `EXPLAIN FRESHET <select>`: what Freshet would do with one statement in this session now. The answer says whether the statement would
+//! come from memory, and if not, why and what to change.
 //!
-//! The statement is not executed, and nothing is stored. The server prepares it and drops it, so that who may not execute it learns nothing
-//! about it.
+//! The statement is not executed, and nothing is stored. The server prepares it and drops it, so that a client that may not execute it
+//! learns nothing about it.
 
 use freshet_cache::{Fences, Key, Lookup};
 use freshet_digest::Digest;
@@ -21,13 +21,13 @@ use crate::session::{Came, Flow, Missed, Session};
 use crate::template::{BoundSelect, Cacheability};
 use crate::why::{Refusal, Why};
 
-/// The columns' names.
+/// The names of the columns.
 pub(super) const TITLES: [&str; 2] = ["Item", "Value"];
 
-/// ER_UNSUPPORTED_PS: not refused, only not preparable.
+/// ER_UNSUPPORTED_PS: the server does not refuse the statement, but cannot prepare it.
 const NOT_PREPARABLE: u16 = 1295;
 
-/// What is said of a statement, line by line.
+/// What EXPLAIN FRESHET says of a statement, line by line.
 #[derive(Default)]
 struct Lines(Vec<Vec<IntrospectionValue>>);
 
@@ -43,17 +43,17 @@ impl Lines {
 
 /// Whether the statement would be answered from memory.
 enum Now {
-    /// It would.
+    /// The statement would be answered from memory.
     Hit,
     /// The server would be asked, and the answer stored.
     Fill(&'static str),
     /// The server would be asked, and the answer not stored.
     Refused(Refusal),
-    /// That depends on what is not known before it is executed.
+    /// The answer depends on facts that are not known before the statement is executed.
     Perhaps(&'static str),
 }
 
-/// Says it.
+/// Answers EXPLAIN FRESHET.
 pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, Lost> {
     match found(session, text).await? {
         Ok(found) => put(session, &found, Form::Text),
@@ -61,7 +61,7 @@ pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, L
     }
 }
 
-/// What is to be said.
+/// Returns the rows of the answer.
 pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<Rowset, ErrPacket>, Lost> {
     session.resolve_doubts().await;
     if let Err(error) = session.learn().await {
@@ -77,7 +77,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<R
         refused(&mut lines, &Why::NotSelect.into());
         return Ok(Ok(lines.found()));
     }
-    // It is the statement that is decided from here on, and not the one around it.
+    // The rules decide on the explained statement from here on, and not on the EXPLAIN around it.
     session.decide(text, Came::Text);
     let parameters = match session.tries(text).await? {
         Ok(parameters) => parameters,
@@ -93,7 +93,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<R
     Ok(Ok(lines.found()))
 }
 
-/// What would become of it.
+/// Returns what would happen to the statement.
 async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &BoundSelect<'_>) -> Now {
     let template = bound.template();
     if let Some((_, _, message)) = freshet_sql::hint_error(text, session.modes()) {
@@ -145,7 +145,7 @@ async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &B
     }
 }
 
-/// The same for one whose answer may be stale, by a query rule.
+/// Like [`judged`], for a statement whose answer may be stale, by a query rule.
 async fn agreed(session: &mut Session, text: &[u8], bound: &BoundSelect<'_>) -> Result<Now, Refusal> {
     let lost = |error: Error| Refusal::about(Why::TemporaryTable, error.to_string());
     let (environment, names) = bargain::key_for(session, text, Some(bound.template()), bound.compiled.hint)
@@ -161,7 +161,7 @@ async fn agreed(session: &mut Session, text: &[u8], bound: &BoundSelect<'_>) -> 
     }
 }
 
-/// What a look-up would find, as the session's level lets it.
+/// Returns what a look-up would find at the session's level.
 fn look(session: &Session, key: Key<'_>) -> Result<Lookup<()>, Why> {
     let (now, level) = (now_ms(), session.state.locals.level(&session.shared.globals));
     if !session.shared.freshness().is_live(now) {
@@ -182,7 +182,7 @@ const fn absent(found: &Lookup<()>) -> &'static str {
     }
 }
 
-/// Which of the session's settings it is.
+/// Returns the refusal that names the session's setting.
 fn settings(session: &Session) -> Refusal {
     let refused = session.environment().and_then(|environment| environment.refused);
     Refusal::about(Why::Settings, refused.unwrap_or_default())
@@ -217,7 +217,7 @@ fn tell(session: &Session, lines: &mut Lines, now: Now) {
     );
 }
 
-/// A refusal, with what to change.
+/// Adds a refusal, and what to change.
 fn refused(lines: &mut Lines, refusal: &Refusal) {
     let said = refusal.why.said();
     lines.add("verdict", said.lasts.verdict());
@@ -230,7 +230,7 @@ fn refused(lines: &mut Lines, refusal: &Refusal) {
     lines.add("change", said.remedy);
 }
 
-/// What its answers depend on: each table, and by which rows.
+/// Adds what the answers depend on: each table, and by which rows.
 fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelect<'_>) {
     let template = bound.template();
     if !matches!(template.verdict, Cacheability::Cache) {
@@ -245,7 +245,7 @@ fn depends(session: &Session, lines: &mut Lines, text: &[u8], bound: &BoundSelec
     }
 }
 
-/// What was counted of its digest, for this user and schema.
+/// Adds the counts of the statement's digest, for this user and schema.
 fn counted(session: &Session, lines: &mut Lines, digest: Digest) {
     let Some(statistics) = &session.shared.statistics else { return };
     let Some(row) = statistics.query_of(session.whose(), digest) else { return };

@@ -1,4 +1,4 @@
-//! Answers into memory: whether one may be kept, what it rests on, and keeping it while it is passed on.
+//! Storing answers: whether an answer may be stored, what it depends on, and how it is stored while it is passed on.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use crate::template::{BoundSelect, Cacheability, Template};
 use crate::variables::TYPE_OFF;
 use crate::why::Why;
 
-/// How often it is looked whether an answer can be stored by now.
+/// How often Freshet checks whether an answer can be stored by now.
 const FILL_LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
 
-/// How long a definition that is under way is waited for by what is kept up to date row by row. After that was in vain, as where the server needs
-/// long for an ALTER TABLE, nobody waits for a while.
+/// How long a statement waits for a definition that is under way, if its results are kept up to date row by row. After a wait in vain (the
+/// server may need long for an ALTER TABLE), no statement waits for [`IN_VAIN_MS`].
 const DEFINED_WITHIN: Duration = Duration::from_millis(500);
 const IN_VAIN_MS: u64 = 2000;
 
-/// How many steps of making room are worth one result.
+/// The most steps of making room that one result is worth.
 const ROOM_STEPS_MAX: usize = 256;
 
-/// What a server says before it has opened a statement's tables: it may not read them, or there are none of these names. Its query cache has
-/// not come to know of the statement then.
+/// The errors that a server reports before it has opened a statement's tables: it may not read them, or tables of these names do not exist.
+/// The server's own query cache does not count such a statement.
 const BEFORE_TABLES: [u16; 5] = [1044, 1046, 1049, 1142, 1146];
 
-/// Counts a SELECT that is not stored. `error`: what the server has answered, if it is one.
+/// Counts a SELECT that is not stored. `error`: the code of the server's error, if the server answered with one.
 pub(super) fn count_not_cached(session: &Session, error: Option<u16>) {
     if error.is_some_and(|code| BEFORE_TABLES.contains(&code)) {
         return;
@@ -51,33 +51,33 @@ pub(super) fn count_not_cached(session: &Session, error: Option<u16>) {
 
 /// What is needed to store an answer.
 pub(super) struct FillPlan {
-    /// The first part of its key.
+    /// The first part of the answer's key.
     pub(super) environment: u32,
     pub(super) depends: Depends,
     pub(super) valid_from: Position,
-    /// How many warnings the statement's text brings about.
+    /// How many warnings the statement's text causes.
     pub(super) warnings: u16,
-    /// Others wait for it.
+    /// The turn by which other sessions wait for this answer.
     pub(super) leader: Option<Box<Leader>>,
-    /// What is noted for the cache of its query, if it has one of its own.
+    /// What is noted for the created cache of the answer's query, if there is one.
     pub(super) created: Option<Box<Creates>>,
-    /// It shows nothing that is not applied.
+    /// The answer shows nothing that is not applied.
     pub(super) is_settled: bool,
-    /// A row in it shows that the transaction's read view is open.
+    /// A row in the answer shows that the transaction's read view is open.
     pub(super) tells_of_view: bool,
 }
 
-/// What is noted for the cache of a query.
+/// What is noted for the created cache of a query.
 pub(super) struct Creates {
     cache: Arc<CreatedCache>,
     /// The epoch of rights.
     rights: u64,
-    /// What is known of its tables.
+    /// The definitions of the query's tables.
     tables: Vec<Arc<TableInfo>>,
 }
 
 impl FillPlan {
-    /// Others wait for its answer, if there is a leader.
+    /// Makes other sessions wait for this answer, if there is a leader.
     pub(super) fn is_led_by(
         &mut self,
         leader: Option<Box<Leader>>,
@@ -86,12 +86,12 @@ impl FillPlan {
     ) {
         self.leader = leader;
         if let Some(leader) = self.leader.as_mut().filter(|_| self.valid_from != Position::MAX) {
-            // Which row has made a statement fail, nobody tells.
+            // The server does not say which row made a statement fail.
             leader.rests_on(template.tables.whole(freshness), self.valid_from);
         }
     }
 
-    /// Of an answer that is served until it expires, whatever changes; `environment`: the first part of its key.
+    /// Makes the plan of an answer that is served until it expires, whatever changes; `environment`: the first part of the answer's key.
     pub(super) fn bargain(environment: u32, warnings: u16, created: Option<Box<Creates>>) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
         Self {
@@ -107,7 +107,7 @@ impl FillPlan {
     }
 }
 
-/// What is noted for the cache by whose policy an answer may be stale, if that has it asked for again in the background.
+/// Returns what is noted for the cache whose policy lets an answer be stale, if the policy has the answer refreshed in the background.
 pub(super) fn creates_by_policy(session: &Session, template: &Template) -> Option<Box<Creates>> {
     let agreed = session.ruled.agreed()?;
     agreed.policy.refresh_s?;
@@ -116,11 +116,11 @@ pub(super) fn creates_by_policy(session: &Session, template: &Template) -> Optio
     Some(Box::new(Creates { cache, rights: agreed.rights, tables: Vec::new() }))
 }
 
-/// How long a statement waits until its answer can be stored: for up to `fill_wait`, and not at all in a transaction, which
-/// reads what was committed before.
+/// How long a statement waits until its answer can be stored: up to `fill_wait`, and not at all in a transaction, because a transaction
+/// reads what was committed earlier.
 pub(super) struct Patience {
     until: Option<Instant>,
-    /// It waits for a definition of what is kept up to date row by row, and for nothing else: the server needs longer for such a query.
+    /// The statement waits only for a definition of what is kept up to date row by row: the server needs longer for such a query.
     for_kept: bool,
 }
 
@@ -133,7 +133,7 @@ impl Patience {
         Self { until: waits.then(|| Instant::now() + wait), for_kept }
     }
 
-    /// Until when it waits for more than a definition.
+    /// Returns until when the statement waits for more than a definition.
     pub(super) fn until(&self) -> Option<Instant> {
         self.until.filter(|_| !self.for_kept)
     }
@@ -143,7 +143,7 @@ impl Patience {
         self.until().is_some()
     }
 
-    /// Looks at the session's doubts. While a definition is under way that one is about, it is too early.
+    /// Resolves the session's doubts. Waits while a definition is under way that a doubt is about.
     pub(super) async fn resolve_doubts(&self, session: &mut Session) {
         session.resolve_doubts().await;
         while !session.state.unproven.is_empty() && self.waits(session).await {
@@ -151,7 +151,7 @@ impl Patience {
         }
     }
 
-    /// Waits a moment if a definition decides about a statement, or is about to; false if none does, or it has waited long enough.
+    /// Waits a moment if a definition decides about a statement, or will soon. Returns false if none does, or if the wait was long enough.
     pub(super) async fn waits_for_verdict(&self, session: &Session, template: &Template) -> bool {
         let is_open = match template.verdict {
             Cacheability::Cache => false,
@@ -161,7 +161,7 @@ impl Patience {
         is_open && self.waits_for_definition(session, template).await
     }
 
-    /// Waits a moment for the definitions of what a statement reads; false if it has waited long enough.
+    /// Waits a moment for the definitions of the tables that a statement reads. Returns false if the wait was long enough.
     pub(super) async fn waits_for_definition(&self, session: &Session, template: &Template) -> bool {
         if !self.for_kept {
             return self.waits(session).await;
@@ -176,7 +176,7 @@ impl Patience {
         goes_on
     }
 
-    /// Waits a moment; false if it has waited long enough.
+    /// Waits a moment. Returns false if the wait was long enough.
     pub(super) async fn waits(&self, session: &Session) -> bool {
         !self.for_kept && self.waits_until(session).await
     }
@@ -193,16 +193,16 @@ impl Patience {
 
 /// Whether an answer may be stored.
 pub(super) enum Fillable {
-    /// It may.
+    /// The answer may be stored.
     Surely(FillPlan),
-    /// Not before a write is known to be visible or a definition is known, or with no use if that write concerns it.
+    /// The answer may be stored once a write is known to be visible or a definition is known. Storing is useless if that write concerns it.
     Perhaps(Result<FillPlan, Why>),
-    /// It may not.
+    /// The answer may not be stored.
     Never(Why),
 }
 
 /// Whether the answer that is now asked for may be stored. `valid_from` is read before anything else: the definitions that
-/// the verdict rests on must be known to be the current ones *after* it. `depends` says what it depends on.
+/// the verdict rests on must be known to be the current ones *after* it. `depends` returns the answer's dependencies.
 pub(super) fn plan(
     session: &Session,
     template: &Template,
@@ -213,7 +213,7 @@ pub(super) fn plan(
     plan_from(session, template, at, valid_from, depends)
 }
 
-/// The same of an answer that is valid from there on.
+/// Like [`plan`], for an answer that is valid from `valid_from`.
 pub(super) fn plan_from(
     session: &Session,
     template: &Template,
@@ -255,12 +255,12 @@ pub(super) fn plan_from(
     };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),
-        // A write is under way that may concern this answer. If it does, its stamp is above `valid_from`, whether the answer shows
-        // it or not. What is stored already fares the same.
+        // A write is under way that may concern this answer. If the write does concern it, the write's stamp is above `valid_from`,
+        // whether the answer shows the write or not. An answer that is stored already has the same fate.
         Verdict::Fenced if missed.fenced => Fillable::Perhaps(Err(Why::WriteUnderWay)),
         Verdict::Fenced => Fillable::Perhaps(Ok(plan(depends))),
         Verdict::Stale => {
-            // What changed last is not yet known to be visible: this answer could not be kept, the next one can.
+            // The last change is not yet known to be visible: this answer could not be kept, the next one can.
             shared.upstream.ask_probe();
             shared.counters.add(Count::Unsettled);
             Fillable::Perhaps(Err(Why::Unsettled))
@@ -268,7 +268,7 @@ pub(super) fn plan_from(
     }
 }
 
-/// The same for a SELECT by its text, with the warnings of the text in the plan.
+/// Like [`plan`], for a SELECT as text, with the warnings of the text in the plan.
 pub(super) fn plan_of_text(
     session: &Session,
     text: &[u8],
@@ -279,7 +279,7 @@ pub(super) fn plan_of_text(
     plan_of_text_from(session, text, bound, at, valid_from)
 }
 
-/// The same of an answer that is valid from there on.
+/// Like [`plan_of_text`], for an answer that is valid from `valid_from`.
 pub(super) fn plan_of_text_from(
     session: &Session,
     text: &[u8],
@@ -300,7 +300,7 @@ pub(super) fn plan_of_text_from(
     }
 }
 
-/// The dependency on the rights by which the tables are read: a view has those of its definer besides.
+/// Returns the dependency on the rights by which the tables are read. A view also uses the rights of its definer.
 pub(super) fn rights(session: &Session, template: &Template) -> Dep {
     let user = session.environment().and_then(|environment| environment.sole_user.as_deref());
     match user {
@@ -311,25 +311,25 @@ pub(super) fn rights(session: &Session, template: &Template) -> Dep {
     }
 }
 
-/// An answer that was looked for in memory.
+/// An answer that Freshet looked for in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Sought<'a> {
-    /// The second part of its key.
+    /// The second part of the answer's key.
     pub(super) key_text: &'a [u8],
-    /// What became of looking for it.
+    /// The outcome of the look-up.
     pub(super) missed: Missed,
 }
 
-/// What the server has answered.
+/// The server's answer to a statement.
 pub(super) struct Brought {
     pub(super) relayed: Relayed,
-    /// From the moment at which it was sent, or began to wait for being sent.
+    /// How long the answer took, from the moment at which the statement was sent, or began to wait for being sent.
     pub(super) took: Duration,
-    /// Which answers were to be stored at that moment, by query rules.
+    /// Which answers query rules let Freshet store at that moment.
     pub(super) storing: Storing,
 }
 
-/// Asks the server, and keeps a copy of its answer under the key that was looked for.
+/// Asks the server, and stores a copy of its answer under the key of the look-up.
 pub(super) async fn fill(
     session: &mut Session,
     forward: Forward<'_>,
@@ -358,7 +358,7 @@ pub(super) async fn fill(
     Ok(brought.relayed)
 }
 
-/// How many rows a statement has found, by its answer, where that tells.
+/// Returns how many rows a statement has found, if its answer shows that.
 pub(super) fn found_rows(session: &Session, key_text: &[u8], relayed: &Relayed) -> Option<u32> {
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok())?;
     let known = session.state.environment.current();
@@ -366,7 +366,7 @@ pub(super) fn found_rows(session: &Session, key_text: &[u8], relayed: &Relayed) 
     finds_all.then_some(rows)
 }
 
-/// Stores the copy of an answer, and counts what becomes of it. `found`: how many rows its statement has found.
+/// Stores the copy of an answer, and counts the outcome. `found`: how many rows the statement has found.
 pub(super) async fn keep(
     session: &mut Session,
     sought: Sought<'_>,
@@ -378,7 +378,7 @@ pub(super) async fn keep(
     let (took, storing) = (*took, *storing);
     let is_settled = plan.is_settled;
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-    // Others go on when it is stored, or is not.
+    // Sessions that wait for this answer go on when it is stored, or when it turns out not to be stored.
     let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
     let noted = note(session, key, &plan, took, relayed.tag);
     note_frame(session, key, &plan, relayed, cost_us);
@@ -413,7 +413,7 @@ pub(super) async fn keep(
     stored
 }
 
-/// What is noted of an answer that is stored of a query with a cache of its own, so that it can be asked for again by its text, without the session.
+/// Notes how to ask for a stored answer again by its text, without the session, if the answer's query has a created cache.
 fn note(
     session: &Session,
     key: Key<'_>,
@@ -442,7 +442,7 @@ fn note(
     Some(Box::new((Arc::clone(cache), result)))
 }
 
-/// Notes what is around the rows of an answer to a query with a cache of its own.
+/// Notes the packets around the rows of an answer, if the answer's query has a created cache.
 fn note_frame(session: &Session, key: Key<'_>, plan: &FillPlan, relayed: &Relayed, cost_us: u32) {
     let (Some(creates), Some(captured)) = (plan.created.as_deref(), relayed.captured.as_ref()) else {
         return;
@@ -458,7 +458,7 @@ fn note_frame(session: &Session, key: Key<'_>, plan: &FillPlan, relayed: &Relaye
     creates.cache.note_frame(Key { environment: key.environment, text: &text }, noted);
 }
 
-/// Why an answer was not stored; `uncaptured`: why there was no copy of it.
+/// Returns why an answer was not stored; `uncaptured`: why there was no copy of it.
 const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
     match (stored, uncaptured) {
         (Insert::Stored | Insert::Outdated, _) => None,
@@ -471,13 +471,13 @@ const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
     }
 }
 
-/// Whether a SELECT surely returns all rows that it finds, since no LIMIT and its like stand in it.
+/// Whether a SELECT surely returns all rows that it finds, because its text has no LIMIT and nothing similar.
 pub(crate) fn returns_what_it_finds(text: &[u8]) -> bool {
     const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
     !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
 }
 
-/// What is to be stored of an answer that is complete.
+/// Returns what is to be stored of a complete answer.
 fn filled(
     session: &Session,
     key: Key<'_>,
@@ -493,7 +493,7 @@ fn filled(
             statistics.count_refilled(tag, is_same);
         }
     }
-    // After the answer is complete: a write that it shows is under its fence still, or applied.
+    // This runs after the answer is complete: a write that the answer shows still has its fence, or is applied.
     let absent = depends.absent.map(|(dep, _)| dep);
     let mut deps = depends.deps.iter().chain(&absent).chain(&[Dep::EVERYTHING]);
     let is_fenced = deps.any(|dep| cache.freshness().is_fenced(*dep));
@@ -517,14 +517,14 @@ fn filled(
 
 async fn store(session: &mut Session, key: Key<'_>, fill: Fill, is_settled: bool) -> Insert {
     let cache = Arc::clone(&session.shared.cache);
-    // Others have their turn between two steps.
+    // Other sessions run between two steps.
     for _ in 0..ROOM_STEPS_MAX {
         if !cache.make_room(key, &fill) {
             break;
         }
         tokio::task::yield_now().await;
     }
-    // What is read in a read view shows no more than that.
+    // A read in a read view shows nothing newer than the read view.
     let view = &mut session.state.view;
     if is_settled || view.settles(&session.shared.upstream, session.shared.freshness()) {
         session.shared.cache.insert_settled(key, fill)

@@ -9,11 +9,11 @@ use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, State, schema_of};
 use crate::variables::Locals;
 
-/// A new login on the same connection. Where it fails the connection ends, as with the server.
+/// Carries out a new login on the same connection. If the login fails, the connection ends, as with the server.
 pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Flow, Lost> {
     let Ok(change) = ChangeUser::parse(body, session.capabilities()) else {
         session.put_error(&malformed());
-        // What follows cannot be trusted either.
+        // The packets after a malformed one cannot be trusted either.
         return flush_and_close(session).await;
     };
     match session.change_user(change).await {
@@ -37,7 +37,7 @@ async fn flush_and_close(session: &mut Session) -> Result<Flow, Lost> {
     Ok(Flow::Close)
 }
 
-/// Everything but the login is forgotten.
+/// Resets the connection: everything but the login is forgotten.
 pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);

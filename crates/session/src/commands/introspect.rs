@@ -1,6 +1,6 @@
-//! A SELECT from tables of the schema `freshet`, which are ours and computed over here, and SHOW of these tables.
+//! A SELECT from tables of the schema `freshet`, which Freshet computes itself, and SHOW of these tables.
 //!
-//! A schema of that name which the client may see on the server is the server's: its statements are sent there.
+//! If the client can see a schema of that name on the server, the schema is the server's: statements on it go to the server.
 
 mod answer;
 mod chosen;
@@ -32,7 +32,7 @@ const NOT_SUPPORTED: u16 = 1235;
 /// ER_UNKNOWN_ERROR.
 const UNKNOWN_ERROR: u16 = 1105;
 
-/// Whether a SELECT names tables of the schema, and no schema of the server's is meant.
+/// Whether a SELECT names tables of the schema `freshet`, and does not mean a schema of the server.
 pub(super) async fn is_ours(session: &mut Session, text: &[u8]) -> bool {
     if session.shared.options.engine.is_none() || !names_schema(session, text) {
         return false;
@@ -53,7 +53,7 @@ pub(super) fn names_schema(session: &Session, text: &[u8]) -> bool {
         && matches!(freshet_sql::effects(text, session.modes()).reads, Reads::Tables(tables) if tables.iter().any(is_in))
 }
 
-/// Answers it.
+/// Answers a SELECT from tables of the schema.
 pub(super) async fn handle(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     match Box::pin(found(session, query.text(), Vec::new())).await? {
         Ok(found) => answer::put(session, &found, Form::Text),
@@ -61,7 +61,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>) -> Result<Fl
     }
 }
 
-/// What a query with these parameters gives.
+/// Returns the rows of a query with these parameters.
 async fn found(
     session: &mut Session,
     text: &[u8],
@@ -79,7 +79,7 @@ async fn found(
     }
     let Some(engine) = session.shared.options.engine.clone() else { return Ok(Err(error("it is off"))) };
     let text = String::from_utf8_lossy(text).into_owned();
-    // It only fails where it is closed, which nobody does.
+    // Acquiring only fails when the semaphore is closed, which never happens.
     let _place = engine.places.acquire().await;
     let computes = Arc::clone(&engine.computes);
     let computed = tokio::task::spawn_blocking(move || {
@@ -99,7 +99,7 @@ fn named(text: &str, made: impl Fn(&Definition) -> Table) -> Vec<Table> {
     TABLES.iter().filter(|table| text.contains(table.name)).map(made).collect()
 }
 
-/// What the client may see: with PROCESS everything, otherwise its own.
+/// Returns what the client may see: everything with PROCESS, otherwise the client's own data.
 async fn view(session: &mut Session) -> Result<Result<View, ErrPacket>, Lost> {
     let may_see_all = privileges::require(session, Privilege::Process).await?.is_ok();
     let Some(environment) = session.environment().filter(|_| !may_see_all) else {
@@ -118,7 +118,7 @@ async fn view(session: &mut Session) -> Result<Result<View, ErrPacket>, Lost> {
     Ok(Ok(View { shared, only: Some(viewer), server }))
 }
 
-/// What the server has counted; zeros where it cannot be asked.
+/// Returns the server's counts; zeros if the server cannot be asked.
 async fn server_figures(shared: &Shared) -> ServerFigures {
     const COUNTED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads', \
          'Com_select', 'Com_insert', 'Com_insert_select', 'Com_update', 'Com_update_multi', 'Com_delete', 'Com_delete_multi', 'Com_replace', \
@@ -145,7 +145,7 @@ async fn server_figures(shared: &Shared) -> ServerFigures {
     figures
 }
 
-/// Why a query is not answered.
+/// Returns the error for a query that cannot be answered.
 fn error(why: &str) -> ErrPacket {
     match why.strip_prefix("no such table: ") {
         Some(table) if !table.to_ascii_lowercase().starts_with("freshet.") => ErrPacket::new(

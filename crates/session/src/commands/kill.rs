@@ -1,8 +1,8 @@
-//! KILL and COM_PROCESS_KILL: clients know themselves by the ids that we gave them, the server by its own.
+//! KILL and COM_PROCESS_KILL: a client knows itself by the id that Freshet gave it, and the server knows the client by the server's own id.
 //!
-//! The server kills and judges who may. What it does not know is ended here: a client without a connection to it. And a
-//! client that the server has killed must get no answer from memory: its session is ended here before the killer is
-//! told.
+//! The server kills, and judges who may kill. Freshet ends the clients that the server does not know: clients without a connection to it. A
+//! client that the server has killed must get no answer from memory: Freshet ends its session before the killer gets an
+//! answer.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::registry::{Aimed, Handle};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session, query_prefix};
 
-/// What an id stands for.
+/// What the id of a KILL stands for.
 enum KillTarget {
-    /// None of our clients.
+    /// The id is of no client of Freshet.
     Stranger,
-    /// One of our clients, which has a connection to the server and keeps it until it is killed.
+    /// A client of Freshet that has a connection to the server and keeps it until it is killed.
     Client(Aimed),
-    /// One of our clients that has no connection to the server, so that nobody but we can end it.
+    /// A client of Freshet that has no connection to the server, so that only Freshet can end it.
     Idle(Aimed),
 }
 
-/// How often, and how long apart, an id of ours is looked for: a client knows its own a moment before it is registered.
+/// How often, and how long apart, an id of Freshet's is looked for: a client knows its own id a moment before it is registered.
 const LOOKS: u32 = 5;
 const LOOKS_APART: Duration = Duration::from_millis(10);
 
@@ -40,13 +40,13 @@ async fn target(session: &mut Session, id: u64) -> KillTarget {
         let found =
             if is_of_ours { find(session, id).await } else { session.shared.registry.find_thread(id) };
         let Some(handle) = found else { break };
-        // Nobody keeps a connection for who may not kill there: the server refuses that.
+        // A client keeps its connection for the killer only if the killer may kill it: otherwise the server refuses.
         let may = Box::pin(may_end(session, &handle)).await;
         let aimed = Aimed::at(handle, may);
         if is_of_ours && aimed.thread_id == 0 {
             return KillTarget::Idle(aimed);
         }
-        // Who gives a connection up at this moment has it no longer, and another one may have it.
+        // The client may have given its connection up at this moment, and another client may have the connection now.
         if is_of_ours || aimed.thread_id == id {
             return KillTarget::Client(aimed);
         }
@@ -64,7 +64,7 @@ async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
     session.shared.registry.find(id)
 }
 
-/// KILL [CONNECTION | QUERY] id, alone in its text.
+/// Carries out KILL [CONNECTION | QUERY] id, alone in its text.
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
         KillTarget::Idle(aimed) => end_idle(session, kill.id, &aimed, kill.query_only),
@@ -77,7 +77,7 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
     }
 }
 
-/// KILL @id, alone in its text; `None` if it is none, or its value concerns no client of ours.
+/// Carries out KILL @id, alone in its text. Returns `None` if the text is no such KILL, or if the value is no id of a client of Freshet.
 pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
     if !may_kill(query.text()) {
         return None;
@@ -91,8 +91,8 @@ pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Opti
     Some(Box::pin(statement(session, query.in_packet(Some(&packet)), kill)).await)
 }
 
-/// A KILL that was prepared and is executed now; `None` if it concerns no client of ours. The server is sent its text with the
-/// id that it knows: its answer is the same as to an execution.
+/// Carries out a prepared KILL; `None` if it concerns no client of Freshet. The server is sent the KILL as text with the
+/// id that the server knows: the answer to a text is the same as to an execution.
 pub(super) async fn prepared(
     session: &mut Session,
     kill: &PreparedKill,
@@ -110,7 +110,7 @@ pub(super) async fn prepared(
     })
 }
 
-/// The same, prepared by its text.
+/// Carries out an EXECUTE of a KILL that was prepared as text.
 pub(super) async fn executed(
     session: &mut Session,
     kill: &PreparedKill,
@@ -120,20 +120,20 @@ pub(super) async fn executed(
         (Some(id), Using::Nothing) => id,
         (None, Using::Number(id)) => *id,
         (None, Using::Variable(name)) => value_of(session, name).await?,
-        // The server says what is wrong.
+        // The server reports the error.
         _ => return None,
     };
     prepared(session, kill, id).await
 }
 
-/// The value of a user variable, if it is a number.
+/// Returns the value of a user variable, if it is a number.
 async fn value_of(session: &mut Session, name: &str) -> Option<u64> {
     let rows = session.lease.ask(&format!("SELECT {name}")).await.ok()?;
     let value = rows.rows.first()?.first()?.as_deref()?;
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// A text of several statements with KILLs among them; `None` if none of them concerns a client of ours.
+/// Carries out a text of several statements with KILLs among them; `None` if no KILL concerns a client of Freshet.
 pub(super) async fn among_others(
     session: &mut Session,
     query: Query<'_>,
@@ -149,7 +149,7 @@ pub(super) async fn among_others(
         let (piece, aimed) = match Box::pin(target(session, kill.id)).await {
             KillTarget::Stranger => continue,
             KillTarget::Client(aimed) => ((kill.id_at.clone(), aimed.thread_id.to_string()), aimed),
-            // The server knows no such id, and says so to whoever may not end it.
+            // The server does not know this id, and tells that to a client that may not end the session.
             KillTarget::Idle(aimed) if !aimed.may => continue,
             KillTarget::Idle(aimed) => ((kill.starts_at..kill.id_at.end, NOTHING.to_owned()), aimed),
         };
@@ -164,10 +164,10 @@ pub(super) async fn among_others(
     Some(Box::pin(through_server(session, &packet, &text, effects, ended)).await)
 }
 
-/// What is sent in the place of a KILL that is not the server's: it is answered with OK too.
+/// The statement that is sent in the place of a KILL that Freshet carries out: the server answers it with OK too.
 const NOTHING: &str = "DO 0";
 
-/// Whether a KILL can be one of several statements, at a first glance.
+/// Whether a KILL can be one of several statements, at first glance.
 fn may_kill(text: &[u8]) -> bool {
     let mut pieces = text.split(|&byte| byte == b';').map(<[u8]>::trim_ascii_start);
     let starts_so = |piece: &[u8]| {
@@ -179,7 +179,7 @@ fn may_kill(text: &[u8]) -> bool {
         || pieces.any(starts_so)
 }
 
-/// The text with other pieces in these places, which are in order.
+/// Returns the text with other pieces in these places; the places are in order.
 fn with_pieces(text: &[u8], pieces: Vec<(Range<usize>, String)>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
@@ -192,7 +192,8 @@ fn with_pieces(text: &[u8], pieces: Vec<(Range<usize>, String)>) -> Vec<u8> {
     out
 }
 
-/// Has the server kill, and ends the sessions of those whom it has killed, or with `true` the statement alone, before the killer is told.
+/// Has the server kill, and ends the sessions of the killed clients before the killer gets an answer. With `true`, only a client's
+/// statement ends.
 async fn through_server(
     session: &mut Session,
     packet: &[u8],
@@ -208,7 +209,7 @@ async fn through_server(
     Ok(Flow::Continue)
 }
 
-/// COM_PROCESS_KILL.
+/// Carries out COM_PROCESS_KILL.
 pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     let Some(id) = packet.get(1..5).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes) else {
         return session.refuse(&malformed());
@@ -231,8 +232,8 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     Ok(Flow::Continue)
 }
 
-/// Ends a client that the server does not know, if the server would let this one kill it: it is of the same user, or
-/// has the privilege.
+/// Ends a client that the server does not know, if the server would let the killer end it: both are of the same user, or
+/// the killer has the privilege.
 fn end_idle(session: &mut Session, id: u64, aimed: &Aimed, query_only: bool) -> Result<Flow, Lost> {
     if !aimed.may {
         let text = format!("You are not owner of thread {id}");
@@ -252,7 +253,7 @@ fn end(handle: &Handle, query_only: bool) {
     }
 }
 
-/// Whether the server would let this client kill that one.
+/// Whether the server would let this session's client kill the client of `handle`.
 async fn may_end(session: &mut Session, handle: &Handle) -> bool {
     let own = handle.user == session.admitted.user;
     own || privileges::require(session, Privilege::Kill).await.is_ok_and(|granted| granted.is_ok())

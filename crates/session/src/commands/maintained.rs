@@ -1,4 +1,4 @@
-//! A SELECT whose results are kept up to date row by row: its answer is made from copies of rows, stored, and given from memory.
+//! A SELECT whose results are kept up to date row by row: Freshet makes the answer from copies of rows, stores it, and gives it from memory.
 
 mod way;
 
@@ -23,46 +23,46 @@ use crate::template::{BoundSelect, Cacheability};
 
 pub(super) use way::{Asked, Way};
 
-/// How long it is waited for writes that are under way, at least and at most; in between, as long as the server took for the answer, and in any
-/// case for `fill_wait`. Where that was in vain of late, the least is less.
+/// How long an answer waits for writes that are under way, at least and at most. In between, an answer waits as long as the server took for
+/// it, and never less than `fill_wait`. The least is shorter where waiting was in vain of late.
 const WAIT_MIN: Duration = Duration::from_millis(50);
 const WAIT_MIN_IN_VAIN: Duration = Duration::from_millis(2);
 const IN_VAIN_MS: u64 = 1000;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(1);
-/// How long a definition that is under way is waited for.
+/// How long an answer waits for a definition that is under way.
 const DEFINED_WITHIN: Duration = Duration::from_secs(2);
-/// How many steps of making room are worth one result.
+/// The most steps of making room that one result is worth.
 const ROOM_STEPS_MAX: usize = 256;
 
-/// A query that may be answered so.
+/// A query that may be answered from copies.
 struct Maintained {
     cache: Arc<CreatedCache>,
     frame: Arc<Frame>,
-    /// When the server has given it.
+    /// When the server gave the frame.
     noted_ms: u64,
-    /// It is known to be of the definitions by which it is asked.
+    /// The frame is known to be of the definitions by which the query is asked.
     is_proven: bool,
     /// The epoch of rights.
     rights: u64,
     asked: ResultQuestion,
 }
 
-/// What has become of a query that may be answered so.
+/// What happened to a query that may be answered from copies.
 pub(super) enum FromCopies {
-    /// It is answered.
+    /// The query is answered.
     Answered,
-    /// Not by what was known of its tables, which are defined anew since: it is to be compiled once more.
+    /// The query's tables have new definitions: the query must be compiled once more.
     Redefined,
-    /// The server answers it.
+    /// The server answers the query.
     ByServer,
 }
 
-/// Answers it, if its query has a cache of its own that is kept so. A definition is waited for as long as
+/// Answers a query from copies, if it has a created cache whose results are maintained. Waits for a definition for as long as
 /// `patience` allows.
 ///
 /// # Errors
-/// The session is ended, or its client has left.
+/// The session has ended, or its client has left.
 pub(super) async fn answer(
     session: &mut Session,
     way: Way<'_>,
@@ -76,7 +76,7 @@ pub(super) async fn answer(
     }
 }
 
-/// The same by what it is compiled to, which may be past.
+/// Answers a query by its compiled form, which may be out of date.
 async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -> Result<FromCopies, Lost> {
     let Some(maintained) = maintained(session, way) else { return Ok(FromCopies::ByServer) };
     let wait_min = if maintained.cache.waits_in_vain() { WAIT_MIN_IN_VAIN } else { WAIT_MIN };
@@ -85,7 +85,8 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
     let until = patience.until().map_or(least, |until| least.max(until));
     let mut is_stored = false;
     loop {
-        // Its columns are those of the definitions that are known, if these are still so when all is applied that the server could know of then.
+        // The frame's columns are those of the known definitions, if these definitions still hold when all is applied that the server could
+        // know of then.
         let is_proven =
             maintained.is_proven || session.shared.upstream.current_to_ms() >= maintained.noted_ms;
         let plan = match way.plan(session) {
@@ -96,13 +97,13 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
                 None
             }
             Fillable::Surely(plan) => Some(plan),
-            // A write is under way that may concern it. At some levels it is given nevertheless.
+            // A write is under way that may concern the answer. Some levels give the answer nevertheless.
             Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
             Fillable::Perhaps(_) => None,
         };
         if let Some(plan) = plan {
             let stored = match ask(session, &maintained).await? {
-                // It is by other definitions than those by which it was asked.
+                // The answer was made by other definitions than those by which the query was asked.
                 Some(_) if is_redefined(session, way) => return Ok(FromCopies::Redefined),
                 Some(_) if !are_current(session, way) => return Ok(FromCopies::ByServer),
                 Some(answer) => {
@@ -123,7 +124,7 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
                 return Ok(FromCopies::Answered);
             }
         }
-        // A transaction that has read reads as of its moment, whatever comes to an end meanwhile.
+        // A transaction that has read keeps reading as of its moment, whatever ends meanwhile.
         let (tx, view) = (session.state.tx, &session.state.view);
         if !tx.surely_autocommits() && (view.has_read || view.has_served) {
             return Ok(FromCopies::ByServer);
@@ -140,7 +141,7 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
     }
 }
 
-/// What is needed to answer it so; `None` if it is not.
+/// Returns what is needed to answer the query from copies; `None` if the query is not answered from copies.
 fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     let (shared, template) = (&session.shared, way.template());
     let cache = shared.created.of(template.query.id)?;
@@ -163,7 +164,7 @@ fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
             cache.note_upkeep(Upkeep::Refreshed(why));
             return None;
         }
-        // What the server answers now may have other columns.
+        // The server's next answer may have other columns.
         Err(_) => return None,
     };
     if !is_of {
@@ -175,23 +176,24 @@ fn maintained(session: &Session, way: Way<'_>) -> Option<Maintained> {
     Some(Maintained { frame: noted.frame, noted_ms: noted.noted_ms, is_proven, cache, rights, asked })
 }
 
-/// What is known of the tables that it reads.
+/// Returns the definitions of the tables that the query reads.
 fn infos_of(way: Way<'_>) -> Vec<Arc<TableInfo>> {
     way.template().tables.known.iter().map(|named| Arc::clone(&named.info)).collect()
 }
 
-/// Whether its tables are still defined so, by all that the stream has told.
+/// Whether the tables still have these definitions, by all that the stream has told.
 fn are_current(session: &Session, way: Way<'_>) -> bool {
     let mut known = way.template().tables.known.iter();
     known.all(|named| is_current(&session.shared, &named.info.name, &named.info))
 }
 
-/// Whether it is compiled by definitions that are past, so that it will be compiled anew.
+/// Whether the query is compiled by old definitions, so that it will be compiled anew.
 fn is_redefined(session: &Session, way: Way<'_>) -> bool {
     !session.shared.upstream.is_current(&way.template().told)
 }
 
-/// Its columns are those of these definitions, which were so when all was applied that the server could know of then, and are so now.
+/// Notes that the frame has the columns of these definitions. The definitions held when all was applied that the server could know of then,
+/// and hold now.
 fn prove(session: &Session, way: Way<'_>, maintained: &Maintained) {
     if let Some(key_text) = way.key_text(session) {
         let frame_text = way.frame_text(&key_text);
@@ -219,7 +221,7 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<ResultQue
     Ok(asked(compiled, tables))
 }
 
-/// What is compiled of a text's form. While a definition of one of its tables is under way, that is waited for, up to a bound.
+/// Returns what is compiled of a text's form. While a definition of one of its tables is under way, waits for that definition, up to a bound.
 pub(super) async fn bound_for_certain<'t>(
     session: &Session,
     text: &'t [u8],
@@ -240,10 +242,10 @@ pub(super) async fn bound_for_certain<'t>(
     }
 }
 
-/// What has to be loaded so that a query is maintained, by its text with markers.
+/// Returns what has to be loaded so that a query is maintained, by its text with markers.
 ///
 /// # Errors
-/// Why it is not maintained.
+/// Why the query is not maintained.
 pub(super) async fn maintainable(
     session: &Session,
     text: &[u8],
@@ -258,7 +260,7 @@ pub(super) async fn maintainable(
     loadable(&session.shared, template, planning)
 }
 
-/// The rows, and the position that they are as of.
+/// Returns the rows, and their position.
 async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<Answer>, Lost> {
     let shared = Arc::clone(&session.shared);
     let answer = session.waits_for(shared.maintaining.ask(maintained.asked.clone())).await?;
@@ -273,7 +275,7 @@ async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<An
     Ok(matches!(answer, Answer::Rows(..)).then_some(answer))
 }
 
-/// Stores them as an answer.
+/// Stores the rows as an answer.
 async fn store(
     session: &Session,
     way: Way<'_>,
@@ -288,7 +290,7 @@ async fn store(
     let rows = shown.ends.len() as u64;
     let around = way.around(&maintained.frame, shown.rows()).zip(way.key_text(session));
     let Some(((body, status_at), text)) = around else { return Insert::Off };
-    // It shows nothing that is not applied.
+    // The answer shows nothing that is not applied.
     let status = maintained.frame.status | READ_UNFENCED;
     let key = Key { environment: way.first_key(), text: &text };
     let fill = Fill {
@@ -323,7 +325,7 @@ async fn store(
         warnings: plan.warnings,
         tries: Tries::default(),
     };
-    // What is executed is compared with the server by the text that asks the same.
+    // The answer to an execution is compared with the server by the text that asks the same.
     if let Some(text) = way.written(session) {
         maintained.cache.note_if_new(Key { environment: of_texts, text: &text }, || result(&text));
     }

@@ -1,4 +1,4 @@
-//! Statements that we answer ourselves, or have a part in: our variables, our status, our cache.
+//! Statements that Freshet answers itself, or takes part in: Freshet's variables, status and cache.
 
 mod made;
 mod mixed;
@@ -59,7 +59,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
         }
         Ours::SelectVariables(selected) => select_variables(session, &selected),
         Ours::ShowColumns { full, like } => described::put(session, full, like.as_ref()),
-        // It is carried out where the statement in it is.
+        // SET STATEMENT is carried out where the statement in it is carried out.
         Ours::SetStatement { .. } => return refused(session),
         Ours::ResetPersist { name, if_exists } => {
             return reset_persist(session, query, name, if_exists).await;
@@ -76,7 +76,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: O
     Ok(Flow::Continue)
 }
 
-/// Our variables before a SET, for one that is not carried out to its end.
+/// Freshet's variables before a SET, for a SET that fails halfway.
 pub(super) struct Snapshot {
     locals: Locals,
     globals: GlobalValues,
@@ -108,7 +108,7 @@ impl Snapshot {
     }
 }
 
-/// Carries assignments out in order; the first that fails ends it, and what came before it is taken back by the caller.
+/// Carries out assignments in order. The first failure ends this; the caller takes the earlier assignments back.
 pub(super) async fn assign(
     session: &mut Session,
     assignments: &[Assignment],
@@ -135,7 +135,7 @@ pub(super) async fn assign(
     Ok(Ok(changes))
 }
 
-/// Sets one, and adds what is to be kept of it to `changes`.
+/// Carries out one assignment, and adds what is to be persisted of it to `changes`.
 fn set(
     session: &mut Session,
     assignment: &Assignment,
@@ -175,11 +175,11 @@ fn select_variables(session: &mut Session, columns: &[SelectedVariable]) {
     }
     let titles: Vec<&str> = columns.iter().map(|item| item.title.as_str()).collect();
     local::put_rows(session, &titles, &[row]);
-    // As for any other SELECT without a table.
+    // Counted like any other SELECT without a table.
     count_not_cached(session, None);
 }
 
-/// The server flushes its own, if the account may, and we ours.
+/// Flushes the server's status, if the account may do so, and then Freshet's.
 async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     if flushes_at_server(session, query).await? {
         session.shared.cache.flush_statistics();
@@ -187,7 +187,7 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
     Ok(Flow::Continue)
 }
 
-/// The server's. As from a native cache, what rests on the tables that it names is dropped; without names, everything is.
+/// Flushes the server's tables. Like a native cache, drops the results that depend on the named tables; without names, drops all results.
 async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableName]) -> Result<Flow, Lost> {
     if flushes_at_server(session, query).await? {
         drop_of(session, names).await;
@@ -195,7 +195,7 @@ async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableNam
     Ok(Flow::Continue)
 }
 
-/// Has the server carry out a FLUSH that loads no rights. Whether it has.
+/// Has the server carry out a FLUSH that loads no rights. Returns whether the server has done so.
 async fn flushes_at_server(session: &mut Session, query: Query<'_>) -> Result<bool, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
@@ -208,7 +208,7 @@ async fn flushes_at_server(session: &mut Session, query: Query<'_>) -> Result<bo
     Ok(is_done)
 }
 
-/// What rests on these tables depends on these; `None` where there are no names, or it is not certain which tables they mean.
+/// Returns the dependencies of the results of these tables; `None` if there are no names, or if it is not certain which tables they mean.
 fn named_in_full(session: &Session, names: &[TableName]) -> Option<Vec<Dep>> {
     let folds = session.shared.upstream.server()?.folds_names();
     let in_form = |name: &str| if folds { name.to_lowercase() } else { name.to_owned() };
@@ -220,7 +220,7 @@ fn named_in_full(session: &Session, names: &[TableName]) -> Option<Vec<Dep>> {
     if names.is_empty() { None } else { names.iter().map(dep).collect() }
 }
 
-/// RESET PERSIST. That of all is MySQL's as well.
+/// Carries out RESET PERSIST. RESET PERSIST without a name also concerns MySQL's own variables.
 async fn reset_persist(
     session: &mut Session,
     query: Query<'_>,
@@ -246,7 +246,8 @@ pub(super) fn refused(session: &mut Session) -> Result<Flow, Lost> {
     session.refuse(&ErrPacket::new(1295, "HY000", message))
 }
 
-/// After a text of several statements, of which one may have emptied the cache: they are the server's, and it does not say how far it came.
+/// Heeds a text of several statements that may have emptied the cache. The statements are the server's, and the server does not say how
+/// many ran.
 pub(super) async fn heed_several(session: &Session, text: &[u8]) {
     match freshet_sql::empties(text, session.modes()) {
         None => {}
@@ -254,16 +255,16 @@ pub(super) async fn heed_several(session: &Session, text: &[u8]) {
     }
 }
 
-/// Drops what rests on these tables; all if there are none.
+/// Drops the results that depend on these tables; drops all results if there are no names.
 async fn drop_of(session: &Session, names: &[TableName]) {
     match named_in_full(session, names) {
-        // A stamp and no search: what others have of other tables stays, however much it is.
+        // A stamp, and no search: results of other tables stay, however many there are.
         Some(tables) => session.shared.upstream.changed_unlogged(&tables),
         None => empty(session).await,
     }
 }
 
-/// What COM_REFRESH has the native cache do: the flags are those of FLUSH.
+/// Does what COM_REFRESH has the native cache do: the flags are those of FLUSH.
 pub(super) async fn refreshed(session: &Session, flags: u8) {
     const TABLES: u8 = 4;
     const STATUS: u8 = 16;
@@ -277,11 +278,11 @@ pub(super) async fn refreshed(session: &Session, flags: u8) {
 
 async fn empty(session: &Session) {
     let cache = Arc::clone(&session.shared.cache);
-    // Giving gigabytes back takes the system a while. It fails only where the program ends.
+    // Giving gigabytes back takes the system a while. The join fails only when the program ends.
     let _ = tokio::task::spawn_blocking(move || cache.clear()).await;
 }
 
-/// What has become of a session that may not flush, which is told so.
+/// Refuses a session that may not flush. Returns how the session goes on if it was refused.
 async fn refuses_reload(session: &mut Session) -> Result<Option<Flow>, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error).map(Some);
@@ -292,7 +293,7 @@ async fn refuses_reload(session: &mut Session) -> Result<Option<Flow>, Lost> {
     }
 }
 
-/// FLUSH or RESET of the cache and of what is the server's.
+/// Carries out a FLUSH or RESET of the cache together with parts for the server.
 async fn flush_among_others(
     session: &mut Session,
     query: Query<'_>,

@@ -1,15 +1,15 @@
-//! Statements of ours that are prepared, by COM_STMT_PREPARE or by PREPARE.
+//! Prepared statements of Freshet's own, prepared by COM_STMT_PREPARE or by PREPARE.
 //!
-//! What they answer changes, and so nothing of it can stand in what the server has prepared. The server prepares a substitute that has the
-//! same parameters and columns. At each execution:
+//! The answers to such statements change, so the server's prepared statement cannot contain them. The server prepares a substitute that has
+//! the same parameters and columns. At each execution:
 //!
-//! * a SELECT with our values is prepared anew if the values have changed since, so that the server writes the rows in the binary form and
-//!   types them;
-//! * a SHOW is executed at the server, and our rows are put among its own on their way;
-//! * what only answers OK (SET, FLUSH, RESET) is carried out as the text with its values.
+//! * a SELECT with Freshet's values is prepared anew if the values have changed since, so that the server writes the rows in the
+//!   binary form and types them;
+//! * a SHOW is executed at the server, and Freshet's rows are put among the server's rows on their way;
+//! * a statement that only answers OK (SET, FLUSH, RESET) is carried out as text with its values.
 //!
-//! A statement that is prepared by its text is executed as that text. The server keeps nothing of it, but for a SHOW, which is the
-//! server's as well: should unknown code run, the name may be that code's, and the server either has that or says that there is none.
+//! A statement that is prepared as text is executed as that text. The server keeps nothing of it, except for a SHOW, which is also the
+//! server's: if unknown code runs, the name may belong to that code, and the server either knows the name or reports that it does not exist.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ use crate::session::{
     Flow, Forward, Made, Missed, Prepared, SELECT_BYTES_MAX, Session, Text, is_plain, query_prefix,
 };
 
-/// How a statement of ours is executed.
+/// How a prepared statement of Freshet's own is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExecutionKind {
-    /// A SELECT with our values in it.
+    /// A SELECT with Freshet's values in it.
     Filled,
-    /// A SHOW with our rows among the server's.
+    /// A SHOW with Freshet's rows among the server's.
     Shown,
-    /// It answers OK.
+    /// A statement that answers OK.
     Done,
-    /// A SELECT from tables of ours, by its text.
+    /// A SELECT from tables of the schema `freshet`, executed as text.
     Computed,
 }
 
-/// What a text is, if it is of ours and may be prepared.
+/// Returns how a text is executed, if it is Freshet's own and may be prepared.
 pub(super) fn kind(session: &Session, text: &[u8]) -> Option<ExecutionKind> {
     let modes = session.modes();
     if text.len() > SELECT_BYTES_MAX {
@@ -58,7 +58,8 @@ pub(super) fn kind(session: &Session, text: &[u8]) -> Option<ExecutionKind> {
     }
 }
 
-/// A statement other than a SELECT with the client's number in the place of `CONNECTION_ID()`, where it has that and nothing else of ours.
+/// Returns a statement other than a SELECT with the client's number in the place of `CONNECTION_ID()`, if the statement mentions that and
+/// nothing else of Freshet's.
 pub(super) fn numbered(session: &mut Session, text: &[u8]) -> Option<Vec<u8>> {
     let mentions = (text.len() <= SELECT_BYTES_MAX).then(|| ours::mention::lasting(session, text))?;
     let is_number = |mention: &Mention| mention.what == Mentioned::Connection(ConnectionNumber::Own);
@@ -68,7 +69,7 @@ pub(super) fn numbered(session: &mut Session, text: &[u8]) -> Option<Vec<u8>> {
     ours::mention::filled(session, text, &mentions, false).ok()
 }
 
-/// What the server prepares in its place.
+/// Returns the statement that the server prepares as the substitute.
 async fn substitute(
     session: &mut Session,
     text: &[u8],
@@ -90,7 +91,7 @@ async fn substitute(
     }
 }
 
-/// COM_STMT_PREPARE.
+/// Carries out COM_STMT_PREPARE.
 pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: ExecutionKind) -> Result<Flow, Lost> {
     let text = packet.get(1..).unwrap_or_default();
     let made = match substitute(session, text, kind).await? {
@@ -101,7 +102,7 @@ pub(super) async fn prepare(session: &mut Session, packet: &[u8], kind: Executio
     Ok(Flow::Continue)
 }
 
-/// COM_STMT_EXECUTE of one of them.
+/// Carries out COM_STMT_EXECUTE of a statement of Freshet's own.
 pub(super) async fn execute(
     session: &mut Session,
     packet: BytesMut,
@@ -116,7 +117,7 @@ pub(super) async fn execute(
     }
     let Some(text) = prepared.text_of_ours() else { return session.refuse(&wrong_arguments()) };
     let text = text.to_vec();
-    // In another schema, what it was prepared with may be the server's.
+    // In another schema, the names in the statement may mean tables of the server.
     let is_select = || matches!(freshet_sql::read(&text, session.modes()), Request::Select { .. });
     match kind(session, &text).or_else(|| is_select().then_some(ExecutionKind::Filled)) {
         Some(ExecutionKind::Filled) => Box::pin(filled(session, packet, &prepared, &text)).await,
@@ -131,7 +132,7 @@ pub(super) async fn execute(
     }
 }
 
-/// Executes a SELECT with our values in it.
+/// Executes a SELECT with Freshet's values in it.
 async fn filled(
     session: &mut Session,
     packet: BytesMut,
@@ -142,9 +143,9 @@ async fn filled(
         Ok(filled) => filled,
         Err(error) => return session.refuse(&error),
     };
-    // What was sent in pieces, the server keeps for what it has prepared.
+    // The server keeps the parts of long values only for the statement that it has prepared.
     let is_lost = prepared.has_long_data() && !prepared.is_made_as(&filled);
-    // Their types are noted for what is prepared in its place.
+    // The types of the parameters are noted for the statement that is prepared in its place.
     let has_values = prepared.values(&packet, session.capabilities()).is_some();
     if is_lost || !has_values {
         return session.refuse(&wrong_arguments());
@@ -158,7 +159,7 @@ async fn filled(
     Ok(Flow::Continue)
 }
 
-/// Executes a SHOW whose rows are the server's and ours.
+/// Executes a SHOW whose rows are partly the server's and partly Freshet's.
 async fn shown(
     session: &mut Session,
     packet: BytesMut,
@@ -181,14 +182,14 @@ async fn shown(
     Ok(Flow::Continue)
 }
 
-/// The packet with the number in it by which the server knows the statement, and with the types of its parameters, if the server has not
-/// been told of them. All rows are asked for at once: ours are put among them.
+/// Returns the packet with the server's number of the statement in it, and with the types of its parameters, if the server does not know them
+/// yet. The packet asks for all rows at once, because Freshet's rows are put among them.
 fn named(mut packet: BytesMut, prepared: &Prepared, capabilities: Capabilities) -> Vec<u8> {
     name(&mut packet, prepared);
     prepared.completed(&packet, capabilities).unwrap_or_else(|| packet.to_vec())
 }
 
-/// Puts the number into a packet, and takes its wish for a cursor out.
+/// Puts the server's number into a packet, and removes the wish for a cursor.
 fn name(packet: &mut BytesMut, prepared: &Prepared) {
     const HAS_PARAMETER_COUNT: u8 = 8;
     if let Some(flags) = packet.get_mut(5) {
@@ -216,7 +217,7 @@ fn literal(session: &Session, value: &Parameter<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Carries out a statement as its text, with these values.
+/// Carries out a statement as text, with these values.
 async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<u8>>>) -> Result<Flow, Lost> {
     let modes = session.modes();
     let filled = values.and_then(|values| freshet_sql::with_values(text, &values, modes));
@@ -248,13 +249,13 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
     }
 }
 
-/// The same for what is prepared by its text.
+/// Like [`kind`], for a statement that is prepared as text.
 async fn kind_by_text(session: &mut Session, text: &[u8]) -> Option<ExecutionKind> {
     let is_computed = text.len() <= SELECT_BYTES_MAX && Box::pin(introspect::is_ours(session, text)).await;
     if is_computed { Some(ExecutionKind::Computed) } else { kind(session, text) }
 }
 
-/// PREPARE, EXECUTE and EXECUTE IMMEDIATE of statements of ours; `None` if it is none.
+/// Carries out PREPARE, EXECUTE and EXECUTE IMMEDIATE of statements of Freshet's own; `None` if the statement is none of these.
 pub(super) async fn by_text(
     session: &mut Session,
     query: Query<'_>,
@@ -288,7 +289,7 @@ pub(super) async fn by_text(
     }
 }
 
-/// The values of an EXECUTE, as they stand in a text.
+/// Returns the values of an EXECUTE as they stand in a text.
 fn given(using: &Using) -> Option<Vec<Vec<u8>>> {
     match using {
         Using::Number(number) => Some(vec![number.to_string().into_bytes()]),
@@ -312,7 +313,7 @@ async fn prepare_text(
     };
     let made = ours::quoted(session, &made);
     let statement = [b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*made].concat();
-    // The server reports it as a change of the session.
+    // The server reports the preparation as a change of the session.
     let (payload, effects) = (query.with_text(&statement), Effects { session: true, ..Effects::none() });
     let forward = Forward { text: &statement, ..Forward::new(&payload, Command::Query, &effects) };
     let relayed = session.forward(forward).await?;

@@ -8,10 +8,10 @@ use super::refusals::unavailable;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
-/// The flag of COM_REFRESH that has rights loaded anew.
+/// The flag of COM_REFRESH that reloads rights.
 const REFRESH_GRANT: u8 = 1;
 
-/// COM_INIT_DB. Tells as well whether the server has refused it.
+/// Carries out COM_INIT_DB. Also returns whether the server has refused it.
 pub(super) async fn init_db(session: &mut Session, packet: &[u8]) -> Result<(Flow, bool), Lost> {
     if let Err(error) = session.connect().await {
         return Ok((unavailable(session, &error)?, true));
@@ -22,7 +22,7 @@ pub(super) async fn init_db(session: &mut Session, packet: &[u8]) -> Result<(Flo
     Ok((Flow::Continue, relayed.error.is_some()))
 }
 
-/// A command that is passed on as it is.
+/// Passes a command on as it is.
 pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
@@ -31,7 +31,7 @@ pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command
         return session.forward_silently(packet).await;
     }
     let effects = match command {
-        // FLUSH by flags.
+        // FLUSH as flags.
         Command::Refresh if packet.get(1).is_some_and(|flags| flags & REFRESH_GRANT != 0) => Effects {
             writes: Writes::Everything,
             transaction: TransactionEffect::MayCommit,

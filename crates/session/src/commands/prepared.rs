@@ -1,4 +1,4 @@
-//! Executions of prepared statements, and the other commands that name one.
+//! Executions of prepared statements, and the other commands that name a prepared statement.
 
 mod execution;
 mod naming;
@@ -33,16 +33,16 @@ pub(super) use planning::is_dated;
 use planning::{Planned, compiled, decided};
 pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 
-/// The session's time zone now.
+/// Returns the session's time zone now.
 pub(super) fn zone_at(session: &Session) -> ZoneAt {
     let are_utf8 = session.environment().is_some_and(|environment| environment.modes.utf8_strings);
     ZoneAt { zone: session.zone(), version: session.state.environment_version, are_utf8 }
 }
 
-/// Answers an execution from memory, if it can be.
+/// Answers an execution from memory, if possible.
 ///
 /// # Errors
-/// What the look-up has found, where that is no answer.
+/// The outcome of the look-up, if it is no answer.
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let environment = session.current_key().ok_or_else(Missed::default)?;
     let prepared = known(session, packet).ok_or_else(Missed::default)?;
@@ -53,7 +53,7 @@ pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
     take_stored(session, execution, environment)
 }
 
-/// COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
+/// Carries out COM_STMT_EXECUTE and MariaDB's COM_STMT_BULK_EXECUTE.
 pub(super) async fn execute(
     session: &mut Session,
     packet: BytesMut,
@@ -76,7 +76,7 @@ pub(super) async fn execute(
     flow
 }
 
-/// Carries out one that is decided, of the statement that it names.
+/// Carries out an execution on which the query rules have decided.
 async fn carry_out(
     session: &mut Session,
     mut packet: BytesMut,
@@ -155,7 +155,8 @@ async fn carry_out(
     Ok(Flow::Continue)
 }
 
-/// What becomes of an execution that the session's own connection need not carry out, or that begins a transaction there; `None` of any other.
+/// Tries to carry out an execution without the session's own connection. Also carries out one that begins a transaction on that connection.
+/// Returns `None` for any other execution.
 async fn without_the_server(
     session: &mut Session,
     packet: &BytesMut,
@@ -190,24 +191,24 @@ async fn without_the_server(
     transaction::begin(session, message, control).await.transpose()
 }
 
-/// The text of what begins, marks or ends a transaction, by which it is told what that does to it.
+/// Returns the text of a statement that begins, marks or ends a transaction. The text tells what the statement does to the transaction.
 fn control_text(prepared: Option<&Prepared>) -> &[u8] {
     prepared.and_then(|prepared| prepared.control.as_ref()).map_or(&[], |statement| &statement.text)
 }
 
-/// Notes an execution that the server is sent. Its packet, if that is not the client's own.
+/// Notes an execution that goes to the server. Returns the packet to send, if it is not the client's own.
 fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>> {
     note_executed(session, prepared);
     prepared.completed(packet, session.capabilities())
 }
 
-/// Notes that the server executes it in the session's environment of now.
+/// Notes that the server executes the statement in the session's environment of now.
 pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
     let (environment, version) = session.environment_now();
     prepared.prepared_in.note_executed(environment, version);
 }
 
-/// An execution of a SELECT: from memory if it can be, and into memory if it may be. `payload` is what the client has sent.
+/// Executes a SELECT: answered from memory if possible, and stored in memory if allowed. `payload` is the client's packet.
 pub(super) async fn select(
     session: &mut Session,
     payload: &[u8],
@@ -256,7 +257,7 @@ pub(super) async fn select(
         note_executed(session, prepared);
         Forward { text: execution.statement, ..Forward::new(payload, Command::Query, &effects) }
     };
-    // Its number is known by now.
+    // The server's number of the statement is known by now.
     let owed = if has_key { Vec::new() } else { execution.owed() };
     let compiled = prepared.select.as_ref().and_then(PreparedSelect::compiled);
     let reads_tables_alone = compiled.as_ref().is_some_and(|it| it.template.reads_tables_alone());
@@ -284,7 +285,7 @@ pub(super) async fn select(
     Ok(Flow::Continue)
 }
 
-/// Answers an execution from memory by the policy of its query's cache, if it can be.
+/// Answers an execution from memory by the policy of its query's cache, if possible.
 fn is_by_policy(session: &mut Session, execution: Execution<'_>) -> bool {
     if session.shared.created.policies() == 0 {
         return false;
@@ -296,7 +297,7 @@ fn is_by_policy(session: &mut Session, execution: Execution<'_>) -> bool {
     key.is_some_and(|key| take_bargain(session, execution, key).is_ok())
 }
 
-/// Has the answer to an execution be as old as the policy of its query's cache lets it be.
+/// Lets the answer to an execution be as old as the policy of its query's cache allows.
 async fn heed_policy(session: &mut Session, execution: Execution<'_>) {
     if session.shared.created.policies() == 0 {
         return;
@@ -307,7 +308,7 @@ async fn heed_policy(session: &mut Session, execution: Execution<'_>) {
     }
 }
 
-/// The SELECT that is executed, if it means in the session as it is now what it meant when it was prepared.
+/// Returns the executed SELECT, if its meaning in the session is still the meaning that it had when it was prepared.
 fn select_of_now<'a>(session: &Session, execution: Execution<'a>) -> Option<&'a PreparedSelect> {
     let version = session.state.environment_version;
     let environment = session.environment()?;
@@ -315,13 +316,13 @@ fn select_of_now<'a>(session: &Session, execution: Execution<'a>) -> Option<&'a 
     execution.prepared.select.as_ref().filter(|_| is_of_now)
 }
 
-/// Whether learning what the session is like takes away what code behind an execution may ask for.
+/// Whether learning the session's environment would change what code behind an execution may ask for.
 async fn would_be_asked_between(session: &Session, execution: Execution<'_>, effects: &Effects) -> bool {
     let text = execution.prepared.select.as_ref().map_or(&[][..], |select| &select.text);
     session.would_be_asked_between(effects).await && !bargain::reads_tables_alone(session, text).await
 }
 
-/// Learns what the session is like. With `may_be_stale`, what cannot be told is asked of the server.
+/// Learns the session's environment. With `may_be_stale`, the server is asked for facts that Freshet cannot tell.
 async fn learn(session: &mut Session, may_be_stale: bool) -> Result<(), Error> {
     session.resolve_doubts().await;
     if may_be_stale {
@@ -332,20 +333,20 @@ async fn learn(session: &mut Session, may_be_stale: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a packet names a statement by another number than the server.
+/// Whether a packet names a statement by a number that is not the server's number.
 fn names_otherwise(prepared: &Prepared, packet: &[u8]) -> bool {
     prepared.server_id().is_none() || prepared.server_id() != statement_id(packet)
 }
 
-/// Puts the number into a packet by which the server knows the statement that it names, and has it prepare that if it has not.
-/// What is returned is what the client is told in the place of an answer, if there is none.
+/// Puts the server's number of the named statement into a packet. Has the server prepare the statement first, if the server has not.
+/// The inner value is the error that the client gets in the place of an answer, if there is one.
 async fn number(
     session: &mut Session,
     packet: &mut BytesMut,
     command: Command,
 ) -> Result<Option<ErrPacket>, Lost> {
     let Some(prepared) = known(session, packet) else {
-        // The server may take it for another that was prepared here.
+        // The server may take the number for another statement that was prepared on the connection.
         let taken = statement_id(packet).filter(|id| session.lease.prepared.is_given_here(*id));
         let taken = taken.filter(|id| *id != LAST_PREPARED || session.flavor() == Flavor::MariaDb);
         return Ok(taken.map(|id| unknown_statement(id, command, session.flavor())));
@@ -361,8 +362,8 @@ async fn number(
     }
 }
 
-/// A packet with the number in it by which the server knows the statement, if that is not the one that it has. What is returned within is what the client is
-/// told in the place of an answer.
+/// Returns the packet with the server's number of the statement in it, if the packet has another number. The inner error is what the client
+/// gets in the place of an answer.
 async fn numbered_packet(
     session: &mut Session,
     prepared: &Prepared,
@@ -385,22 +386,22 @@ fn statement_id(packet: &[u8]) -> Option<u32> {
     packet.get(1..5)?.try_into().ok().map(u32::from_le_bytes)
 }
 
-/// The statement that a packet names.
+/// Returns the statement that a packet names.
 fn known(session: &Session, packet: &[u8]) -> Option<Arc<Prepared>> {
     let id = statement_id(packet)?;
-    // Only MariaDB knows one by another number than its own.
+    // Only MariaDB knows a statement by another number than its own.
     let is_named = |prepared: &Arc<Prepared>| prepared.id == id || session.flavor() == Flavor::MariaDb;
     session.lease.prepared.get(id).filter(is_named)
 }
 
-/// What executing a statement may do. One that is not known here may do anything.
+/// Returns what executing a statement may do. An unknown statement may do anything.
 pub(super) async fn effects_of(session: &Session, prepared: Option<&Prepared>) -> Effects {
     let Some(prepared) = prepared else { return Effects::worst() };
     if prepared.effects.reads.is_nothing() {
         return Effects::clone(&prepared.effects);
     }
     let upstream = &session.shared.upstream;
-    // Read before the look: what changes meanwhile makes the next execution look again.
+    // Read before the look: a change meanwhile makes the next execution look again.
     let version = upstream.catalog_version();
     let reads_plainly = prepared.reads_plainly_at(version) || {
         let looking = Looking { sources: session.shared.sources(), told: &mut Told::at(version) };

@@ -1,4 +1,4 @@
-//! SHOW PROCESSLIST and COM_PROCESS_INFO: the server's list, and behind it the clients of Freshet's that have no connection to the server.
+//! SHOW PROCESSLIST and COM_PROCESS_INFO: the server's list, followed by the clients of Freshet that have no connection to the server.
 
 use freshet_protocol::Command;
 use freshet_sql::{Effects, Flavor, process_list};
@@ -10,14 +10,14 @@ use crate::registry::Process;
 use crate::relay::{Listed, Lost, listed_process};
 use crate::session::{Flow, Forward, Session};
 
-/// Answers it; `None` if it is none.
+/// Answers a SHOW PROCESSLIST; `None` if the text is none.
 pub(super) async fn show(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
     let text = query.text();
     process_list(text, session.modes()).filter(|list| list.is_whole)?;
     Some(Box::pin(listed(session, Command::Query, query.packet, text)).await)
 }
 
-/// COM_PROCESS_INFO, which MariaDB has.
+/// Answers COM_PROCESS_INFO, which MariaDB has.
 pub(super) async fn info(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);

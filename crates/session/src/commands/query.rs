@@ -21,12 +21,12 @@ use crate::session::{Carriage, Flow, Logged, Message, Missed, Session};
 use crate::template::{Bound, ByForm, New};
 use crate::warnings;
 
-/// Answers a query from memory, if it can be.
+/// Answers a query from memory, if possible.
 pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     session.recall();
     let text = text_offset(session, packet).and_then(|text_at| packet.get(text_at..));
     let key = session.current_key();
-    // With query rules, what has no key of its own is decided first.
+    // With query rules, statements that have no key of their own are decided first.
     if !session.ruled.are_there() {
         if text.is_some_and(|text| session.answer_found_rows(text) || transaction::from_memory(session, text))
         {
@@ -40,13 +40,13 @@ pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
     text.map_or(Err(Missed::default()), |text| asked::from_memory(session, text, key))
 }
 
-/// Where the statement starts; `None` if the packet cannot be read.
+/// Returns where the statement starts; `None` if the packet cannot be read.
 fn text_offset(session: &Session, packet: &[u8]) -> Option<usize> {
     let attributes = session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES);
     if attributes { attributes::text_offset(packet).ok() } else { Some(1) }
 }
 
-/// Whatever was not answered from memory at once.
+/// Carries out a query that was not answered from memory at once.
 pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let frozen;
     let (packet, long) = if packet.len() < LONG_BYTES_MIN {
@@ -72,14 +72,14 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     flow
 }
 
-/// Carries out what query rules have made of a statement.
+/// Carries out the statement that query rules have put in another's place.
 async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Result<Flow, Lost> {
     let packet = Bytes::from(packet);
     let long = (packet.len() >= LONG_BYTES_MIN).then_some(&packet);
     carry_out(session, Query { packet: &packet, long, text_at, missed: Missed::default() }).await
 }
 
-/// Carries a statement out that is decided.
+/// Carries out a statement on which the query rules have decided.
 async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
@@ -152,7 +152,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     Box::pin(handle_new(session, query, new)).await
 }
 
-/// Carries a SET out without the server, or sees to it that it can be the next time: then `None`.
+/// Carries out a SET without the server. If that is impossible, prepares the session so that the next SET can be, and returns `None`.
 async fn set(session: &mut Session, query: &Query<'_>) -> Option<Result<Flow, Lost>> {
     if session.sets_here(query.text()) {
         return Some(Ok(Flow::Continue));
@@ -161,24 +161,24 @@ async fn set(session: &mut Session, query: &Query<'_>) -> Option<Result<Flow, Lo
     Some(unavailable(session, &error))
 }
 
-/// Looks a text up once more into which values of ours were put, if they were. What was found, or `None` if it is answered.
+/// Looks up a text once more if values of Freshet's own were put into it. Returns the outcome of a miss, or `None` if the text is answered.
 fn look_again(session: &mut Session, filled: Option<&[u8]>, missed: Missed) -> Option<Missed> {
     let Some(packet) = filled else { return Some(missed) };
     if session.ruled.are_there() {
-        // It is decided as it came; what is stored of the other is decided as that.
+        // The rules decide on the text as the client sent it. An answer stored for the filled text belongs to the filled text's decision.
         session.ruled.bar();
         return Some(missed);
     }
     from_memory(session, packet).err()
 }
 
-/// Sees to a connection, and to what a text needs to be read.
+/// Makes sure that the session has a connection, and knows what it needs to read the text.
 async fn begin_to_read(session: &mut Session, text: &[u8]) -> Result<(), Error> {
     session.connect().await?;
     Box::pin(session.learn_to_read(text)).await
 }
 
-/// Answers what is ours in part: statements in one text with others, and a table that is read as it is.
+/// Answers texts that are partly Freshet's own: several statements in one text, and a table that is read as it is.
 async fn with_ours(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
     if freshet_sql::lists_session_status(query.text(), session.modes()) {
         return Some(Box::pin(ours::session_status(session, query)).await);
@@ -187,7 +187,7 @@ async fn with_ours(session: &mut Session, query: Query<'_>) -> Option<Result<Flo
     Some(Box::pin(ours::several(session, query, &pieces)).await)
 }
 
-/// A statement of a new form, or one whose form was not looked for.
+/// Carries out a statement of a new form, or one whose form was not looked for.
 async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>>) -> Result<Flow, Lost> {
     let ReadText { request, write: rows, select: long } = read(session, query, new.as_ref()).await;
     if let Some(long) = long {
@@ -241,7 +241,7 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
     }
 }
 
-/// Answers a SELECT of a known form from memory by the policy of its query's cache, if it can be.
+/// Answers a SELECT of a known form from memory by the policy of its query's cache, if possible.
 fn is_by_policy<'a>(session: &mut Session, query: &Query<'a>, by_form: &mut ByFormHere<'a>) -> bool {
     if session.shared.created.policies() == 0 {
         return false;
@@ -251,8 +251,8 @@ fn is_by_policy<'a>(session: &mut Session, query: &Query<'a>, by_form: &mut ByFo
     session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))
 }
 
-/// Has the server answer a SELECT of a known form together with those of others, if it may; false if it is still to be answered. The
-/// statement is looked for by its form if it has not been, for whoever answers it then.
+/// Has a lane carry a SELECT of a known form, if that is allowed. Returns false if the SELECT still needs an answer. `by_form` keeps
+/// the look-up of the form for the code that then answers it.
 async fn rides<'a>(
     session: &mut Session,
     query: &Query<'a>,
@@ -265,12 +265,12 @@ async fn rides<'a>(
     }
 }
 
-/// The statement behind EXPLAIN FRESHET.
+/// Returns the statement behind EXPLAIN FRESHET.
 fn explained<'a>(session: &Session, query: &Query<'a>) -> Option<&'a [u8]> {
     if query.long.is_some() { None } else { freshet_sql::explained(query.text(), session.modes()) }
 }
 
-/// The packet with values of ours in it, if its statement mentions any and is the server's all the same.
+/// Returns the packet with values of Freshet's own in it, if the statement mentions such values and is for the server all the same.
 async fn put_in(
     session: &mut Session,
     query: &Query<'_>,
@@ -280,7 +280,7 @@ async fn put_in(
     }
     let (text, modes) = (query.text(), session.modes());
     let mentions = ours::mention::mentions(session, text);
-    // In a SET STATEMENT, the values are those that it sets.
+    // A SET STATEMENT uses the values that it sets.
     let is_ours = || {
         let read = freshet_sql::read(text, modes);
         matches!(read, Request::Ours(Ours::SelectVariables(_) | Ours::SetStatement { .. }))
@@ -295,14 +295,14 @@ async fn put_in(
     })
 }
 
-/// The packet without SQL_CACHE and SQL_NO_CACHE, where they stand in a statement other than a SELECT that a MySQL is to read, or in a
-/// text that it is to prepare. (In a SELECT they are found when it is analysed.)
+/// Returns the packet without SQL_CACHE and SQL_NO_CACHE, where they stand in a statement other than a SELECT that a MySQL server reads, or
+/// in a text that a MySQL server prepares. (The analysis of a SELECT finds the hints of a SELECT.)
 ///
 /// # Errors
-/// The native query cache's, where they are misused.
+/// The error that the native query cache gives for misused hints.
 fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
     let (text, modes) = (query.text(), session.modes());
-    // What is prepared may be in a user variable.
+    // The text to be prepared may be in a user variable.
     let is_prepared =
         || text.trim_ascii_start().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"PREPARE"));
     let is_none = |text: &[u8]| !freshet_sql::may_be_hinted(text) && !is_prepared();
@@ -328,7 +328,7 @@ fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Optio
 }
 
 /// # Errors
-/// What MariaDB says of a misuse of the hints.
+/// The error that MariaDB gives for misused hints.
 fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
     match freshet_sql::hint_error(text, modes) {
         Some((code, sqlstate, message)) => Err(ErrPacket::new(code, sqlstate, &message)),
@@ -336,7 +336,7 @@ fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
     }
 }
 
-/// What a statement is by its form, and the environment in which it was looked up: another may read the text in another way.
+/// What a statement is by its form, and the environment of the look-up: in another environment, the text may be read in another way.
 #[derive(Default)]
 struct ByFormHere<'a> {
     by_form: Option<ByForm<'a>>,
@@ -344,7 +344,7 @@ struct ByFormHere<'a> {
 }
 
 impl<'a> ByFormHere<'a> {
-    /// Looks the statement up, if it has not been in the session's present environment.
+    /// Looks the statement up, unless that has been done in the session's present environment.
     fn look(&mut self, session: &Session, query: &Query<'a>) -> &Option<ByForm<'a>> {
         if self.by_form.is_none() || self.looked_up_in != session.environment_now() {
             *self = Self { by_form: found(session, query), looked_up_in: session.environment_now() };
@@ -352,13 +352,13 @@ impl<'a> ByFormHere<'a> {
         &self.by_form
     }
 
-    /// What was found, if the session is in the same environment still.
+    /// Returns what was found, if the session is still in the same environment.
     fn here(self, session: &Session) -> Option<ByForm<'a>> {
         self.by_form.filter(|_| self.looked_up_in == session.environment_now())
     }
 }
 
-/// What a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
+/// Returns what a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
 fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
     session.environment()?;
     let text = (query.text(), session.modes());
@@ -367,7 +367,7 @@ fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
     query.long.is_none().then(find)
 }
 
-/// What the text is: of a long one, everything that is to be known of it.
+/// Reads the text. For a long text, one reading finds all facts that are needed.
 async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> ReadText {
     let settings = session.parse_settings();
     let Some(packet) = query.long else {
@@ -380,7 +380,7 @@ async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> Rea
     read.unwrap_or_else(|| ReadText { request: Request::Other(Effects::worst()), write: None, select: None })
 }
 
-/// SET STATEMENT … FOR: our variables hold for the one statement, whose text is `rest`.
+/// Carries out SET STATEMENT … FOR: Freshet's variables hold for the one statement, whose text is `rest`.
 async fn for_statement(
     session: &mut Session,
     query: Query<'_>,

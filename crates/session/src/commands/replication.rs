@@ -1,4 +1,4 @@
-//! COM_BINLOG_DUMP and its kin: from here on the connection carries a stream, which is passed on as bytes.
+//! COM_BINLOG_DUMP and similar commands: the connection carries a stream from here on, which is passed on as bytes.
 
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -9,7 +9,7 @@ use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::wire::Wire;
 
-/// What one read of a stream that is to be compressed asks for, in bytes.
+/// How many bytes one read asks for, of a stream that is to be compressed.
 const READ_BYTES: usize = 32 * 1024;
 
 pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow, Lost> {
@@ -38,7 +38,7 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
     Ok(Flow::Close)
 }
 
-/// Passes both directions on through the client's compression, until one side ends.
+/// Passes both directions on through the client's compression, until one side closes.
 async fn stream(wire: &mut Wire, upstream: &mut Connection) -> Result<(), Lost> {
     let (server, from_server) = upstream.parts();
     loop {

@@ -1,7 +1,7 @@
-//! A SELECT whose answer is not stored, carried on a connection with those of others (`session/lanes.rs`).
+//! A SELECT whose answer is not stored, carried on a connection with the SELECTs of other sessions (`session/lanes.rs`).
 //!
-//! To the session it is an answer from memory that had to be waited for. What is no plain answer (an error, warnings that the text
-//! does not tell of, too many rows) is not passed on: the statement is sent once more, on the session's own connection.
+//! To the session, a carried answer is an answer from memory that took some waiting. An answer that is not plain (an error, warnings that
+//! the text does not announce, too many rows) is not passed on: the statement is sent once more, on the session's own connection.
 
 mod execution;
 
@@ -29,7 +29,7 @@ use crate::why::Why;
 
 pub(super) use execution::ride as ride_execution;
 
-/// Answers it so, if it may be; false if it is still to be answered.
+/// Answers the query over a lane, if that is allowed. Returns false if the query still needs an answer.
 pub(super) async fn ride(
     session: &mut Session,
     query: &Query<'_>,
@@ -41,7 +41,7 @@ pub(super) async fn ride(
     if !may_be_carried(session, template) || hint_error(session, known, text).is_some() {
         return Ok(false);
     }
-    // The server is asked for this on the connection on which the statement was.
+    // FOUND_ROWS() must be asked on the connection that carried the statement.
     if contains_ignoring_case(text, b"sql_calc_found_rows") {
         return Ok(false);
     }
@@ -63,7 +63,8 @@ pub(super) async fn ride(
     Ok(true)
 }
 
-/// Sends a statement over a lane, and puts its answer into the client's buffer. It is counted under its text. `None` if it is still to be answered.
+/// Sends a statement over a lane, and puts its answer into the client's buffer. The answer counts under the statement's text. Returns `None`
+/// if the statement still needs an answer.
 async fn carried(
     session: &mut Session,
     Ride { lane, view }: &Ride,
@@ -72,7 +73,7 @@ async fn carried(
     plan: &mut Result<FillPlan, Why>,
 ) -> Result<Option<Brought>, Lost> {
     let Some(outcome) = lane.carry(message.command, message.packet) else { return Ok(None) };
-    // Before it is answered: what a rule says of its age is counted from here.
+    // Read before the answer comes: the age that a query rule allows counts from here.
     let (started, storing) = (Instant::now(), session.storing());
     session.shared.counters.add(Count::Carried);
     session.shared.counters.add(Count::Forwarded);
@@ -105,7 +106,7 @@ async fn carried(
     Ok(Some(Brought { relayed, took, storing }))
 }
 
-/// Takes what was read in a read view for the session's transaction. False if that reads something else.
+/// Makes an answer that was read in a read view part of the session's transaction. Returns false if the transaction reads another moment.
 async fn takes_for_transaction(
     session: &mut Session,
     view: &SharedView,
@@ -119,7 +120,7 @@ async fn takes_for_transaction(
     Ok(session.takes_read(&deps, (plan.valid_from, ends_asked)))
 }
 
-/// Of what a transaction has read in a read view, the plan had to be there for the transaction's sake; it goes if the answer is not worth storing.
+/// Drops the plan if the answer is not worth storing. A read in a read view needs its plan until here, for the transaction's sake.
 fn weigh(
     session: &Session,
     ride: &Ride,
@@ -137,7 +138,7 @@ fn weigh(
     }
 }
 
-/// Stores an answer that was carried, if it is to be. How many rows it has found.
+/// Stores a carried answer, if the plan says so. Returns how many rows the statement has found.
 async fn stored(
     session: &mut Session,
     sought: Sought<'_>,
@@ -147,7 +148,7 @@ async fn stored(
 ) -> Option<u32> {
     let found = found_rows(session, sought.key_text, &ridden.relayed);
     match plan {
-        // It is there already.
+        // The answer is stored already.
         Ok(_) if !sought.missed.may_be_stored() => {}
         Ok(plan) => {
             keep(session, sought, plan, &mut ridden, found).await;
@@ -165,7 +166,7 @@ fn warnings(plan: &Result<FillPlan, Why>) -> u16 {
     plan.as_ref().map_or(0, |plan| plan.warnings)
 }
 
-/// Whether it is one that is known to be quick, and reads nothing but tables.
+/// Whether a lane may carry the SELECT: the SELECT is known to be quick, and reads nothing but tables.
 fn may_be_carried(session: &Session, template: &Template) -> bool {
     template.reads_tables_alone()
         && !session.ruled.is_bargain()
@@ -176,7 +177,7 @@ fn may_be_carried(session: &Session, template: &Template) -> bool {
         && !has_way_of_its_own(session, template)
 }
 
-/// Whether its query has a cache of its own that has another way to answer it, as far as is known.
+/// Whether the query has a created cache that has another way to answer it, as far as is known.
 fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
     let cache = session.shared.created.of(template.query.id);
     cache.is_some_and(|cache| {
@@ -193,7 +194,7 @@ fn note_execution(template: &Template, carried: &Carried) {
     }
 }
 
-/// How its answer is stored, or why it is not; `None` if it is not to be carried.
+/// Returns how the answer is stored, or why it is not; `None` if the query is not to be carried.
 fn planned(
     session: &mut Session,
     query: &Query<'_>,
@@ -203,7 +204,7 @@ fn planned(
     let (text, missed) = (query.text(), query.missed);
     let hint = hint_of(session, text, known.compiled.hint);
     if hint.is_none() && freshet_sql::cache_hint(text, session.modes()).is_some() {
-        // It may have a cache created.
+        // The comment may ask to create a cache.
         return None;
     }
     let hinted = Hinted { template: known.template(), hint };
@@ -219,7 +220,7 @@ fn planned(
     told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, at, from))
 }
 
-/// The first part of the key that its answer is stored under, or why it is not; `None` if it is not to be carried.
+/// Returns the first part of the key that the answer is stored under, or why it is not stored; `None` if the query is not to be carried.
 fn keyed(
     session: &mut Session,
     Hinted { template, hint }: Hinted<'_>,
@@ -230,15 +231,15 @@ fn keyed(
     match key_for(session, template, hint) {
         Ok(_) if !is_in_view && has_become_known(session) => None,
         Ok(key) => (is_in_view || missed.may_be_stored()).then_some(Ok(key)),
-        // What a transaction reads in a read view is told by what it depends on.
+        // A transaction's read in a read view is only known by its dependencies.
         Err(_) if is_in_view => None,
         Err(why @ (Why::CacheOff | Why::NotDemanded | Why::NoCacheHint)) => Some(Err(why)),
         Err(why) => template.is_of_its_time.then_some(Err(why)),
     }
 }
 
-/// Whether the key of look-ups was not known, though it can be: then the statement has not been looked for. It is, on its other way,
-/// and what comes after it is looked for at once.
+/// Whether the key of look-ups was unknown until now, though it can be known. In that case the statement has not been looked up: the
+/// statement is looked up on its other way, and the statements after it are looked up at once.
 fn has_become_known(session: &mut Session) -> bool {
     if session.state.key.is_some() {
         return false;
@@ -247,7 +248,7 @@ fn has_become_known(session: &mut Session) -> bool {
     session.state.key.is_some()
 }
 
-/// How its answer is stored, by what can be told of one that is valid from there on. Where it is a transaction's, that has to be sure.
+/// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts.
 fn told(
     freshness: &Freshness,
     ride: &Ride,

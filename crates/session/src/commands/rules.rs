@@ -1,11 +1,11 @@
-//! What query rules make of an execution before anything else is done for it.
+//! What query rules decide on an execution before anything else happens to it.
 
 use freshet_protocol::Command;
 
 use crate::relay::Lost;
 use crate::session::{Came, Prepared, Session, ZoneAt};
 
-/// Decides an execution. Whether it is answered.
+/// Decides on an execution. Returns whether the rules have answered it.
 pub(super) async fn execution(
     session: &mut Session,
     prepared: &Prepared,
@@ -23,7 +23,7 @@ pub(super) async fn execution(
     } else {
         prepared.executed_in_bulk();
     }
-    // The server has not seen what it was executed with.
+    // The server has not seen the values of this execution.
     prepared.ended(None, true);
     if prepared.set_long_data(false) {
         session.drop_long_data(prepared).await?;

@@ -1,4 +1,4 @@
-//! A SELECT: from memory if it can be, and into memory if it may be.
+//! A SELECT: answered from memory if possible, and stored in memory if allowed.
 
 use std::pin::pin;
 
@@ -22,7 +22,7 @@ use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited, crow
 use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::why::Why;
 
-/// What a SELECT has come to. One whose connection was lost is carried out again, as often as its rules say.
+/// Returns how a SELECT ended. A SELECT whose connection was lost is carried out again, as often as the query rules say.
 pub(super) async fn done(
     session: &mut Session,
     query: Query<'_>,
@@ -50,9 +50,9 @@ pub(super) async fn handle(
     found: SelectForm<'_>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
-    // Where something may be stored for it, it was looked for with this key.
+    // If an answer may be stored for this SELECT, this is the key of the look-up.
     let looked_under = session.state.key;
-    // Where the environment is known, the template is found without asking the server anything.
+    // If the environment is known, the template is found without a question to the server.
     let mut known = match found {
         SelectForm::Known(known) => Some(known),
         SelectForm::New(new) => Some(compiled(session, new).await),
@@ -119,15 +119,15 @@ pub(super) async fn handle(
     }
 }
 
-/// What becomes of a SELECT.
+/// What happens to a SELECT.
 enum Fate<'a> {
-    /// It is answered: from memory, or refused.
+    /// The SELECT is answered: from memory, or with an error.
     Answered(Flow),
-    /// The server answers it, and the answer is stored by this plan, or not.
+    /// The server answers the SELECT. The answer is stored by this plan, or is not stored for this reason.
     ToServer(BoundSelect<'a>, Result<FillPlan, Why>),
 }
 
-/// What becomes of it; `looked_under` is the first part of the key under which it was looked for.
+/// Decides the fate of a SELECT; `looked_under` is the first part of the key of the first look-up.
 async fn fate<'a>(
     session: &mut Session,
     query: &mut Query<'a>,
@@ -137,7 +137,7 @@ async fn fate<'a>(
 ) -> Result<Fate<'a>, Lost> {
     let (text, missed) = (query.text(), &mut query.missed);
     let mut waited = Waited::default();
-    // Once, but for a statement that waits until its answer can be stored, or for that of another.
+    // The loop runs once, unless the statement waits until its answer can be stored, or waits for the answer to another statement.
     loop {
         let bound = match known.take() {
             Some(known) => known,
@@ -162,18 +162,18 @@ async fn fate<'a>(
         }
         let hint = hint_of(session, text, bound.compiled.hint);
         let key = key_for(session, template, hint);
-        // The first look was before the environment was known, or with a temporary table in the way.
+        // The first look-up came before the environment was known, or a temporary table was in the way.
         let key_now = key.ok().filter(|key| looked_under != Some(*key) && !missed.refreshes);
         if key_now.is_some_and(|key| is_there_now(session, text, key, missed)) {
             return Ok(Fate::Answered(Flow::Continue));
         }
-        // What is stored and not given for want of room is streamed from the server, and not stored again.
+        // An answer that is stored, and not given for want of room, is streamed from the server and not stored again.
         let may_be_stored = |key| if missed.may_be_stored() { Ok(key) } else { Err(Why::AnsweredBefore) };
         let key = match key.and_then(may_be_stored) {
             Ok(key) => key,
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
-        // What is kept up to date row by row needs no server.
+        // A result that is kept up to date row by row needs no server.
         if session.shared.created.are_there() {
             let way = Way { asked: Asked::Text(text, &bound), of_texts: key };
             match Box::pin(maintained::answer(session, way, &patience)).await? {
@@ -209,7 +209,7 @@ async fn fate<'a>(
     }
 }
 
-/// Takes its turn, with the key whose first part is `environment`.
+/// Waits for the statement's turn, under the key whose first part is `environment`.
 async fn turn(
     session: &mut Session,
     text: &[u8],
@@ -220,7 +220,7 @@ async fn turn(
     session.turn(Key { environment, text: &asked }, text, waited).await
 }
 
-/// Whether it is answered from memory at another look. What is missed then is noted.
+/// Whether a second look-up answers the statement from memory. Adds the outcome of a miss to `missed`.
 fn is_there_now(session: &mut Session, text: &[u8], key: u32, missed: &mut Missed) -> bool {
     let found = from_memory(session, text, key);
     if let Err(later) = &found {
@@ -229,7 +229,7 @@ fn is_there_now(session: &mut Session, text: &[u8], key: u32, missed: &mut Misse
     found.is_ok()
 }
 
-/// A SELECT that is the server's to answer, and whose answer is not stored.
+/// Has the server answer a SELECT whose answer is not stored.
 async fn forward_uncached(
     session: &mut Session,
     template: &Template,
@@ -252,7 +252,7 @@ async fn forward_uncached(
     Ok(Flow::Continue)
 }
 
-/// Notes how long the server took, of a statement that others may be carried with.
+/// Notes how long the server took for a statement that a lane may carry.
 pub(super) fn note_execution(template: &Template, relayed: &Relayed) {
     if relayed.uncaptured == Some(Why::TooLarge) {
         template.profile.note_large(freshet_upstream::now_ms());
@@ -262,7 +262,7 @@ pub(super) fn note_execution(template: &Template, relayed: &Relayed) {
     }
 }
 
-/// FOUND_ROWS() and its kin, or code that may ask so: nothing may come between it and the statement it asks about.
+/// Carries out FOUND_ROWS() and similar functions, or code that may call them: no other statement may come before it on the connection.
 async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
@@ -279,17 +279,17 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     Ok(Flow::Continue)
 }
 
-/// What a SELECT is by its form, as far as that has been looked for.
+/// The form of a SELECT, as far as Freshet has looked for it.
 pub(super) enum SelectForm<'a> {
-    /// One of a known form.
+    /// A known form.
     Known(BoundSelect<'static>),
-    /// One of a new form.
+    /// A new form.
     New(New<'a>),
-    /// It is not known yet how the session reads texts, or the text is long.
+    /// Freshet does not know yet how the session reads texts, or the text is long.
     Unread,
 }
 
-/// A SELECT that is too long to be cached.
+/// Carries out a SELECT that is too long to be cached.
 pub(super) async fn handle_long(
     session: &mut Session,
     query: Query<'_>,
@@ -310,7 +310,7 @@ pub(super) async fn handle_long(
     Ok(Flow::Continue)
 }
 
-/// Between two passes over a long text, others have their turn.
+/// Lets other sessions run between two passes over a long text.
 async fn give_way(text: &[u8]) {
     if text.len() >= LONG_BYTES_MIN {
         tokio::task::yield_now().await;

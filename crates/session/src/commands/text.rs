@@ -12,11 +12,11 @@ use crate::session::{Flow, Forward, Missed, Session};
 pub(super) struct Query<'a> {
     /// The whole packet.
     pub(super) packet: &'a [u8],
-    /// The same, if it is long, for whoever reads it beside the event loop.
+    /// The whole packet, if it is long, for readers beside the event loop.
     pub(super) long: Option<&'a Bytes>,
-    /// Where the statement starts in it.
+    /// Where the statement starts in the packet.
     pub(super) text_at: usize,
-    /// What was found when it was looked up first.
+    /// The outcome of the first look-up.
     pub(super) missed: Missed,
 }
 
@@ -25,18 +25,18 @@ impl<'a> Query<'a> {
         &self.packet[self.text_at..]
     }
 
-    /// The same in another packet, if there is one.
+    /// Returns the same query in another packet, if there is one.
     pub(super) fn in_packet(self, packet: Option<&'a [u8]>) -> Self {
         packet.map_or(self, |packet| Self { packet, long: None, ..self })
     }
 
-    /// The same packet with another statement.
+    /// Returns the same packet with another statement.
     pub(super) fn with_text(&self, text: &[u8]) -> Vec<u8> {
         [&self.packet[..self.text_at], text].concat()
     }
 }
 
-/// A statement that is the server's to answer.
+/// Forwards a statement that the server answers.
 pub(super) async fn forward(
     session: &mut Session,
     payload: &[u8],

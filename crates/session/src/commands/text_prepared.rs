@@ -1,7 +1,7 @@
-//! PREPARE, EXECUTE and EXECUTE IMMEDIATE: what executing does is what the text does that was prepared.
+//! PREPARE, EXECUTE and EXECUTE IMMEDIATE: executing does what the prepared text does.
 //!
-//! An EXECUTE of a SELECT that was prepared from a literal is answered from memory as an execution by COM_STMT_EXECUTE is, if the values
-//! of its user variables are known for certain. Its answer is in the form of a text's, and is stored apart from both.
+//! An EXECUTE of a SELECT that was prepared from a literal is answered from memory like a COM_STMT_EXECUTE, if the values
+//! of its user variables are known for certain. The answer has the form of a text's answer, and is stored apart from both.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::session::{
 /// A SELECT that is executed by a text, with its values.
 struct Executing {
     prepared: Arc<Prepared>,
-    /// As COM_STMT_EXECUTE would have them.
+    /// The packet that COM_STMT_EXECUTE would have.
     packet: Vec<u8>,
     by: By,
     name: String,
 }
 
-/// Answers an EXECUTE from memory, if it can be. `None` if it is no EXECUTE that may be.
+/// Answers an EXECUTE from memory, if possible. `None` if the text is no EXECUTE that memory may answer.
 pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> Option<Result<(), Missed>> {
     if !begins_with_execute(text) || text.len() > SELECT_BYTES_MAX {
         return None;
@@ -49,7 +49,8 @@ impl Executing {
     }
 }
 
-/// What a text does with a statement that is prepared by its text. That of a user variable is told where its value is known for certain.
+/// Returns what a text does with a statement that is prepared by text. A text in a user variable is known only where the variable's value
+/// is certain.
 pub(super) fn read(session: &Session, text: &[u8]) -> Option<TextPrepared> {
     let mut found = text_prepared(text, session.modes())?;
     if let TextPrepared::Prepare { text: inner @ None, variable: Some(variable), .. } = &mut found
@@ -61,7 +62,8 @@ pub(super) fn read(session: &Session, text: &[u8]) -> Option<TextPrepared> {
     Some(found)
 }
 
-/// Forwards a text that is no SELECT and none of ours. `effects` are those of the text itself, `write` the rows that it writes.
+/// Forwards a text that is no SELECT and no statement of Freshet's own. `effects` are those of the text itself, `write` the rows that it
+/// writes.
 pub(super) async fn forward(
     session: &mut Session,
     query: Query<'_>,
@@ -93,7 +95,7 @@ pub(super) async fn forward(
         Some(TextPrepared::Execute { name, .. }) => session.state.texts.select(name).map(|it| (it, name)),
         _ => None,
     };
-    // With what is not known.
+    // The statement was executed with values that Freshet does not know.
     let owed = executed.as_ref().map(|(prepared, name)| prepared.owed_by_name(name)).unwrap_or_default();
     if let Some((prepared, name)) = executed {
         prepared::note_executed(session, &prepared);
@@ -114,14 +116,14 @@ pub(super) async fn forward(
     let relayed = session.forward(forward).await?;
     match prepares {
         Some((name, Some(inner))) if relayed.error.is_none() => session.state.texts.set(name, inner),
-        // A PREPARE that fails takes away what had the name.
+        // A PREPARE that fails removes the statement that had the name.
         Some((name, _)) => session.state.texts.remove(&name),
         None => {}
     }
     Ok(Flow::Continue)
 }
 
-/// Has the environment known, where that takes nothing with it that can be asked about.
+/// Learns the environment, if that loses nothing that the client can ask about.
 async fn learn_for(session: &mut Session, found: &TextPrepared) -> Result<(), Error> {
     let prepared = match found {
         TextPrepared::Execute { name, .. } => session.state.texts.select(name),
@@ -139,16 +141,16 @@ async fn learn_for(session: &mut Session, found: &TextPrepared) -> Result<(), Er
     Ok(())
 }
 
-/// What is known of a statement that `text` prepares from the literal `inner`.
+/// Returns what is known of a statement that `text` prepares from the literal `inner`.
 fn prepare(session: &Session, text: &[u8], inner: &[u8]) -> Text {
     let kill = prepared_kill(inner, session.modes()).map(Arc::new);
-    // The schema of now is the one that its names are found in, whenever it is executed.
+    // The names of the statement are resolved in the schema of now, whenever it is executed.
     let effects = effects_of(session, text, inner);
     let select = selected(session, inner, &effects).map(Arc::new);
     Text::new(Some(effects), kill, select)
 }
 
-/// A SELECT whose answers may come from memory, prepared from this text in the environment of now.
+/// Returns a SELECT whose answers may come from memory, prepared from this text in the environment of now.
 fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepared> {
     let environment = session.environment();
     let is_readable = inner.is_ascii() || environment.is_some_and(|it| it.modes.utf8_strings);
@@ -158,13 +160,13 @@ fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepar
     let OneSelect { hint } = reading::prepared(inner, session.parse_settings()).select?;
     let markers = freshet_sql::markers(inner, session.modes())?;
     let select = PreparedSelect::new(inner, session.flavor(), hint);
-    // The server knows it by its name, and by no number.
+    // The server knows this statement by its name, and has no number for it.
     let prepared = Prepared::new(0, markers, effects.clone()).with_select(Some(select));
     let (environment, version) = session.environment_now();
     Some(prepared.prepared_in(environment, version).by_name())
 }
 
-/// A SELECT that is executed with values that are all known.
+/// Returns a SELECT that is executed with values that are all known.
 fn executing(session: &Session, found: &TextPrepared) -> Option<Executing> {
     let (prepared, by, name, using) = match found {
         TextPrepared::Execute { name, using } => {
@@ -183,7 +185,7 @@ fn executing(session: &Session, found: &TextPrepared) -> Option<Executing> {
     Some(Executing { prepared, packet: packet(&values)?, by, name: name.to_owned() })
 }
 
-/// The packet with which a client that agreed on nothing would execute a statement with these values.
+/// Returns the packet with which a client without capabilities would execute a statement with these values.
 fn packet(values: &[&UserValue]) -> Option<Vec<u8>> {
     const LONGLONG: [u8; 2] = [8, 0];
     const VAR_STRING: [u8; 2] = [253, 0];
@@ -210,24 +212,24 @@ fn packet(values: &[&UserValue]) -> Option<Vec<u8>> {
     Some(packet)
 }
 
-/// An EXECUTE of a SELECT: from memory if it can be, and into memory if it may be.
+/// Executes a SELECT by EXECUTE: answered from memory if possible, and stored in memory if allowed.
 async fn select(session: &mut Session, query: Query<'_>, executing: Executing) -> Result<Flow, Lost> {
     if !session.ruled.is_plain() {
-        // Its key is that of what was prepared, which rules have decided nothing of.
+        // The key is the key of the prepared text, on which the rules have decided nothing.
         session.ruled.bar();
     }
     let execution = executing.with(query.text());
     let effects = prepared::effects_of(session, Some(&executing.prepared)).await;
     let at = prepared::zone_at(session);
     let values = executing.prepared.executed(&executing.packet, Capabilities::empty(), at).values;
-    // Which collation a string is compared in hangs on its variable, and so it tells no rows.
+    // The collation in which a string is compared depends on its variable, so a string does not tell rows.
     let told = |value| if let Datum::Text(_) = value { Datum::Other } else { value };
     let values = values.into_iter().flatten().map(told).collect();
     let bound = BoundExecution { execution, values };
     Box::pin(prepared::select(session, query.packet, bound, query.missed, effects)).await
 }
 
-/// Carries out a KILL that was prepared; `None` if it is none, or concerns no client of ours.
+/// Carries out a KILL that was prepared; `None` if the text executes no KILL, or the KILL concerns no client of Freshet.
 async fn kill_by(session: &mut Session, found: Option<&TextPrepared>) -> Option<Result<Flow, Lost>> {
     match found? {
         TextPrepared::Prepare { .. } | TextPrepared::Deallocate { .. } => None,
@@ -242,12 +244,12 @@ async fn kill_by(session: &mut Session, found: Option<&TextPrepared>) -> Option<
     }
 }
 
-/// What the statement `inner` does, which stands as a literal in `text`.
+/// Returns what the statement `inner` does, which stands as a literal in `text`.
 fn effects_of(session: &Session, text: &[u8], inner: &[u8]) -> Effects {
     if text_prepared(inner, session.modes()).is_some() {
         return Effects::worst(); // No server lets one prepare another.
     }
     let effects = session.certain(inner, freshet_sql::effects(inner, session.modes()));
-    // How the literal itself was read hangs on the same modes.
+    // The same modes decide how the literal itself was read.
     session.certain(text, effects)
 }

@@ -1,4 +1,4 @@
-//! Statements that begin, mark and end transactions: answered here for as long as the server need not know of one.
+//! Statements that begin, mark and end transactions: answered here as long as the server need not know of the transaction.
 
 use freshet_protocol::Command;
 use freshet_sql::{Completion, Effects, TransactionControl, TransactionEffect};
@@ -9,12 +9,13 @@ use crate::relay::Controls;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Mark, Message, Session};
 
-/// What a text does, if it is such a statement. A long one, which no statement of this kind needs to be, is not read on the event loop.
+/// Returns what a text does, if it controls transactions. A long text is not read on the event loop: no statement of this kind needs to be
+/// long.
 pub(super) fn read(session: &Session, text: &[u8]) -> Option<TransactionControl> {
     if text.len() < LONG_BYTES_MIN { freshet_sql::transaction_control(text, session.modes()) } else { None }
 }
 
-/// Carries out a text that is such a statement and does not end the session, if that needs no server. Most other texts cost no look.
+/// Carries out a text that controls transactions and does not end the session, if that needs no server. Most other texts cost no look.
 pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> bool {
     let control = freshet_sql::may_control_transaction(text).then(|| read(session, text)).flatten();
     let is_plain = |control: &TransactionControl| match control {
@@ -26,7 +27,7 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> bool {
     control.filter(is_plain).is_some_and(|control| answered(session, &control, Command::Query).is_some())
 }
 
-/// Carries out such a statement, if that needs no server.
+/// Carries out a statement that controls transactions, if that needs no server.
 pub(super) fn answered(
     session: &mut Session,
     control: &TransactionControl,
@@ -55,8 +56,8 @@ pub(super) fn answered(
     flow
 }
 
-/// Has a transaction begin that could not be begun here: how it reads has to be known for that. Where it takes nothing with it, it is
-/// found out; otherwise the server begins it, and it is found out later.
+/// Begins a transaction that could not begin here because Freshet does not know the isolation level. Freshet asks for the level if the
+/// question loses nothing; otherwise the server begins the transaction, and Freshet asks later.
 pub(super) async fn begin(
     session: &mut Session,
     message: Message<'_>,
@@ -84,7 +85,7 @@ pub(super) async fn begin(
     }
     let Some(version) = session.begins_undecided() else { return Ok(None) };
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
-    // Without its text: it is not counted as a statement of the client's, as one that is begun here is not.
+    // The statement is sent without its text: it is not counted as a statement of the client, like a transaction that begins here.
     let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
     if relayed.error.is_none() {
         session.has_begun_undecided(version);
@@ -92,7 +93,7 @@ pub(super) async fn begin(
     Ok(Some(Flow::Continue))
 }
 
-/// Has the server carry it out. From a snapshot that it opens for the client on, it is known as of when the transaction reads.
+/// Has the server open a snapshot for the client. From then on Freshet knows the moment that the transaction reads.
 async fn snapshot(
     session: &mut Session,
     message: Message<'_>,
@@ -104,7 +105,7 @@ async fn snapshot(
     }
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     let opening = session.opens_snapshot();
-    // Without its text, as above.
+    // Without the text, as in `begin`.
     let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
     if relayed.error.is_none() {
         session.has_opened_snapshot(opening);
@@ -112,7 +113,7 @@ async fn snapshot(
     Ok(Flow::Continue)
 }
 
-/// Has the server end a transaction and the session, or begin another transaction of which it is known how it reads. `None` if neither is so.
+/// Has the server end a transaction and the session, or begin another transaction whose isolation level is known. `None` in all other cases.
 async fn completed(
     session: &mut Session,
     message: Message<'_>,

@@ -11,7 +11,7 @@ use crate::rows::{Write, WriteText};
 use crate::session::{Flow, Forward, Session};
 use crate::template::{BoundWrite, New};
 
-/// Notes what a text of a new form does, if it is such a write, for others of its form.
+/// Notes what a text of a new form does, if the text writes rows of one table, for other texts of its form.
 pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) {
     let is_one = reading::writes_one_table(effects) && !effects.several && !effects.is_definition;
     if is_one && new.tokens.row_write().is_some() {
@@ -19,7 +19,7 @@ pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) {
     }
 }
 
-/// Forwards one whose form is known.
+/// Forwards a write whose form is known.
 pub(super) async fn handle(session: &mut Session, query: Query<'_>, bound: BoundWrite) -> Result<Flow, Lost> {
     let text = query.text();
     let what = bound.rows(statement(session, text));

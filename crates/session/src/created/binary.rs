@@ -3,26 +3,26 @@
 use freshet_protocol::HEADER_LEN;
 use freshet_views::Kind;
 
-/// What the server says of a column's values.
+/// The type of a column, from its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ColumnType(u8);
 
-/// What stands for NULL in a row of the text protocol.
+/// The byte that means NULL in a row of the text protocol.
 const NULL: u8 = 0xFB;
-/// The first bits of a row's map of NULLs stand for no column.
+/// The first bits of a row's NULL map belong to no column.
 const MAP_OFFSET: usize = 2;
-/// What ends a column's definition: a length, a character set, a length, the type, flags, digits, and two bytes of nothing.
+/// The length of a column definition's end: a length, a character set, a length, the type, flags, digits, and two filler bytes.
 const ENDING_BYTES: usize = 13;
 const TYPE_AT: usize = 7;
 
 impl ColumnType {
-    /// That of a column by its definition, a packet.
+    /// Returns the type of a column, from its definition packet.
     pub(super) fn of(definition: &[u8]) -> Option<Self> {
         let ending: &[u8; ENDING_BYTES] = definition.get(HEADER_LEN..)?.last_chunk()?;
         Some(Self(ending[TYPE_AT]))
     }
 
-    /// Puts a value as it is in the binary form; `None` if it is not known how.
+    /// Puts a value in the binary form; `None` if that form is unknown.
     fn put(self, shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
         match self.0 {
             // TINYINT; SMALLINT and YEAR; INT and MEDIUMINT; BIGINT.
@@ -42,13 +42,13 @@ impl ColumnType {
     }
 }
 
-/// An integer of any width, the low bytes first.
+/// Returns an integer of any width, the low bytes first.
 fn number(shown: &[u8]) -> Option<[u8; 8]> {
     let number: i128 = std::str::from_utf8(shown).ok()?.parse().ok()?;
     number.to_le_bytes().first_chunk().copied()
 }
 
-/// `YYYY-MM-DD`, and behind it a time if there is one: as short as it can be.
+/// Puts `YYYY-MM-DD`, and after it a time if there is one: as short as possible.
 fn put_moment(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let shown = std::str::from_utf8(shown).ok()?;
     let part = |at: std::ops::Range<usize>| shown.get(at)?.parse::<u8>().ok();
@@ -72,7 +72,7 @@ fn put_moment(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// A time: as short as it can be.
+/// Puts a time: as short as possible.
 fn put_time(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let number = Kind::Time(0).parse(shown)?;
     let all = u64::try_from(number.abs()).ok()?;
@@ -91,7 +91,7 @@ fn put_time(shown: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Bytes behind their length.
+/// Puts bytes after their length.
 fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     let length = (bytes.len() as u64).to_le_bytes();
     match bytes.len() {
@@ -112,7 +112,7 @@ enum TextValue<'r> {
     Text(&'r [u8]),
 }
 
-/// Takes a value off the beginning of a row of the text protocol; `None` if the row has no more, or ends within it.
+/// Takes a value from the beginning of a row of the text protocol; `None` if the row has no more, or ends within the value.
 fn take<'r>(row: &mut &'r [u8]) -> Option<TextValue<'r>> {
     let (first, rest) = row.split_first()?;
     let bytes_of_length = match *first {
@@ -137,7 +137,7 @@ fn take<'r>(row: &mut &'r [u8]) -> Option<TextValue<'r>> {
     Some(TextValue::Text(value))
 }
 
-/// A row of the text protocol in the binary form; `None` if one of its values has none that is known.
+/// Returns a row of the text protocol in the binary form; `None` if one of its values has no known binary form.
 pub(super) fn row(types: &[ColumnType], mut shown: &[u8]) -> Option<Vec<u8>> {
     let map_at = 1;
     let map_bytes = (types.len() + MAP_OFFSET).div_ceil(8);

@@ -1,6 +1,6 @@
-//! Where created caches are kept over restarts: a file of lines in the state directory, one for each cache, with its parts between tabs.
+//! The file in the state directory that keeps created caches over restarts: one line per cache, with tabs between its parts.
 //!
-//! The file is replaced as a whole, as that of SET PERSIST is.
+//! The file is replaced as a whole, like the file of SET PERSIST.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,7 +14,7 @@ use super::cache::{CacheOptions, CreatedCache, NamedQuery, Policy};
 /// The file's name in the state directory.
 const FILE: &str = "caches.tsv";
 const NEW_FILE: &str = "caches.tsv.new";
-/// A longer file is none of ours, in bytes.
+/// The longest file that Freshet reads, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 const HEAD: &str = "# Written by CREATE CACHE and DROP CACHE: name, default schema, options, query.\n";
 
@@ -39,7 +39,7 @@ pub enum FileError {
     },
 }
 
-/// Those in the file; none if there is no file.
+/// Returns the caches in the file; none if there is no file.
 pub(super) fn load(directory: &Path) -> Result<Vec<CreatedCache>, FileError> {
     let path = directory.join(FILE);
     let text = match read(&path) {
@@ -78,7 +78,7 @@ fn options_of(words: &str) -> Option<CacheOptions> {
     })
 }
 
-/// A policy with one more of its two parts, of which the TTL is the first.
+/// Returns a policy with one more of its two parts; the TTL is the first part.
 fn policy_with(policy: Option<Policy>, word: &str) -> Option<Policy> {
     let seconds = |word: &str| word.parse().ok().filter(|seconds| *seconds > 0);
     match policy {
@@ -102,13 +102,13 @@ fn words_of(CacheOptions { always, method, policy, .. }: CacheOptions) -> Vec<St
     words.chain(ttl).chain(refresh).collect()
 }
 
-/// Writes the file with these.
+/// Writes the file with these caches.
 pub(super) fn write<'a>(
     directory: &Path,
     caches: impl Iterator<Item = &'a Arc<CreatedCache>>,
 ) -> Result<(), FileError> {
     let mut text = HEAD.to_owned();
-    // Those that nobody has created come again if they pay.
+    // Caches that Freshet has created by itself are created again if they pay.
     for cache in caches.filter(|cache| !cache.options.is_automatic) {
         let options = words_of(cache.options).join(" ");
         let parts = [&*cache.name, &*cache.schema, &*options, &*cache.query.text].map(escaped);

@@ -1,4 +1,4 @@
-//! What of an answer is around its rows: the columns before them, the packet behind them.
+//! The frame of an answer: the columns before its rows, and the packet after them.
 
 use freshet_cache::Entry;
 use freshet_protocol::{HEADER_LEN, StatusFlags};
@@ -6,31 +6,31 @@ use freshet_protocol::{HEADER_LEN, StatusFlags};
 use super::binary::{self, ColumnType};
 use crate::prefixes::{Head, head, packet};
 
-/// Around the rows of an answer by text.
+/// The packets around the rows of an answer to a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// The packets before the rows.
     head: Box<[u8]>,
-    /// The packet behind them.
+    /// The packet after the rows.
     tail: Box<[u8]>,
     /// Where the session's status flags stand in the head, and in the tail.
     status_at: [u32; 2],
     /// The number of the first row's packet.
     sequence: u8,
     pub(crate) columns: usize,
-    /// The flags that it came with.
+    /// The flags that the answer came with.
     pub(crate) status: StatusFlags,
-    /// The digest that its statement is counted under.
+    /// The tag of the digest under which the statement is counted.
     pub(crate) tag: u16,
-    /// What it took the server to make it, in microseconds.
+    /// How long the server took to make the answer, in microseconds.
     pub(crate) cost_us: u32,
 }
 
-/// Where they stand in the packet behind the rows: behind its first byte and two others.
+/// Where the status flags stand in the packet after the rows: after its first byte and two others.
 const STATUS_IN_TAIL: usize = HEADER_LEN + 3;
 
 impl Frame {
-    /// That of an answer; `None` if it is not made as others are.
+    /// Returns the frame of an answer; `None` if the answer has an unusual form.
     pub(crate) fn of(
         body: &[u8],
         status_at: [u32; 2],
@@ -55,7 +55,7 @@ impl Frame {
         is_whole.then_some(frame)
     }
 
-    /// That of one that is stored; `ours`: a flag that is kept among the server's.
+    /// Returns the frame of a stored answer; `ours`: a flag of Freshet's own among the server's.
     pub(crate) fn of_entry(entry: &Entry<'_>, ours: StatusFlags) -> Option<Self> {
         let body = entry.body.clone().fold(Vec::new(), |mut body, part| {
             body.extend_from_slice(part);
@@ -65,7 +65,7 @@ impl Frame {
         Self::of(&body, entry.status_at, status, entry.cost_us, entry.tag)
     }
 
-    /// The rows of the answer that it was made of.
+    /// Returns the rows of the answer that the frame was made of.
     pub(crate) fn rows_of<'b>(&self, body: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
         let end = body.len().saturating_sub(self.tail.len());
         let mut rest = body.get(self.head.len()..end).unwrap_or_default();
@@ -76,7 +76,7 @@ impl Frame {
         })
     }
 
-    /// The types of the columns, by their definitions.
+    /// Returns the types of the columns, by their definitions.
     fn types(&self) -> Option<Vec<ColumnType>> {
         let mut rest = self.head.get(packet(&self.head)?.len()..)?;
         let mut next = || {
@@ -87,7 +87,7 @@ impl Frame {
         (0..self.columns).map(|_| next()).collect()
     }
 
-    /// An answer of these rows of the text protocol to an execution, where all of their values have a binary form that is known.
+    /// Makes an answer to an execution from these rows of the text protocol, if all of their values have a known binary form.
     pub(crate) fn around_binary<'r>(
         &self,
         rows: impl Iterator<Item = &'r [u8]>,
@@ -97,7 +97,7 @@ impl Frame {
         Some(self.around(rows.iter().map(Vec::as_slice)))
     }
 
-    /// An answer of these rows, and where the session's status flags stand in it.
+    /// Makes an answer of these rows. Returns also where the session's status flags stand in it.
     pub(crate) fn around<'r>(&self, rows: impl Iterator<Item = &'r [u8]>) -> (Vec<u8>, [u32; 2]) {
         let mut body = self.head.to_vec();
         let mut sequence = self.sequence;

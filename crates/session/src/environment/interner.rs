@@ -1,4 +1,4 @@
-//! Identities for environments, and what plain statements made of them before.
+//! The identities of environments, and the recorded effects of plain statements on them.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,35 +8,35 @@ use ahash::HashMap;
 use super::Environment;
 
 /// How many environments of one account are kept, and how many transitions between them. An application uses a handful. An
-/// account that makes up more starts anew, with other identities: what was stored for the old ones is not found again, and
-/// nobody else notices.
+/// account that invents more starts anew, with other identities: answers stored for its old identities are not found again, and
+/// no other account is affected.
 const ENVIRONMENTS_MAX: usize = 2048;
 const TRANSITIONS_MAX: usize = 2048;
 
-/// Accounts whose environments are kept; the one unused for longest makes room. Accounts are the server's: the names that an
-/// anonymous account (`''@'%'`) lets in are all of one account, and share what it may have.
+/// How many accounts have environments that are kept; the account that is unused for longest is dropped first. Accounts are the server's:
+/// all names that an anonymous account (`''@'%'`) lets in belong to one account, and share its limits.
 const ACCOUNTS_MAX: usize = 4096;
 
-/// Identities are never given twice; there are as many as fit into a key beside the variables that belong to it.
+/// The most identities. Each is given only once; a key has room for this many beside its other bits.
 const IDENTITIES_MAX: u32 = 1 << 28;
 
-/// Identities that one account is given, so that it cannot use up those of all others. At this bound its new environments are not
-/// cached; at a thousand new ones a second that is after four hours.
+/// The most identities for one account, so that it cannot use up those of all others. After that its new environments are not
+/// cached; with a thousand new ones a second that takes four hours.
 const IDENTITIES_PER_ACCOUNT_MAX: u32 = 1 << 24;
 
-/// Why an environment beyond either bound is not cached.
+/// Why an environment beyond one of these bounds is not cached.
 const TOO_MANY: &str = "more environments than can be told apart";
 
 /// A plain statement in an environment.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Transition {
-    /// All that is known of the environment before it.
+    /// The whole environment before the statement.
     pub(crate) before: Vec<u8>,
     pub(crate) statement: Vec<u8>,
 }
 
-/// An environment under query rules, or of a session that keeps rights: answers to the same text are kept apart where rules may have decided
-/// otherwise, and from those who do not have these rights.
+/// An environment under query rules, or of a session that keeps rights. Answers to the same text are kept apart if rules may have decided
+/// differently, or if other sessions do not have these rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RuledEnvironment {
     /// The environment's identity.
@@ -45,20 +45,20 @@ pub(crate) struct RuledEnvironment {
     pub(crate) generation: u64,
     /// The client's class.
     pub(crate) class: u32,
-    /// What rules have made of statements that are not looked up as they come; 0 of those that are.
+    /// The rules' decision on statements that are not looked up as the client sent them; 0 for statements that are.
     pub(crate) variant: u64,
-    /// The epoch of rights at which statements are asked whose answers may be stale; `None` for all others.
+    /// The epoch of rights of statements whose answers may be stale; `None` for all others.
     pub(crate) bargain: Option<u64>,
-    /// What stands for the policies of caches (`CreatedCaches::policies`) where one of them lets the answers be stale; 0 where a rule does.
+    /// The version of the policies of caches (`CreatedCaches::policies`) if a policy lets the answers be stale; 0 if a rule does.
     pub(crate) policies: u64,
-    /// The session that alone has this identity, by rights that it has kept; `None` of all that are shared.
+    /// The only session with this identity, because of rights that it has kept; `None` for shared identities.
     pub(crate) keeper: Option<u64>,
 }
 
-/// How many of these are kept for one account.
+/// How many ruled environments are kept for one account.
 const RULED_MAX: usize = 4 * ENVIRONMENTS_MAX;
 
-/// All environments that have been seen. A lock is taken when a session's environment changes, never for a hit.
+/// All environments that Freshet has seen. A lock is taken when a session's environment changes, never for a hit.
 #[derive(Debug, Default)]
 pub(crate) struct Environments {
     accounts: Mutex<Accounts>,
@@ -68,24 +68,24 @@ pub(crate) struct Environments {
 
 #[derive(Debug, Default)]
 struct Accounts {
-    /// By the account as the server writes it.
+    /// The shares by account, as the server writes it.
     shares: HashMap<Vec<u8>, Share>,
-    /// Counts the uses, to tell which share is unused for longest.
+    /// Counts the uses, to find the share that is unused for longest.
     uses: u64,
 }
 
 /// One account's environments.
 #[derive(Debug, Default)]
 struct Share {
-    /// By all that is known of them.
+    /// The environments, by all their bytes.
     known: HashMap<Vec<u8>, Arc<Environment>>,
-    /// The identities, by what can change a result.
+    /// The identities, by the bytes that can change a result.
     ids: HashMap<Vec<u8>, u32>,
-    /// What a transition led to, and whether it has left no warnings.
+    /// The environment after a transition, and whether the transition left no warnings.
     after: HashMap<Transition, (Arc<Environment>, bool)>,
-    /// The identities that stand for one of these and for what query rules make of it.
+    /// The identities of ruled environments.
     ruled: HashMap<RuledEnvironment, u32>,
-    /// How many identities it was given.
+    /// How many identities the account has been given.
     given: u32,
     used: u64,
 }
@@ -109,14 +109,14 @@ impl Accounts {
 }
 
 impl Share {
-    /// Forgets all but how much it was given.
+    /// Forgets everything except the counts.
     fn start_anew(&mut self) {
         *self = Self { given: self.given, used: self.used, ..Self::default() };
     }
 }
 
 impl Environments {
-    /// The one environment of its account equal to `environment`, with its identity.
+    /// Returns the account's one environment that equals `environment`, with its identity.
     pub(crate) fn intern(&self, mut environment: Environment) -> Arc<Environment> {
         let mut accounts = self.lock();
         let share = accounts.share(&environment.account);
@@ -143,7 +143,7 @@ impl Environments {
         environment
     }
 
-    /// Those that are kept, by their identities.
+    /// Returns the kept environments, by their identities.
     pub(crate) fn all(&self) -> HashMap<u32, Arc<Environment>> {
         let accounts = self.lock();
         let known = accounts.shares.values().flat_map(|share| share.known.values());
@@ -157,7 +157,7 @@ impl Environments {
         all
     }
 
-    /// The identity that stands for an environment of this account under query rules; `None` if there are no more.
+    /// Returns the identity of an environment of this account under query rules; `None` if there are no more identities.
     pub(crate) fn under_rules(&self, account: &[u8], ruled: RuledEnvironment) -> Option<u32> {
         let mut accounts = self.lock();
         let share = accounts.share(account);
@@ -174,9 +174,9 @@ impl Environments {
         if share.ruled.len() >= RULED_MAX {
             share.ruled.clear();
         }
-        // Those of rules that were loaded before are of no more use.
+        // The identities under older rules are useless.
         share.ruled.retain(|known, _| known.generation >= ruled.generation);
-        // And those of rights and of policies as they were.
+        // So are the identities under older rights and policies.
         share.ruled.retain(|known, _| known.bargain.is_none() || known.bargain >= ruled.bargain);
         share.ruled.retain(|known, _| known.policies == 0 || known.policies >= ruled.policies);
         share.given += 1;
@@ -184,24 +184,24 @@ impl Environments {
         Some(id)
     }
 
-    /// A number that no session has had yet.
+    /// Returns a number that no session has had yet.
     pub(crate) fn next_keeper(&self) -> u64 {
         self.keepers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What `transition` led this account to before.
+    /// Returns the environment to which `transition` has led this account before.
     pub(crate) fn after(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
         self.lock().shares.get(account)?.after.get(transition).map(|(after, _)| Arc::clone(after))
     }
 
-    /// The same of one that has left no warnings.
+    /// Like [`Self::after`], if the transition left no warnings.
     pub(crate) fn after_quietly(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
         let accounts = self.lock();
         let (after, is_quiet) = accounts.shares.get(account)?.after.get(transition)?;
         is_quiet.then(|| Arc::clone(after))
     }
 
-    /// Notes what `transition` led to. `is_quiet`: it has left no warnings.
+    /// Notes the environment after `transition`. `is_quiet`: the transition left no warnings.
     pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>, is_quiet: bool) {
         let mut accounts = self.lock();
         let share = accounts.share(&after.account);
@@ -211,10 +211,10 @@ impl Environments {
         share.after.insert(transition, (Arc::clone(after), is_quiet));
     }
 
-    /// From 1 on; at the bound it stays there.
+    /// Returns the next identity, from 1 on; at the bound the value stays.
     fn next_id(&self) -> u32 {
         let next = |given: u32| Some(given.saturating_add(1).min(IDENTITIES_MAX));
-        // Only uniqueness matters, which one atomic gives.
+        // Only uniqueness matters, and one atomic gives that.
         self.given.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(0).saturating_add(1)
     }
 

@@ -1,14 +1,14 @@
-//! The way from one environment to another: the statements that give a session the values that it lacks.
+//! The path from one environment to another: the statements that give a session the values that it lacks.
 //!
-//! It starts where a login or COM_RESET_CONNECTION has left a session, and is as short as can be: one SET for all variables, and
-//! before it SET ROLE and USE where they are needed. Whether it led there is for the caller to find out, by reading the
-//! environment once: a server may refuse a value, and a default schema may have another collation since.
+//! The path starts from the state after a login or COM_RESET_CONNECTION, and is as short as possible: one SET for all variables, and
+//! before it SET ROLE and USE if they are needed. The caller checks the result by reading the
+//! environment once: a server may refuse a value, and a default schema may have another collation by now.
 
 use super::table::{AssignmentKind, Expression, Item};
 use super::{Environment, VectorQuery};
 
-/// The statements that lead from an environment to another of the same kind of login, both read by `query`. None at all where they
-/// are equal, and `None` where no statement leads there.
+/// Returns the statements that lead from an environment to another of the same kind of login, both read by `query`. The list is empty if they
+/// are equal. `None` if no statement leads there.
 pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<Vec<String>> {
     if from.whole.get(..from.fixed_bytes) != to.whole.get(..to.fixed_bytes) {
         return None;
@@ -26,7 +26,7 @@ pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
                 has_moved = true;
                 statements.push(format!("USE {}", quoted(new?)?));
             }
-            // Before a schema that it may be needed for.
+            // Put first, because the schema may need the role.
             AssignmentKind::Role if differs => statements.insert(0, format!("SET ROLE {}", role(new)?)),
             AssignmentKind::Set if differs => {
                 has_set_join_size |= item.name == "max_join_size";
@@ -49,8 +49,9 @@ pub(crate) fn path(query: &VectorQuery, from: &Environment, to: &Environment) ->
 const CHARSETS: [&str; 4] =
     ["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
 
-/// SET NAMES, where it leads to the character sets of the other environment and they differ. It is what nearly all clients have said, and leaves more than the
-/// variables show: by it, the collation of texts is told in the columns of answers, by the variable alone the character set's own.
+/// Returns SET NAMES, if it leads to the character sets of the other environment and they differ. Nearly all clients use SET NAMES, and it
+/// has an effect that the variables do not show: after SET NAMES the columns of answers name the collation of texts, and after a SET of the
+/// variable they name the character set's own.
 fn names(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<String> {
     let of = |environment: &Environment| {
         CHARSETS.map(|name| {
@@ -66,7 +67,8 @@ fn names(query: &VectorQuery, from: &Environment, to: &Environment) -> Option<St
         .then(|| format!("SET NAMES '{client}' COLLATE '{collation}'"))
 }
 
-/// The statements that give a session of another account all that can change a result, but for the account and its roles; `None` where none do.
+/// Returns the statements that give a session of another account all values that can change a result, except the account and its roles;
+/// `None` if none do.
 pub(crate) fn path_but_for_account(
     query: &VectorQuery,
     from: &Environment,
@@ -89,12 +91,12 @@ pub(crate) fn path_but_for_account(
     Some(statements)
 }
 
-/// Whether two sessions differ in nothing that can change a result but the account and its roles.
+/// Whether two sessions agree in everything that can change a result, except the account and its roles.
 pub(crate) fn are_alike_but_for_account(query: &VectorQuery, one: &Environment, other: &Environment) -> bool {
     differing(query, one, other).next().is_none()
 }
 
-/// What differs of what can change a result, with the second's values.
+/// Returns the differing items that can change a result, with the second environment's values.
 fn differing<'a>(
     query: &'a VectorQuery,
     one: &'a Environment,
@@ -111,22 +113,22 @@ fn assignment(item: &Item, value: Option<&[u8]>) -> Option<String> {
     Some(format!("@@session.{name} = {}", literal(name, value)?))
 }
 
-/// A value as every mode and character set reads it; `None` where there is no such form.
+/// Returns a value in a form that every mode and character set reads alike; `None` if there is no such form.
 fn literal(name: &str, value: Option<&[u8]>) -> Option<String> {
     let Some(value) = value else { return Some("NULL".to_owned()) };
     let text = plain(value)?;
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // The one value that is a word.
+    // The only value that is a word.
     let is_word = name == "system_versioning_asof" && text == "DEFAULT";
     Some(if is_number || is_word { text.to_owned() } else { format!("'{text}'") })
 }
 
-/// A name in backticks.
+/// Returns a name in backticks.
 fn quoted(name: &[u8]) -> Option<String> {
     plain(name).map(|name| format!("`{name}`"))
 }
 
-/// MySQL shows active roles as it reads them, `NONE` included; MariaDB shows the name of one, or NULL.
+/// Returns the roles for a SET ROLE. MySQL shows active roles as it reads them, `NONE` included; MariaDB shows the name of one role, or NULL.
 fn role(role: Option<&[u8]>) -> Option<String> {
     match role {
         None => Some("NONE".to_owned()),
@@ -139,7 +141,7 @@ fn role(role: Option<&[u8]>) -> Option<String> {
     }
 }
 
-/// A text that needs no care in quotes of any kind.
+/// Returns a text that is the same in quotes of any kind, if it is one.
 fn plain(text: &[u8]) -> Option<&str> {
     let needs_care = |byte: &u8| !(b' '..=b'~').contains(byte) || b"'\"`\\".contains(byte);
     std::str::from_utf8(text).ok().filter(|text| !text.as_bytes().iter().any(needs_care))

@@ -1,17 +1,17 @@
-//! What is read of a session, as one static table, and the query that reads it.
+//! The values that Freshet reads of a session, as one static table, and the query that reads them.
 
 use std::fmt::Write as _;
 
-/// One thing that is read.
+/// One value that Freshet reads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// What this room calls it.
+    /// The name in this module.
     pub(super) name: &'static str,
-    /// The expression that yields it; a system variable that the server does not have is left out.
+    /// The expression that gives the value. A system variable that the server does not have is left out.
     pub(super) expression: Expression,
-    /// Whether it can change a result and so belongs to the key.
+    /// Whether the value can change a result and so belongs to the key.
     keyed: bool,
-    /// How a session is given another value.
+    /// How a session gets another value.
     pub(super) assignment: AssignmentKind,
 }
 
@@ -19,24 +19,24 @@ pub(super) struct Item {
 pub(super) enum Expression {
     Sql(&'static str),
     Variable(&'static str),
-    /// The same on servers that have roles.
+    /// The same as `Sql`, on servers that have roles.
     OfRoles(&'static str),
 }
 
-/// How a session is given a value of what is read.
+/// How a session gets a value that Freshet reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AssignmentKind {
     /// By SET of the variable.
     Set,
-    /// By SET too, unless the default schema changes, which brings the value along.
+    /// By SET too, unless the default schema changes, which also changes the value.
     SetUnlessMoved,
-    /// By SET, and also where `max_join_size` is set, which changes it.
+    /// By SET, also when `max_join_size` is set, because that changes the value.
     SetAfterJoinSize,
     /// By USE.
     Use,
     /// By SET ROLE.
     Role,
-    /// It follows from others, is set for reports (`session/tracking.rs`), or is not the session's own.
+    /// The value follows from others, is set for reports (`session/tracking.rs`), or is not the session's own.
     Apart,
     /// Not at all.
     Never,
@@ -54,7 +54,7 @@ const fn unkeyed(name: &'static str) -> Item {
 }
 
 impl Item {
-    /// It says who is asking, and not how.
+    /// Whether the value says who the client is.
     pub(super) fn is_of_account(&self) -> bool {
         matches!(self.name, "account" | "role")
     }
@@ -64,7 +64,7 @@ impl Item {
     }
 }
 
-/// Whether the session's clock shows UTC, in winter and summer of years that lie apart.
+/// Whether the session's clock shows UTC, in winter and summer of years far apart.
 const SHOWS_UTC: &str = "FROM_UNIXTIME(31536000) = '1971-01-01 00:00:00' \
      AND FROM_UNIXTIME(47174400) = '1971-07-01 00:00:00' \
      AND FROM_UNIXTIME(788918400) = '1995-01-01 00:00:00' \
@@ -74,7 +74,7 @@ const SHOWS_UTC: &str = "FROM_UNIXTIME(31536000) = '1971-01-01 00:00:00' \
      AND FROM_UNIXTIME(2114380800) = '2037-01-01 00:00:00' \
      AND FROM_UNIXTIME(2130019200) = '2037-07-01 00:00:00'";
 
-/// Whether the session's time is the server's: `timestamp` is not set to another one.
+/// Whether the session's time is the server's: `timestamp` is not set to another time.
 const TELLS_TIME: &str = "NOW() BETWEEN SYSDATE() - INTERVAL 2 SECOND AND SYSDATE() + INTERVAL 2 SECOND";
 
 /// Sources: the key of the native query cache, and both servers' manuals for the variables that it forgot.
@@ -86,7 +86,7 @@ static ITEMS: &[Item] = &[
     keyed("sql_mode"),
     keyed("time_zone"),
     keyed("character_set_client"),
-    // The collation brings it along.
+    // A SET of the collation sets this, too.
     keyed("character_set_connection").assigned(Apart),
     keyed("character_set_results"),
     keyed("collation_connection"),
@@ -117,11 +117,11 @@ static ITEMS: &[Item] = &[
     keyed("sql_buffer_result"),
     // How many warnings of an answer are counted.
     keyed("max_error_count"),
-    // Which of them there are.
+    // Which warnings exist.
     keyed("sql_notes"),
     keyed("note_verbosity"),
     keyed("big_tables"),
-    // A result is the same at READ COMMITTED and at REPEATABLE READ. At the other two levels nothing is stored and nothing given.
+    // A result is the same at READ COMMITTED and at REPEATABLE READ. At the other two levels nothing is stored and nothing served.
     Item { name: "isolation", expression: Variable("transaction_isolation"), keyed: false, assignment: Set },
     Item { name: "isolation", expression: Variable("tx_isolation"), keyed: false, assignment: Set },
     unkeyed("autocommit"),
@@ -140,7 +140,7 @@ static ITEMS: &[Item] = &[
     Item { name: "read_only", expression: Variable("tx_read_only"), keyed: false, assignment: Set },
     unkeyed("sql_log_bin"),
     unkeyed("wait_timeout"),
-    // MariaDB's: the same within transactions.
+    // MariaDB's timeouts within transactions.
     unkeyed("idle_transaction_timeout"),
     unkeyed("idle_readonly_transaction_timeout"),
     unkeyed("idle_write_transaction_timeout"),
@@ -149,7 +149,7 @@ static ITEMS: &[Item] = &[
     unkeyed("session_track_state_change").assigned(Apart),
     unkeyed("session_track_system_variables").assigned(Apart),
     unkeyed("session_track_transaction_info").assigned(Apart),
-    // What the zone's name stands for.
+    // The meaning of the zone's name.
     Item {
         name: "system_time_zone",
         expression: Sql("@@global.system_time_zone"),
@@ -157,13 +157,13 @@ static ITEMS: &[Item] = &[
         assignment: Apart,
     },
     Item { name: "shows_utc", expression: Sql(SHOWS_UTC), keyed: false, assignment: Apart },
-    // Statements that tell the time are cached by no more than a bargain.
+    // Only a bargain caches statements that read the time.
     Item { name: "tells_time", expression: Sql(TELLS_TIME), keyed: false, assignment: Apart },
-    // Not the session's own: it says whether something has run in the session already.
+    // Not the session's own: shows whether something has already run in the session.
     Item { name: "init_connect", expression: Sql("@@global.init_connect"), keyed: false, assignment: Apart },
 ];
 
-/// The query for a given server, and which of its columns is what.
+/// The query for a given server, and the items of its columns.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct VectorQuery {
     sql: String,
@@ -173,7 +173,7 @@ pub(crate) struct VectorQuery {
 }
 
 impl VectorQuery {
-    /// The query for a server that has the system variables for which `exists` holds, and roles or none.
+    /// Makes the query for a server that has the system variables for which `exists` holds, and roles or none.
     pub(crate) fn new(exists: impl Fn(&str) -> bool, has_roles: bool) -> Self {
         let mut query = Self { sql: "SELECT ".to_owned(), ..Self::default() };
         for item in ITEMS {
@@ -194,38 +194,38 @@ impl VectorQuery {
         query
     }
 
-    /// The text to send.
+    /// Returns the text to send.
     pub(crate) fn sql(&self) -> &str {
         &self.sql
     }
 
-    /// How many of the first columns belong to the key.
+    /// Returns how many of the first columns belong to the key.
     pub(crate) fn keyed(&self) -> usize {
         self.keyed
     }
 
-    /// The system variables that it reads.
+    /// Returns the system variables that the query reads.
     pub(crate) fn variables(&self) -> &[&'static str] {
         &self.variables
     }
 
-    /// Where `name` stands in the row.
+    /// Returns the column of `name`.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.items.iter().position(|item| item.name == name)
     }
 
-    /// What its columns are.
+    /// Returns the items of the columns.
     pub(super) fn items(&self) -> &[&'static Item] {
         &self.items
     }
 
-    /// How many columns a whole row has.
+    /// Returns how many columns a whole row has.
     pub(crate) fn width(&self) -> usize {
         self.items.len()
     }
 }
 
-/// The system variables that would be read of a server that has them all.
+/// Returns the system variables that would be read of a server that has all of them.
 pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {
     ITEMS.iter().filter_map(|item| match item.expression {
         Variable(name) => Some(name),

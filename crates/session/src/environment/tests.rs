@@ -68,7 +68,7 @@ fn names_are_told_where_their_character_set_is_known() {
     assert_eq!(read(&[&koi8r[..], &[("schema", "s")]].concat()), (plain("s"), false, false, false));
     assert_eq!(read(&[&koi8r[..], &[("schema", "é")]].concat()), (None, true, true, false));
     assert_eq!(read(&[("character_set_results", "latin1"), ("schema", "é")]), (None, true, true, true));
-    // So is shown what latin1 does not have.
+    // Characters that latin1 does not have are shown in the same way.
     assert_eq!(read(&[("character_set_results", "latin1"), ("schema", "?")]), (None, true, true, true));
     assert_eq!(read(&[("schema", "?")]), (plain("?"), false, false, true));
     let mut none = row(&query, &[]);
@@ -336,7 +336,7 @@ fn what_rules_tell_apart_has_identities_of_its_own() {
         assert_ne!(id(other), first, "{other:?}");
     }
     assert_eq!(environments.all()[&first].id, environment.id);
-    // Identities are never given twice, also where those of rules before are forgotten.
+    // Identities are never given twice, even if those of earlier rules are forgotten.
     let later = id(RuledEnvironment { generation: 4, ..ruled });
     assert_ne!(later, first);
     assert!(!environments.all().contains_key(&first));

@@ -11,7 +11,7 @@ pub(super) fn parse(text: &[u8], flavor: Flavor) -> Option<Gtid> {
     }
 }
 
-/// `uuid:number` or, since MySQL 8.3, `uuid:tag:number`.
+/// Reads `uuid:number` or, since MySQL 8.3, `uuid:tag:number`.
 fn parse_mysql(text: &str) -> Option<Gtid> {
     if text.contains(',') {
         return None;

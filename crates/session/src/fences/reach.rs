@@ -1,4 +1,5 @@
-//! What a statement may change: the tables it names, what hangs on them, and what runs because of them.
+//! The possible changes of a statement: the tables that it names, those that foreign keys change with them, and the code that runs because
+//! of them.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use super::settled::{Looking, Sources, settled, settled_routine};
 use crate::rows::{CalledWith, Described, SentWith, Write};
 use crate::session::TemporaryTables;
 
-/// The storage engines whose changes wait for the commit; with any other, a statement inside a transaction can be seen
-/// by others as soon as it has run.
+/// The storage engines whose changes become visible at the commit. With any other engine, others can see the changes of a statement inside a
+/// transaction as soon as the statement has run.
 const TRANSACTIONAL_ENGINES: [&str; 3] = ["InnoDB", "ROCKSDB", "TokuDB"];
 
 /// The schemas in which nobody can define a view.
@@ -25,42 +26,42 @@ fn is_transactional(engine: &str) -> bool {
 /// What a statement reaches.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
-    /// What to fence for it.
+    /// What to fence for the statement.
     pub(crate) deps: Vec<Dep>,
-    /// And what hangs by foreign keys on these, which is told when the fence is raised.
+    /// Further tables to fence, with their foreign keys, which are looked up when the fence is raised.
     pub(crate) written: Vec<Name>,
-    /// And what these touch, which is told when the fence is raised.
+    /// Further writes to fence; what they touch is looked up when the fence is raised.
     pub(crate) writes: Vec<Described>,
-    /// Others may see it before the commit.
+    /// Others may see the changes before the commit.
     pub(crate) at_once: bool,
-    /// It runs triggers or functions, of which nothing is known here, or may do so.
+    /// The statement runs unknown triggers or functions, or may do so.
     pub(crate) runs_unknown_code: bool,
-    /// It runs code that may set variables of the session.
+    /// The statement runs code that may set variables of the session.
     pub(crate) sets_variables: bool,
-    /// It runs code that is understood.
+    /// The statement runs code that is understood.
     pub(crate) runs_code: bool,
-    /// It runs routines that are understood.
+    /// The statement runs routines that are understood.
     pub(crate) runs_routines: bool,
-    /// It writes through a view.
+    /// The statement writes through a view.
     pub(crate) opens_views: bool,
-    /// It runs code that may commit on its own.
+    /// The statement runs code that may commit on its own.
     pub(crate) commits: bool,
-    /// It runs code that is understood and may ask about the statement before.
+    /// The statement runs code that is understood and may ask about the statement before.
     pub(crate) reads_last_statement: bool,
-    /// It runs code of which nothing is known if one of these does, which cannot be told now.
+    /// The statement runs unknown code if one of these does, which is unknown at the moment.
     pub(crate) unproven: Vec<Doubt>,
-    /// The definitions by which this was told.
+    /// The definitions on which this rests.
     pub(crate) told: Told,
 }
 
-/// What a statement has used and of which it could not be told whether that runs code of which nothing is known.
+/// A table or routine that a statement has used, and of which Freshet could not tell whether it runs unknown code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
     Table(TableName),
     Routine(Call),
 }
 
-/// Everything that a statement with these effects uses.
+/// Returns everything that a statement with these effects uses.
 pub(crate) fn used(effects: &Effects) -> Vec<Doubt> {
     let mut used = Vec::new();
     if let Writes::Tables(tables) = &effects.writes {
@@ -76,28 +77,28 @@ pub(crate) fn used(effects: &Effects) -> Vec<Doubt> {
 }
 
 impl Reach {
-    /// Whether it changes nothing and runs nothing that could become something else.
+    /// Whether the statement changes nothing, and runs nothing that could be redefined.
     pub(crate) fn is_empty(&self) -> bool {
         self.deps.is_empty() && self.writes.is_empty() && !self.runs_routines
     }
 
-    /// Whether code that it runs may ask about the statement before.
+    /// Whether code that the statement runs may ask about the statement before.
     pub(crate) fn asks_back(&self) -> bool {
         self.reads_last_statement || self.runs_unknown_code || !self.unproven.is_empty()
     }
 
-    /// Whether it may change everything.
+    /// Whether the statement may change everything.
     pub(crate) fn is_wide(&self) -> bool {
         self.deps.contains(&Dep::EVERYTHING)
     }
 
-    /// Whoever sends it may write nothing.
+    /// Removes all writes, because the account of the session may write nothing.
     pub(crate) fn narrow_to_nothing(&mut self) {
         self.deps.clear();
         self.writes.clear();
     }
 
-    /// Adds everything.
+    /// Widens the reach to everything.
     fn widen(&mut self) {
         self.deps = vec![Dep::EVERYTHING];
         self.at_once = true;
@@ -113,9 +114,9 @@ impl Reach {
     }
 }
 
-/// What a statement with these effects may change: the tables themselves, what hangs on them by foreign keys, and
-/// what their triggers write; and everything where code runs of which nothing is known here. `temporary` tells the temporary
-/// tables, which nobody else sees; `write` tells the rows of a write.
+/// Finds what a statement with these effects may change: the tables themselves, what foreign keys change with them, and
+/// what their triggers write; and everything if unknown code runs. `temporary` knows the temporary
+/// tables, which nobody else sees; `write` has the rows of a write.
 pub(crate) async fn reach(
     effects: &Effects,
     write: Option<Write<'_>>,
@@ -153,14 +154,15 @@ pub(crate) async fn reach(
     }
     add_read(&mut reach, &effects.reads, sources).await;
     add_calls(&mut reach, &effects.calls, call, sources).await;
-    // A definition that changes no table is fenced too, as one that is under way.
+    // A definition that changes no table is fenced too, as a definition under way.
     if effects.defines != Defines::Nothing && reach.deps.is_empty() {
         reach.deps.push(Dep::DEFINITIONS);
     }
     reach
 }
 
-/// Whether it is one definition of tables, and neither reads nor runs anything: what the tables were before is nothing to it.
+/// Whether the statement is one definition of tables, and neither reads nor runs anything: the earlier definitions of the tables do not
+/// matter to it.
 fn only_defines(effects: &Effects) -> bool {
     let defines_all = match (&effects.defines, &effects.writes) {
         (Defines::Tables(defined), Writes::Tables(written)) => defined == written,
@@ -174,7 +176,7 @@ fn only_defines(effects: &Effects) -> bool {
         && defines_all
 }
 
-/// Adds tables that are defined, without a look at what they are now: that would wait for a definition of them just before.
+/// Adds tables that are defined, without reading their definitions: that would wait for a definition of them just before.
 fn add_defined(reach: &mut Reach, tables: &[TableName], sources: Sources<'_>) {
     let Some(tables) = tables.iter().map(TableName::in_full).collect::<Option<Vec<Name>>>() else {
         return reach.run_unknown_code();
@@ -188,7 +190,7 @@ fn add_defined(reach: &mut Reach, tables: &[TableName], sources: Sources<'_>) {
 #[derive(Default)]
 pub(crate) struct Locked {
     pub(crate) all: Vec<Dep>,
-    /// Of these, what depends on tables without transactions; as far as that is known.
+    /// The part of `all` that depends on tables without transactions, as far as that is known.
     pub(crate) at_once: Vec<Dep>,
 }
 
@@ -214,7 +216,7 @@ pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Locked {
     locked
 }
 
-/// Adds what a statement writes: the rows, where they can be told, or else the tables.
+/// Adds a statement's writes: the rows, if they are known, or else the tables.
 async fn add_all_written(
     reach: &mut Reach,
     written: Written<'_>,
@@ -273,7 +275,7 @@ async fn add_written(reach: &mut Reach, table: &TableName, fires: bool, sources:
     }
 }
 
-/// What is known of a table that is written; where nothing is, it reaches anything.
+/// Returns what is known of a written table. If nothing is, the statement reaches anything.
 async fn known(reach: &mut Reach, table: &TableName, sources: Sources<'_>) -> Option<Arc<TableInfo>> {
     let Some(schema) = &table.schema else {
         reach.run_unknown_code();
@@ -287,12 +289,12 @@ async fn known(reach: &mut Reach, table: &TableName, sources: Sources<'_>) -> Op
     info
 }
 
-/// It has rows of its own: it is no view, and no MERGE table, whose rows are those of others.
+/// Whether a table has rows of its own: it is no view, and no MERGE table, whose rows are those of other tables.
 fn is_base(info: &TableInfo) -> bool {
     info.kind == TableKind::Base && info.base_tables.len() == 1
 }
 
-/// Adds a table, or the rows of it that a write touches.
+/// Adds a table, or only its rows that a write touches.
 fn add_table(
     reach: &mut Reach,
     info: Arc<TableInfo>,
@@ -312,7 +314,7 @@ fn add_table(
     if fires {
         info.triggers.iter().for_each(|code| add_code(reach, code, sources));
     }
-    // A trigger may give a row other values than the statement does.
+    // A trigger may change the values that the statement gives to a row.
     let fires_any = fires && info.triggers.as_ref().is_none_or(|triggers| triggers.any);
     if let Some(write) = write
         && is_base(&info)
@@ -324,13 +326,13 @@ fn add_table(
     add_tables(reach, &info.base_tables, sources);
 }
 
-/// Adds tables that are written, and what hangs on them.
+/// Adds written tables, and what foreign keys change with them.
 fn add_tables(reach: &mut Reach, tables: &[Name], sources: Sources<'_>) {
     reach.deps.extend(tables.iter().map(|(schema, name)| sources.freshness.table(schema, name).definition));
     reach.written.extend_from_slice(tables);
 }
 
-/// Adds what code does that is understood.
+/// Adds the effects of code that is understood.
 fn add_code(reach: &mut Reach, code: &Code, sources: Sources<'_>) {
     if reach.runs_unknown_code {
         return;
@@ -343,7 +345,7 @@ fn add_code(reach: &mut Reach, code: &Code, sources: Sources<'_>) {
     reach.reads_last_statement |= code.reads_last_statement;
 }
 
-/// Adds what routines do. A procedure may do more than any other statement: commit. `with` is what the only one is called with.
+/// Adds the effects of routines. Only a procedure may commit. `with` are the values of the call, if there is only one call.
 async fn add_calls(reach: &mut Reach, calls: &Calls, with: Option<CalledWith>, sources: Sources<'_>) {
     let Calls::Named(calls) = calls else {
         reach.commits = true;
@@ -375,7 +377,7 @@ async fn add_calls(reach: &mut Reach, calls: &Calls, with: Option<CalledWith>, s
     }
 }
 
-/// Adds what a procedure itself writes.
+/// Adds the procedure's own writes.
 async fn add_rows_of_call(
     reach: &mut Reach,
     ((schema, name), write): &(Name, BodyWrite),
@@ -393,7 +395,7 @@ async fn add_rows_of_call(
     }
 }
 
-/// Adds what reading does: a view may call stored functions, and nothing in the statement's own text says so.
+/// Adds the effects of reading: a view may call stored functions, and nothing in the statement's text says so.
 async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
     let reading = reading(reads, reach.looking(sources)).await;
     match reading {
@@ -411,21 +413,21 @@ async fn add_read(reach: &mut Reach, reads: &Reads, sources: Sources<'_>) {
     }
 }
 
-/// What reading some tables and views does.
+/// The effects of reading some tables and views.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReadReach {
-    /// It reads.
+    /// The tables and views are only read.
     Plain,
-    /// It runs what these views run, which is understood.
+    /// Code of these views runs, and Freshet understands it.
     Runs(Vec<Arc<TableInfo>>),
-    /// It runs code of which nothing is known here, or may do so.
+    /// Unknown code runs, or may run.
     RunsUnknownCode,
-    /// It does so if one of these does, which cannot be told now: their definitions are being changed, or there is
+    /// Unknown code runs if one of these runs it, which is unknown at the moment: their definitions are being changed, or there is
     /// nobody to ask.
     NotKnownNow(Vec<TableName>),
 }
 
-/// What it does to read these, which are named in full. `told` comes to rest on them.
+/// Returns the effects of reading these tables, which are named in full. `told` then rests on their definitions.
 pub(crate) async fn reading(reads: &Reads, Looking { sources, told }: Looking<'_>) -> ReadReach {
     let Reads::Tables(tables) = reads else { return ReadReach::RunsUnknownCode };
     let mut not_known = Vec::new();

@@ -1,4 +1,4 @@
-//! Which rows a write touches, a table at a time, by the definitions of its tables.
+//! The rows that a write touches, table by table, by the definitions of its tables.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use super::settled::{Looking, Sources, settled};
 use crate::rows::{Named, Write, WriteText};
 use crate::session::TemporaryTables;
 
-/// The tables and views of a statement, those below its views included, that are looked up for it.
+/// The most tables and views that are looked up for a statement, those below its views included.
 const NAMED_MAX: usize = 64;
-/// The tables that hang on one that are looked up.
+/// The most tables that are looked up as children of a table by foreign keys.
 const BELOW_MAX: usize = 16;
-/// How often the text is read: once more for each level of views.
+/// How often the text is read at most: once more for each level of views.
 const READINGS_MAX: usize = 10;
 
-/// A table with what is written to it.
+/// A table with the write to it.
 pub(super) type Touched = (Arc<TableInfo>, RowWrite);
 
-/// What a write touches, and whether it goes through views.
+/// The tables and rows that a write touches, and whether it goes through views.
 pub(super) struct TouchedRows {
     pub(super) touched: Vec<Touched>,
     pub(super) through_views: bool,
 }
 
-/// A statement's effects, and the tables that it writes by them, but for temporary ones.
+/// A statement's effects, and the tables that it writes by them, without temporary ones.
 #[derive(Clone, Copy)]
 pub(super) struct Written<'a> {
     pub(super) tables: &'a [TableName],
     pub(super) effects: &'a Effects,
 }
 
-/// What `write` touches. None where that cannot be told for certain: then it may touch any rows of the tables written.
+/// Returns what `write` touches. `None` if that is not certain: then the statement may touch any rows of its written tables.
 pub(super) async fn found(
     write: &Write<'_>,
     written: Written<'_>,
@@ -60,8 +60,8 @@ pub(super) async fn found(
     is_certain.then_some(TouchedRows { touched, through_views })
 }
 
-/// The tables that hang by foreign keys on one of which rows go, or change in columns that are referred to, as far as they are few and
-/// known.
+/// Returns the children, by foreign keys, of a table whose rows are deleted or change in referenced columns, as far as the children are few
+/// and known.
 pub(super) async fn below((info, what): &Touched, looking: Looking<'_>) -> Vec<Arc<TableInfo>> {
     let Looking { sources, told } = looking;
     let mut below = Vec::new();
@@ -79,7 +79,8 @@ pub(super) async fn below((info, what): &Touched, looking: Looking<'_>) -> Vec<A
     below
 }
 
-/// Whether foreign keys carry an update to no table of the statement: its rows would change while others are looked for.
+/// Whether foreign keys carry an update to no other table of the statement. Otherwise that table's rows would change while rows are looked
+/// for.
 fn reaches_no_other((info, what): &Touched, infos: &[Arc<TableInfo>], sources: Sources<'_>) -> bool {
     if infos.len() < 2 || !matches!(what, RowWrite::Update { .. }) {
         return true;
@@ -97,7 +98,7 @@ struct TableLookup<'a> {
 }
 
 impl TableLookup<'_> {
-    /// Reads the text as often as it names what has not been looked up.
+    /// Reads the text again as long as it names tables that have not been looked up.
     async fn read(
         &mut self,
         Written { tables, effects }: Written<'_>,
@@ -133,7 +134,7 @@ impl TableLookup<'_> {
                 continue;
             }
             let schema = table.schema.as_deref().or(self.text.schema)?;
-            // What a temporary table is like is not known here.
+            // The definition of a temporary table is unknown here.
             if self.named.len() >= NAMED_MAX || self.temporary.shadow(schema, &table.name) {
                 return None;
             }
@@ -151,7 +152,7 @@ impl TableLookup<'_> {
         self.find(table).map(|named| Arc::clone(&named.info))
     }
 
-    /// Whether the other reader of the text has found this table written too, itself or under a view.
+    /// Whether the other reader of the text also found that this table is written, itself or under a view.
     fn agrees(&self, info: &TableInfo, written: Written<'_>) -> bool {
         let written = written.tables.iter().filter_map(|table| self.find(table));
         written.into_iter().any(|named| named.info.base_tables.contains(&info.name))

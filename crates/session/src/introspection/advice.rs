@@ -1,12 +1,12 @@
-//! What to set, and why: the rules of the guidelines that users of query caches know, over what the server and Freshet have counted.
+//! Advice on settings, with reasons: the usual guidelines for query caches, applied to the counts of the server and Freshet.
 //!
-//! The facts come as numbers. Nothing is asked here, and nothing is set.
+//! The facts come as numbers. This module asks nothing, and sets nothing.
 
 use freshet_cache::CurvePoint;
 
 use crate::variables::{SIZE_MAX, SIZE_MIN};
 
-/// What was counted.
+/// The counts and settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     /// What the server has counted since its start.
@@ -24,17 +24,17 @@ pub(crate) struct Facts {
     pub(crate) tables: Vec<(String, u64, u64)>,
     /// Queries that take long.
     pub(crate) slow: Vec<Slow>,
-    /// How many sampled lookups say which share of them caches of these sizes would answer, the size that is set among them.
+    /// How many sampled look-ups the curve rests on: the share that a cache of each size would answer. The present size is one of the sizes.
     pub(crate) sampled: u64,
     pub(crate) curve: Vec<CurvePoint>,
     /// How long the server took for one statement on average, in microseconds; 0 if it has had none.
     pub(crate) average_us: u64,
 }
 
-/// What the server has counted, and what it is set to; 0 where it does not tell.
+/// The server's counts and settings; 0 for values that the server does not report.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerFigures {
-    /// Pages asked for, and those of them that were read from disk.
+    /// Pages asked for, and pages read from disk.
     pub(crate) pool_requests: u64,
     pub(crate) pool_reads: u64,
     /// `innodb_buffer_pool_size`, in bytes.
@@ -50,10 +50,10 @@ pub(crate) struct ServerFigures {
 /// A query whose statements take long at the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Slow {
-    /// What CREATE CACHE calls it.
+    /// The query's name for CREATE CACHE.
     pub(crate) id: String,
     pub(crate) text: String,
-    /// How often the server was asked and has answered, and how long it took for one, in microseconds.
+    /// How often the server has answered, and how long one answer took on average, in microseconds.
     pub(crate) sent: u64,
     pub(crate) average_us: u64,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Advice {
     pub(crate) verdict: &'static str,
     pub(crate) found: String,
     pub(crate) advice: String,
-    /// What carries it out.
+    /// The statement that carries out the advice.
     pub(crate) statement: Option<String>,
 }
 
@@ -74,27 +74,27 @@ const GOOD: &str = "good";
 const CHANGE: &str = "change";
 const UNKNOWN: &str = "unknown";
 
-/// Fewer than so many of what is judged say nothing.
+/// Counts below this prove nothing.
 const COUNTED_MIN: u64 = 1000;
-/// A buffer pool that finds less than this in memory, in percent, needs the memory itself.
+/// If the buffer pool finds less than this in memory, in percent, it needs the memory itself.
 const POOL_HITS_MIN: u64 = 80;
-/// So many reads for each write, and reads are the load; at less than one, writes are.
+/// With this many reads for each write, reads are the load; with less than one, writes are.
 const READS_PER_WRITE_MANY: u64 = 10;
-/// Of a table or a cache, a share of hits that is low, in percent.
+/// A share of hits below this is low, for a table or a cache, in percent.
 const HITS_LOW: u64 = 10;
-/// Evicted results, in percent of those stored, that say that the cache is too small.
+/// If this many of the stored results are evicted, in percent, the cache is too small.
 const EVICTED_MANY: u64 = 10;
-/// A cache of up to this part of the buffer pool can have its memory from there.
+/// A cache of up to this part of the buffer pool can take its memory from there.
 const POOL_SHARE_MAX: u64 = 5;
-/// So much less than the most that any size would find, in percent of what is looked up, is as good.
+/// A size that finds this much less than the best, in percent of all look-ups, is as good.
 const AS_GOOD: f64 = 2.0;
-/// So much more is worth another size.
+/// This much more is worth another size, in percent of all look-ups.
 const WORTH_IT: f64 = 3.0;
 /// `query_cache_size` is a multiple of this.
 const SIZE_STEP: u64 = 1024;
-/// A query is slow whose statements take so many microseconds on average.
+/// A query is slow if its statements take this many microseconds on average.
 const SLOW_US: u64 = 100_000;
-/// And it was asked so often.
+/// A slow query must have been asked this often.
 const SLOW_SENT_MIN: u64 = 3;
 /// How many tables, and how many queries, are named.
 const NAMED_MAX: usize = 10;
@@ -109,7 +109,7 @@ impl Advice {
     }
 }
 
-/// All advice that these facts give rise to.
+/// Returns all advice from these facts.
 pub(crate) fn advice(facts: &Facts) -> Vec<Advice> {
     let mut all = vec![buffer_pool(&facts.server), cache_type(facts), size(facts)];
     all.extend(memory(facts));
@@ -161,7 +161,7 @@ fn cache_type(facts: &Facts) -> Advice {
     } else {
         (1, "There are more than ten reads for each write: with 1, whatever can be stored is.")
     };
-    // What is stored at all is worth it where it is found again.
+    // Storing pays only if results are found again.
     if facts.cache_type == wanted || facts.cache_type == 1 && wanted == 2 {
         return Advice::new(topic, GOOD, found, format!("query_cache_type is {}. {why}", facts.cache_type));
     }
@@ -200,25 +200,26 @@ fn size(facts: &Facts) -> Advice {
     Advice::new(topic, GOOD, found, "What is stored has room.")
 }
 
-/// The least size that finds about as much as any, and the one that is set, if enough was sampled.
+/// Returns the smallest size that finds about as much as any, and the present size, if enough was sampled.
 fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
     let now = size_now(facts).filter(|_| facts.sampled >= COUNTED_MIN)?;
-    // Nothing is said of a size that cannot be set; and what is in use now is not known to be useless.
+    // A size that cannot be set is left out; and memory in use is not known to be useless.
     let may_be = |point: &&CurvePoint| {
         (SIZE_MIN..=SIZE_MAX).contains(&point.size) && (point.size >= facts.used || point.size >= now.size)
     };
     let sizes: Vec<&CurvePoint> = facts.curve.iter().filter(may_be).collect();
     let most = sizes.iter().map(|point| point.hits).fold(0.0, f64::max);
     let best = sizes.into_iter().find(|point| (most - point.hits) * 100.0 <= AS_GOOD).copied().unwrap_or(now);
-    // What more would find is not worth it.
+    // The gain of the larger size is too small.
     let is_as_good = best.size > now.size && (best.hits - now.hits) * 100.0 < WORTH_IT;
     Some((if is_as_good { now } else { best }, now))
 }
 
-/// The size that is set. Right after it was changed, the curve is of others: it finds as much as the next smaller one of these.
+/// Returns the present size. Right after a change the curve is for other sizes: the present one finds as much as the next smaller size of
+/// the curve.
 fn size_now(facts: &Facts) -> Option<CurvePoint> {
     let below = facts.curve.iter().rfind(|point| point.size <= facts.size);
-    // Of a smaller one than any, nothing is known.
+    // Nothing is known of a size below all others.
     let point = below?;
     Some(CurvePoint { size: facts.size, hits: point.hits })
 }
@@ -258,7 +259,7 @@ fn in_units(bytes: u64) -> String {
     if bytes >= 10 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
-/// Where the cache's memory comes from, of the size that it should have.
+/// Returns advice on where the cache's memory comes from.
 fn memory(facts: &Facts) -> Option<Advice> {
     let pool = facts.server.pool_size;
     if facts.size == 0 || pool == 0 {
@@ -272,14 +273,14 @@ fn memory(facts: &Facts) -> Option<Advice> {
         in_units(step)
     );
     let advice = Advice::new("memory", GOOD, found, least);
-    // What is left of the pool is still most of it.
+    // Most of the pool is left.
     let left = pool.saturating_sub(size) / step * step;
     let is_room = size <= pool / POOL_SHARE_MAX && left >= pool / 2 && left < pool;
     Some(if is_room { advice.by(format!("SET GLOBAL innodb_buffer_pool_size = {left}")) } else { advice })
 }
 
 impl ServerFigures {
-    /// What the buffer pool's size is a multiple of, in bytes.
+    /// Returns the unit of the buffer pool's size, in bytes.
     const fn pool_step(&self) -> u64 {
         let instances = if self.pool_instances == 0 { 1 } else { self.pool_instances };
         let step = self.pool_chunk.saturating_mul(instances);
@@ -287,7 +288,7 @@ impl ServerFigures {
     }
 }
 
-/// Tables of which little is found again.
+/// Returns advice on tables whose results are seldom found again.
 fn tables(facts: &Facts) -> Vec<Advice> {
     let is_low =
         |(_, reads, hits): &&(String, u64, u64)| *reads >= COUNTED_MIN && percent(*hits, *reads) < HITS_LOW;
@@ -302,7 +303,7 @@ fn tables(facts: &Facts) -> Vec<Advice> {
     low.into_iter().take(NAMED_MAX).map(one).collect()
 }
 
-/// Queries that are worth a cache of their own.
+/// Returns advice on queries that are worth a created cache.
 fn slow(facts: &Facts) -> Vec<Advice> {
     let is_slow = |slow: &&Slow| slow.average_us >= SLOW_US && slow.sent >= SLOW_SENT_MIN;
     let mut all: Vec<&Slow> = facts.slow.iter().filter(is_slow).collect();

@@ -1,4 +1,4 @@
-//! The tables, each with its columns, what they mean, and where its rows come from.
+//! The tables, each with its columns, their meaning, and the source of its rows.
 
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ use crate::why;
 const LISTED_MAX: usize = 65_536;
 const LISTED_BYTES_MAX: usize = 16 << 20;
 
-/// What is shown, and to whom.
+/// What is shown, and to which client.
 pub(crate) struct View {
     pub(crate) shared: Arc<Shared>,
-    /// Whose rows alone; `None`: everybody's.
+    /// The client that sees only its own rows; `None`: all rows are shown.
     pub(crate) only: Option<Viewer>,
-    /// What the server has counted, where that is asked for.
+    /// The server's counts, if the statement asks for them.
     pub(crate) server: ServerFigures,
 }
 
-/// A client that sees its own rows alone.
+/// A client that sees only its own rows.
 pub(crate) struct Viewer {
     /// The name it logged in with.
     pub(crate) user: String,
@@ -43,7 +43,7 @@ pub(crate) struct Viewer {
 /// One table.
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
-    /// Names, kinds, and what they mean.
+    /// Names, kinds, and meanings.
     pub(crate) columns: &'static [(&'static str, IntrospectionType, &'static str)],
     rows: fn(&View) -> Vec<Vec<IntrospectionValue>>,
 }
@@ -214,7 +214,7 @@ pub(crate) static TABLES: [Definition; 13] = [
     ] },
 ];
 
-/// What is stored and may be served of a digest.
+/// The stored results of a digest that may be served.
 #[derive(Default, Clone, Copy)]
 struct Stored {
     entries: u64,
@@ -314,7 +314,7 @@ fn query_tables(view: &View) -> Vec<Vec<IntrospectionValue>> {
     view.queries().into_iter().flat_map(rows).collect()
 }
 
-/// What is known of the queries that read a table.
+/// The counts of the queries that read a table.
 #[derive(Default)]
 struct TableUsage {
     queries: u64,
@@ -410,7 +410,7 @@ fn sessions(view: &View) -> Vec<Vec<IntrospectionValue>> {
             process.silent_ms.into(),
             process.schema.into(),
             process.statement.into(),
-            // Of one that has no connection, nothing keeps it.
+            // If a session has no connection, nothing holds it.
             if process.server_id == 0 { String::new() } else { Hold::words(process.holds) }.into(),
         ]
     };
@@ -445,7 +445,7 @@ fn freshness(view: &View) -> Vec<Vec<IntrospectionValue>> {
     ]]
 }
 
-/// Who may not see everything is shown no rule: they tell of others' statements.
+/// A client that may not see everything sees no rules: they show parts of others' statements.
 fn rules(view: &View) -> Vec<Vec<IntrospectionValue>> {
     let set = view.shared.rules.set().filter(|_| view.only.is_none());
     let Some(set) = set else { return Vec::new() };
@@ -496,7 +496,7 @@ fn decisions(view: &View) -> Vec<Vec<IntrospectionValue>> {
     view.queries().into_iter().filter_map(row).collect()
 }
 
-/// Who may not see everything is given no advice: it is about everybody's statements.
+/// A client that may not see everything gets no advice: it is about all clients' statements.
 fn advised(view: &View) -> Vec<Vec<IntrospectionValue>> {
     if view.only.is_some() {
         return Vec::new();
@@ -507,7 +507,7 @@ fn advised(view: &View) -> Vec<Vec<IntrospectionValue>> {
     advice(&facts(view)).into_iter().map(row).collect()
 }
 
-/// Of everybody's lookups, and so for who may see them.
+/// The curve covers all clients' look-ups, so only clients that may see everything get it.
 fn curve(view: &View) -> Vec<Vec<IntrospectionValue>> {
     if view.only.is_some() {
         return Vec::new();
@@ -533,7 +533,7 @@ fn facts(view: &View) -> Facts {
             of.0 += row.sent + row.hits;
             of.1 += row.hits;
         }
-        // What errors have taken, which is in the time of all, says nothing of answers.
+        // The time of errors is part of the total time, and shows nothing about answers.
         let failed = row.refused.iter().filter(|(why, _)| *why == why::Why::Error).map(|(_, times)| *times);
         let fails = failed.map(u64::from).sum::<u64>().saturating_mul(10) > row.sent;
         let is_stored =

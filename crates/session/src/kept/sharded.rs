@@ -1,4 +1,4 @@
-//! The same for many at once, by keys of bytes: a few shards keep the event loops out of each other's way.
+//! A sharded [`Kept`], with keys of bytes: a few shards keep the event loops out of each other's way.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use ahash::RandomState;
 
 use super::Kept;
 
-/// What is kept under keys of bytes, in so many shards.
+/// A map with keys of bytes, in `SHARDS` shards.
 #[derive(Debug)]
 pub(crate) struct Sharded<V, const SHARDS: usize> {
     shards: [Mutex<Kept<Box<[u8]>, V>>; SHARDS],
@@ -14,7 +14,7 @@ pub(crate) struct Sharded<V, const SHARDS: usize> {
 }
 
 impl<V, const SHARDS: usize> Sharded<V, SHARDS> {
-    /// Empty shards of values of up to `bytes_max` each.
+    /// Makes empty shards; the values of each take up to `bytes_max`.
     pub(crate) fn new(bytes_max: usize) -> Self {
         let shards = std::array::from_fn(|_| Mutex::new(Kept::new(bytes_max)));
         Self { shards, hash: RandomState::new() }
@@ -28,7 +28,7 @@ impl<V, const SHARDS: usize> Sharded<V, SHARDS> {
         }
     }
 
-    /// The shard of this key.
+    /// Returns the shard of this key.
     pub(crate) fn of(&self, key: &[u8]) -> MutexGuard<'_, Kept<Box<[u8]>, V>> {
         let at = (self.hash.hash_one(key) % SHARDS as u64) as usize;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)

@@ -7,7 +7,7 @@ fn kept() -> Kept<u32, u32> {
     Kept::new(1000 * EACH)
 }
 
-/// What is used now and then outlives any number of things that are used once, or twice.
+/// An entry that is used now and then outlives any number of entries that are used once, or twice.
 #[test]
 fn what_is_invented_never_pushes_out_what_is_used_often() {
     for times in [1, 2] {
@@ -27,7 +27,7 @@ fn what_is_invented_never_pushes_out_what_is_used_often() {
     }
 }
 
-/// What was used often and is not any more goes in the end.
+/// An entry that was used often and is not used any more is dropped in the end.
 #[test]
 fn what_is_used_no_more_is_forgotten() {
     let mut kept = kept();
@@ -42,7 +42,7 @@ fn what_is_used_no_more_is_forgotten() {
     assert_eq!((0..1000).filter(|n| kept.get(n).is_some()).count(), 0);
 }
 
-/// It never holds more than its bound, and an insert looks at few others on average.
+/// The map never holds more than its bound, and an insert looks at few others on average.
 #[test]
 fn bytes_and_work_are_bounded() {
     let mut kept = kept();

@@ -1,4 +1,4 @@
-//! Rows of the binlog and of answers as the engine takes them.
+//! Rows of the binlog and of answers, in the engine's form.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ pub(super) struct Copied {
     pub(super) spec: ColumnSpec,
     /// Its place in the row images.
     ordinal: usize,
-    /// How many bits its integers have, where they have no sign.
+    /// How many bits the integers have, if they are unsigned.
     unsigned_bits: Option<u32>,
 }
 
 impl Copied {
-    /// The column of this name. An error says why it is not copied.
+    /// Returns the column of this name. The error says why it is not copied.
     pub(super) fn of(columns: &[ColumnInfo], spec: &ColumnSpec) -> Result<Self, String> {
         let found = columns.iter().enumerate().find(|(_, column)| column.name == spec.name);
         let (ordinal, column) = found.ok_or_else(|| format!("{} is not there", spec.name))?;
@@ -35,13 +35,13 @@ impl Copied {
         Ok(Self { spec: spec.clone(), ordinal, unsigned_bits: is_unsigned.then_some(bits) })
     }
 
-    /// The column where it stands after a definition that has put columns to their places `from` others; `None` if it has gone or changed.
+    /// Returns the column after a definition, which has taken the columns `from` these places; `None` if the column is gone or changed.
     pub(super) fn moved(&self, from: &[Option<usize>]) -> Option<Self> {
         let ordinal = from.iter().position(|from| *from == Some(self.ordinal))?;
         Some(Self { ordinal, ..self.clone() })
     }
 
-    /// The column's value in a row image; `None` if it cannot be told.
+    /// Returns the column's value in a row image; `None` if it is unknown.
     fn of_image(&self, image: &[Field<'_>]) -> Option<Given> {
         let value = match image.get(self.ordinal)? {
             Field::Absent => return None,
@@ -60,7 +60,7 @@ impl Copied {
                 whole(decimal).filter(|_| (decimal.precision(), decimal.scale()) == (digits, scale))?
             }
             (Kind::Year, Value::Year(year)) if *year > 0 => Number::from(*year),
-            // 0 stands for what was none of the names, and for what is no moment.
+            // 0 stands for a value that is none of the names, or no moment.
             (Kind::Enum, Value::Enum(number)) if *number > 0 => Number::from(*number),
             (Kind::Set, Value::Set(bits)) | (Kind::Bit(_), Value::Bit(bits)) => Number::from(*bits),
             (Kind::Stamp(digits), Value::Timestamp(at)) if at.decimals == digits && at.seconds > 0 => {
@@ -77,7 +77,7 @@ impl Copied {
         Some(Given::Number(Some(number)))
     }
 
-    /// A BINARY with the zeros behind it, which row images leave out.
+    /// Returns a BINARY with the zeros at its end, which row images leave out.
     fn filled<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let filled = self.spec.filled_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
         if bytes.len() >= filled {
@@ -88,7 +88,7 @@ impl Copied {
         all.into()
     }
 
-    /// The column's value as a row of an answer shows it; `None` if it cannot be told.
+    /// Returns the column's value as a row of an answer shows it; `None` if it is unknown.
     fn of_text(&self, text: Option<&[u8]>) -> Option<Given> {
         match (text, self.spec.kind) {
             (None, _) => Some(Given::Number(None)),
@@ -98,12 +98,12 @@ impl Copied {
     }
 }
 
-/// A date of the binlog as the engine has it.
+/// Returns a date of the binlog in the engine's form.
 fn written(date: binlog::Date) -> Date {
     Date { year: date.year, month: date.month, day: date.day }
 }
 
-/// A DECIMAL as a whole number of its last digit; `None` if it has too many digits.
+/// Returns a DECIMAL as a whole number of its last digit; `None` if it has too many digits.
 fn whole(decimal: &Decimal<'_>) -> Option<Number> {
     let digits = decimal.digits();
     let digits = &digits[..usize::from(decimal.precision())];
@@ -112,12 +112,12 @@ fn whole(decimal: &Decimal<'_>) -> Option<Number> {
     Some(if decimal.is_negative() { -number } else { number })
 }
 
-/// A row image, as far as it is copied.
+/// Returns the copied part of a row image.
 pub(super) fn of_image(columns: &[Copied], image: &[Field<'_>]) -> Option<Box<[Given]>> {
     columns.iter().map(|column| column.of_image(image)).collect()
 }
 
-/// A row of an answer with these columns. An error names a column whose value cannot be told.
+/// Returns a row of an answer with these columns. The error names a column whose value is unknown.
 pub(super) fn of_texts<'c>(
     columns: &'c [Copied],
     row: &[Option<Vec<u8>>],

@@ -19,22 +19,23 @@ use super::{Answer, CopyState, QueuedQuestion, ResultQuestion};
 use crate::counters::Count;
 use crate::shared::Shared;
 
-/// How often news are applied that nobody asks for.
+/// How often news are applied without a question.
 const APPLIED_EVERY: Duration = Duration::from_millis(20);
 /// How many chunks may wait to be put into the copy: the server is not asked for more meanwhile.
 const CHUNKS_MAX: usize = 2;
-/// How many queries are maintained at once: those of one cache that differ in more than their parameters are several. Another one takes the place
-/// of that which was asked for least lately.
+/// How many queries are maintained at once. Queries of one cache that differ in more than their parameters count separately. A further
+/// query replaces the one that was not asked for the longest time.
 const QUERIES_MAX: usize = 1024;
 /// How many changed rows may wait until a table is loaded.
 const WAITING_ROWS_MAX: usize = 1 << 20;
-/// A table is left alone after its copy was given up, for so many times as long as loading took: at most a quarter of the time is spent on loading.
+/// How many times as long as its loading a table is left alone after its copy was given up: at most a quarter of the time is spent on
+/// loading.
 const PAUSES_BY_LOADING: u64 = 3;
 const PAUSE_MS_MIN: u64 = 50;
-/// How long it is left alone if it cannot be copied as it is: a value may change, or there may be more room.
+/// How long a table is left alone if it cannot be copied as it is: a value may change, or there may be more room.
 const LASTING_MS: u64 = 600_000;
 
-/// Why a result is the server's.
+/// The reasons why the server gives a result.
 const MAY_WARN: &str = "MIN() or MAX() of a DATE or TIMESTAMP is NULL in a group, of which MySQL warns";
 const IS_AMBIGUOUS: &str =
     "texts are sorted or grouped by that are equal and not the same, or of which that is not known";
@@ -42,19 +43,19 @@ const IS_AMBIGUOUS: &str =
 /// A copy of a table.
 struct Copy {
     number: u64,
-    /// The table as it was defined when that was compared last.
+    /// The definition of the table at the last comparison.
     info: Arc<TableInfo>,
-    /// Its columns by all definitions that are applied.
+    /// The table's columns by all applied definitions.
     layout: Layout,
     phase: CopyPhase,
-    /// How many changes there were at its beginning that no binlog tells of.
+    /// How many changes without a binlog there were when the copy began.
     unlogged: u64,
     columns: Vec<ColumnSpec>,
-    /// How many rows there are, about.
+    /// About how many rows there are.
     rows_about: usize,
     loader: Loader,
     begun_ms: u64,
-    /// How long it took to load.
+    /// How long loading took.
     took_ms: Option<u64>,
 }
 
@@ -67,17 +68,17 @@ impl Drop for Loader {
     }
 }
 
-/// How far a copy has come.
+/// The phase of a copy.
 enum CopyPhase {
     /// News wait until all rows are there.
     Loading { rows: usize, waiting: Vec<(Position, Change)> },
-    /// All rows are there; up to this position they may contain what is told.
+    /// All rows are there. They may contain all news up to this position.
     Complete(Position),
-    /// Not before this time, or not before its definition changes.
+    /// The table is not copied before this time, or before its definition changes.
     Refused { why: String, not_before_ms: u64 },
 }
 
-/// Why a column is not copied, as its table was defined then, and not before this time.
+/// Why a column is not copied, with the table's definition, and until when.
 struct Unfit {
     info: Arc<TableInfo>,
     why: String,
@@ -91,20 +92,20 @@ struct Keeper<'s> {
     shared: &'s Arc<Shared>,
     engine: Engine,
     copies: HashMap<Name, Copy>,
-    /// Columns that tables are copied without.
+    /// The columns that are left out of copies.
     unfit: HashMap<(Name, ColumnSpec), Unfit>,
-    /// Those of which it has not been said how they stand now.
+    /// The copies whose state is not reported yet.
     untold: HashSet<Name>,
     /// Queries with their numbers, and when each was asked for last, as a count of questions.
     installed: HashMap<Query, (QueryNumber, u64)>,
     questions: u64,
-    /// The position that the copies are as of.
+    /// The position of the copies.
     at: Position,
     given: u64,
     loaded: mpsc::Sender<(u64, Loaded)>,
 }
 
-/// Maintains queries, for ever. To be called once, on a thread of its own.
+/// Maintains queries, for ever. Called once, on a thread of its own.
 pub fn maintain(shared: &Arc<Shared>) {
     let asked = shared.maintaining.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -123,7 +124,7 @@ async fn keep(shared: &Arc<Shared>, mut asked: mpsc::UnboundedReceiver<QueuedQue
         tokio::select! {
             question = asked.recv() => {
                 let Some((asked, answer)) = question else { return };
-                // Who has asked may have left.
+                // The client may have left.
                 let _ = answer.send(keeper.answer(asked));
             }
             Some((number, loaded)) = loaded.recv() => keeper.take(number, loaded),
@@ -170,7 +171,7 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    /// The number of a query, which is installed if it is not; `None` if its tables are not there.
+    /// Returns the number of a query, and installs it if needed; `None` if its tables are not there.
     fn installed(&mut self, query: Query) -> Option<QueryNumber> {
         self.questions += 1;
         if let Some((number, asked)) = self.installed.get_mut(&query)
@@ -193,7 +194,7 @@ impl<'s> Keeper<'s> {
         Some(number)
     }
 
-    /// What is said of a query if the copies of its tables are not what it needs; what is missing is begun.
+    /// Returns the answer if the copies of a query's tables do not suffice; begins to load what is missing.
     fn not_kept(&mut self, asked: &ResultQuestion) -> Option<Answer> {
         let mut answer = None;
         for (name, columns) in asked.query.tables() {
@@ -236,7 +237,7 @@ impl<'s> Keeper<'s> {
         answer
     }
 
-    /// Why a table is not copied with one of these columns. Others of its columns may be.
+    /// Returns why a table is not copied with one of these columns. Other columns may be copied.
     fn why_unfit(&self, name: &Name, info: &Arc<TableInfo>, columns: &[ColumnSpec]) -> Option<String> {
         columns.iter().find_map(|column| {
             let known = || Some(self.unfit_of(name, info, column)?.why.clone());
@@ -249,7 +250,7 @@ impl<'s> Keeper<'s> {
         (Arc::ptr_eq(&unfit.info, info) && now_ms() < unfit.not_before_ms).then_some(unfit)
     }
 
-    /// Begins to load a table, with the columns that it had before.
+    /// Begins to load a table, with the columns that its copy had before.
     fn begin(&mut self, name: &Name, info: &Arc<TableInfo>, columns: &[ColumnSpec]) -> Answer {
         let mut all = columns.to_vec();
         let is_there = |spec: &&ColumnSpec| {
@@ -273,7 +274,7 @@ impl<'s> Keeper<'s> {
             columns: all.clone(),
             out: self.loaded.clone(),
         };
-        // Before anything of it is read.
+        // Read before anything of the table is read.
         let unlogged = self.shared.upstream.unlogged_count();
         let shared = Arc::clone(self.shared);
         let loader = async move { loading.run(&shared, &shared.maintaining.news).await };
@@ -294,7 +295,7 @@ impl<'s> Keeper<'s> {
         Answer::NotYet("a table is being loaded")
     }
 
-    /// What comes of loading a table.
+    /// Handles the outcome of loading a table.
     fn take(&mut self, number: u64, loaded: Loaded) {
         let Some((name, copy)) = self.copies.iter_mut().find(|(_, copy)| copy.number == number) else {
             return;
@@ -338,11 +339,11 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    /// A table that does not fit is not copied.
+    /// Drops the copy of a table that does not fit.
     fn keep_to_budget(&mut self, name: &Name) {
         let max = self.shared.options.maintained_cache_size;
         if self.engine.bytes() > max {
-            // They can be made again.
+            // Results can be made again.
             self.engine.drop_results();
         }
         if self.engine.bytes() > max {
@@ -352,7 +353,7 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    /// What all copies would take if this one were whole, by the rows that it has so far.
+    /// Returns how many bytes all copies would take if this one were complete, by the rows that it has so far.
     fn bytes_needed(&self, name: &Name) -> usize {
         let so_far = self.engine.table(name).map_or((0, 0), |table| (table.rows, table.bytes));
         let rows = self.copies.get(name).map_or(0, |copy| copy.rows_about).max(so_far.0);
@@ -360,7 +361,7 @@ impl<'s> Keeper<'s> {
         self.engine.bytes().saturating_sub(so_far.1).saturating_add(whole)
     }
 
-    /// The copy of a table counts for nothing. It is made anew when somebody asks, a little later.
+    /// Drops the copy of a table. It is made anew when somebody asks, a little later.
     fn give_up(&mut self, name: &Name, why: String, is_lasting: bool) {
         self.shared.maintaining.news.leave(name);
         self.engine.drop_table(name);
@@ -377,7 +378,7 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    /// Applies what is told, as far as every snapshot sees it.
+    /// Applies the news, as far as every snapshot sees them.
     fn advance(&mut self) {
         let shared = self.shared;
         let to = shared.freshness().valid_from();
@@ -424,7 +425,7 @@ impl<'s> Keeper<'s> {
         names.iter().for_each(|name| self.give_up(name, why.to_owned(), false));
     }
 
-    /// A row of a table is another.
+    /// Applies the change of a row.
     fn change(&mut self, name: &Name, at: Position, change: &Change) {
         let Some(copy) = self.copies.get_mut(name) else { return };
         if !self.untold.contains(name) {
@@ -451,7 +452,7 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    /// Says how the copies stand that have changed.
+    /// Reports the states of the copies that have changed.
     fn tell(&mut self) {
         if self.untold.is_empty() {
             return;
@@ -473,7 +474,7 @@ impl<'s> Keeper<'s> {
 }
 
 impl Copy {
-    /// Whether it is of the table as this says that it is defined. If it is, that is what is known of the table from here on.
+    /// Whether the copy is of the table with this definition. If it is, the definition is used from now on.
     fn becomes(&mut self, info: &Arc<TableInfo>) -> bool {
         let is_same_table = self.info.name == info.name && self.info.engine == info.engine;
         let is_of = is_same_table && self.layout.is_of(&info.columns);
@@ -484,13 +485,13 @@ impl Copy {
         is_of
     }
 
-    /// Whether it may still become so: the stream has not come to where the table was seen to be defined so.
+    /// Whether the copy may still get this definition: the stream has not reached the point where the definition was read.
     fn may_become(&self, info: &TableInfo, at: Position) -> bool {
         let is_known = info.settled_by < Position::MAX;
         is_known && at < info.settled_by && self.is_kept()
     }
 
-    /// Whether it is there, or is being loaded.
+    /// Whether the copy is complete or is being loaded.
     const fn is_kept(&self) -> bool {
         !matches!(self.phase, CopyPhase::Refused { .. })
     }

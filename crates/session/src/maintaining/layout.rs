@@ -1,7 +1,7 @@
-//! Where the columns of a table stand in its row images, across definitions that keep its rows.
+//! The places of a table's columns in its row images, across definitions that keep its rows.
 //!
-//! The stream tells what a definition does to the columns, and the images behind it are read by what that leaves. What the server says of the
-//! table has to come to the same before any answer is made of the copy; if it does not, the copy is made anew.
+//! The stream reports what a definition does to the columns, and the row images after it are read by the result. The server's description
+//! of the table has to agree before any answer is made from the copy; if it does not, the copy is made anew.
 
 use freshet_catalog::ColumnInfo;
 use freshet_sql::Alteration;
@@ -10,7 +10,7 @@ use freshet_sql::Alteration;
 #[derive(Debug, Clone)]
 pub(super) struct Layout(Vec<ImageColumn>);
 
-/// One of them: its name, and what is known of it. `None`: it has come, or has changed, since the table was looked at.
+/// A column: its name, and its known definition. `None`: the column was added or changed since the table was read.
 #[derive(Debug, Clone)]
 struct ImageColumn(String, Option<ColumnInfo>);
 
@@ -24,7 +24,7 @@ impl Layout {
         self.0.len()
     }
 
-    /// What a definition makes of it, and of each of its columns where that stood before; `None` if that is not known.
+    /// Returns the layout after a definition, and where each of its columns stood before; `None` if that is unknown.
     pub(super) fn altered(&self, alteration: &Alteration) -> Option<(Self, Vec<Option<usize>>)> {
         let names: Vec<&str> = self.0.iter().map(|ImageColumn(name, _)| &**name).collect();
         let columns = alteration.apply(&names)?;
@@ -34,7 +34,7 @@ impl Layout {
         Some((Self(columns.collect()), from))
     }
 
-    /// Whether it is that of these columns, and values of those that have not changed are read by them as before.
+    /// Whether the layout is of these columns, and values of unchanged columns are read as before.
     pub(super) fn is_of(&self, columns: &[ColumnInfo]) -> bool {
         let is_same = |(ImageColumn(name, known), column): (&ImageColumn, &ColumnInfo)| {
             let is_read_alike = |known: &ColumnInfo| {

@@ -1,7 +1,7 @@
 //! Reading a table into its copy, in chunks by primary key, without a lock and without a snapshot that lasts.
 //!
-//! Each chunk is read as of its own moment. What the stream tells meanwhile is kept and applied behind the last chunk, row by row, by the
-//! primary key: whatever moment a row was read at, the last that is told of it is how it is. A row of which nothing is told has not changed.
+//! Each chunk is read as of its own moment. News of the stream are kept meanwhile and applied after the last chunk, row by row, by the
+//! primary key: whenever a row was read, the last news of it gives its state. A row without news has not changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,37 +19,37 @@ use crate::shared::Shared;
 
 /// How many rows are read at once.
 const CHUNK_ROWS: usize = 20_000;
-/// How long the stream may take to come to where the definition was read.
+/// How long the stream may take to reach the point where the definition was read.
 const SETTLED_WITHIN_MS: u64 = 10_000;
-/// How often it is looked whether the stream has come far enough.
+/// How often the loader checks whether the stream has come far enough.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
-/// What comes of loading.
+/// The outcome of loading.
 pub(super) enum Loaded {
-    /// The columns of the copy, which of them are its primary key, and about how many rows there are.
+    /// The columns of the copy, the columns of its primary key, and about how many rows there are.
     Begun {
         columns: Vec<ColumnSpec>,
         primary: Vec<usize>,
         rows_about: usize,
     },
     Rows(Vec<Box<[Given]>>),
-    /// All rows were read. What is told up to here may be in them already.
+    /// All rows were read. They may contain news up to here already.
     Complete {
         may_contain: freshet_cache::Position,
     },
-    /// It cannot be copied; `is_lasting`: not before its definition changes.
+    /// The table cannot be copied; `is_lasting`: not before its definition changes.
     Failed {
         why: String,
         is_lasting: bool,
     },
-    /// It cannot be copied with this column.
+    /// The table cannot be copied with this column.
     Unfit {
         column: ColumnSpec,
         why: &'static str,
     },
 }
 
-/// One loading: which copy of which table, and where what comes of it is told.
+/// One loading: the table, the number of its copy, and the channel for the outcome.
 pub(super) struct Loading {
     pub(super) info: Arc<TableInfo>,
     pub(super) name: freshet_catalog::Name,
@@ -60,15 +60,15 @@ pub(super) struct Loading {
 }
 
 enum Stopped {
-    /// Nobody wants it any more.
+    /// The copy is not wanted any more.
     Unwanted,
     Refused(String),
-    /// A row has what cannot be copied in this column.
+    /// A row has a value in this column that cannot be copied.
     Unfit(ColumnSpec),
     Server(Error),
 }
 
-/// Why a column is not copied whose type is.
+/// Why a column is not copied although its type is.
 const UNFIT: &str = "a value that is not copied: a date that is no day of the calendar, a year 0, what is none of the names of an ENUM, or a text in \
                      a condition of which it is not known what is equal to it";
 
@@ -79,7 +79,7 @@ impl From<Error> for Stopped {
 }
 
 impl Loading {
-    /// Loads.
+    /// Loads the table.
     pub(super) async fn run(self, shared: &Shared, news: &News) {
         let outcome = self.load(shared, news).await;
         let failed = match outcome {
@@ -104,7 +104,7 @@ impl Loading {
             )));
         }
         let mut connection = control::connect(shared.upstream.config()).await?;
-        // TIMESTAMP is shown in it.
+        // TIMESTAMP values are shown in this zone.
         connection.query("SET SESSION time_zone = '+00:00'").await?;
         let primary = primary_key(&mut connection, info).await?;
         let keys = primary.iter().map(|name| spec_of(info, name)).collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +114,7 @@ impl Loading {
         let columns: Vec<Copied> = specs.iter().map(copied).collect::<Result<_, _>>()?;
         let place = |key: &ColumnSpec| specs.iter().position(|spec| spec == key);
         let primary: Vec<usize> = keys.iter().filter_map(place).collect();
-        // The row images that are told from here on have the layout that the definition says.
+        // From here on, row images have the layout of this definition.
         let until = now_ms() + SETTLED_WITHIN_MS;
         while shared.freshness().applied() < info.settled_by {
             if now_ms() >= until {
@@ -125,7 +125,7 @@ impl Loading {
         let layout = Layout::of(&info.columns);
         let wanted = Wanted { name: self.name.clone(), columns: columns.clone(), layout, copy: self.copy };
         let start = news.want(wanted);
-        // A definition of which it was not told is one that the catalog has been told of before.
+        // If this loader missed a definition, the catalog has heard of it before.
         if !is_current(shared, &self.name, info) {
             return Err(Stopped::Server(Error::Unsettled));
         }
@@ -150,15 +150,15 @@ impl Loading {
     }
 }
 
-/// Whether a table is still defined so, by all that the stream has told.
+/// Whether a table still has this definition, by all that the stream has told.
 pub(crate) fn is_current(shared: &Shared, name: &freshet_catalog::Name, info: &Arc<TableInfo>) -> bool {
     shared.upstream.known_table(&name.0, &name.1).is_some_and(|known| Arc::ptr_eq(&known, info))
 }
 
-/// Waits until whatever is read from now on contains all that was not told.
+/// Waits until all later reads contain every change that was missed.
 async fn sees_what_was_missed(shared: &Shared, news: &News, start: CopyStart) {
     loop {
-        // Nor is anything told that lies before the stream's beginning, which everything is stamped with.
+        // News before the stream's beginning are missing too; everything is stamped with that position.
         let freshness = shared.freshness();
         let missed_to = news.missed_to(start).map(|to| to.max(freshness.stamp_of(Dep::EVERYTHING)));
         if missed_to.is_some_and(|to| freshness.valid_from() >= to) {
@@ -169,7 +169,7 @@ async fn sees_what_was_missed(shared: &Shared, news: &News, start: CopyStart) {
     }
 }
 
-/// Waits until all that is committed now is applied. Where the last transaction ended that is.
+/// Waits until all that is committed now is applied. Returns where the last transaction ended.
 async fn applied_now(shared: &Shared, news: &News) -> freshet_cache::Position {
     let now = now_ms();
     while shared.upstream.current_to_ms() <= now {
@@ -179,7 +179,7 @@ async fn applied_now(shared: &Shared, news: &News) -> freshet_cache::Position {
     news.last_ended()
 }
 
-/// How many rows the server's statistics tell of.
+/// Returns the number of rows from the server's statistics.
 async fn rows_about(connection: &mut Connection, info: &TableInfo) -> Result<usize, Stopped> {
     let (schema, table) = (control::quote(&info.name.0), control::quote(&info.name.1));
     let sql = format!(
@@ -189,7 +189,7 @@ async fn rows_about(connection: &mut Connection, info: &TableInfo) -> Result<usi
     Ok(rows.text(0, 0).and_then(|rows| rows.parse().ok()).unwrap_or(0))
 }
 
-/// The columns of the primary key, in their order.
+/// Returns the columns of the primary key, in their order.
 async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Vec<String>, Stopped> {
     let (schema, table) = (control::quote(&info.name.0), control::quote(&info.name.1));
     let of_table = format!("TABLE_SCHEMA = {schema} AND TABLE_NAME = {table}");
@@ -212,8 +212,8 @@ async fn primary_key(connection: &mut Connection, info: &TableInfo) -> Result<Ve
         .ok_or_else(|| Stopped::Refused("it has no primary key".to_owned()))
 }
 
-/// What a column of the primary key is copied as: that which tells rows apart, and bounds chunks. Of a text it is the text itself: two rows
-/// have none that are equal in its collation, and chunks are in the server's order.
+/// Returns how a column of the primary key is copied: as the value that distinguishes rows, and bounds chunks. For a text it is the text
+/// itself: no two rows have texts that are equal in its collation, and chunks are in the server's order.
 fn spec_of(info: &TableInfo, name: &str) -> Result<ColumnSpec, Stopped> {
     let column = info.columns.iter().find(|column| column.name == name);
     let column = column.ok_or_else(|| Stopped::Refused(format!("{name} is not there")))?;
@@ -231,7 +231,7 @@ fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// The question for the rows behind this primary key.
+/// Returns the question for the rows after this primary key.
 fn chunk(info: &TableInfo, columns: &[Copied], primary: &[usize], last: Option<&[String]>) -> String {
     let name = |at: &usize| quoted(&columns[*at].spec.name);
     let keys: Vec<String> = primary.iter().map(name).collect();
@@ -242,7 +242,7 @@ fn chunk(info: &TableInfo, columns: &[Copied], primary: &[usize], last: Option<&
         _ => quoted(&column.spec.name),
     };
     let shown: Vec<String> = columns.iter().map(shown).collect();
-    // As the servers find ranges of an index in it: (a, b) > (1, 2) they do not.
+    // In a form for which the servers use an index range: they do not for (a, b) > (1, 2).
     let behind = |last: &[String]| {
         let one = |at: usize| {
             let equal = (0..at).map(|before| format!("{} = {} AND ", keys[before], last[before]));
@@ -261,7 +261,7 @@ fn chunk(info: &TableInfo, columns: &[Copied], primary: &[usize], last: Option<&
     )
 }
 
-/// The primary key of a row as literals.
+/// Returns the primary key of a row as literals.
 fn literals(row: &[Option<Vec<u8>>], columns: &[Copied], primary: &[usize]) -> Result<Vec<String>, Stopped> {
     let literal = |at: &usize| {
         let (text, spec) = (row.get(*at)?.as_deref()?, &columns[*at].spec);
@@ -270,7 +270,7 @@ fn literals(row: &[Option<Vec<u8>>], columns: &[Copied], primary: &[usize]) -> R
             return Some(format!("x'{digits}'"));
         }
         let text = std::str::from_utf8(text).ok()?;
-        // Beside a quoted one, DECIMAL is compared as DOUBLE.
+        // Next to a quoted literal, a DECIMAL is compared as a DOUBLE.
         let is_number = matches!(spec.kind, Kind::Integer(_) | Kind::Decimal { .. });
         if is_number && spec.kind.parse(text.as_bytes()).is_some() {
             Some(text.to_owned())

@@ -1,6 +1,7 @@
-//! What the stream tells of the tables that are copied, until it is applied to the copies.
+//! The stream's news of copied tables, until they are applied to the copies.
 //!
-//! The follower's thread puts news in, and never waits for more than a moment. The keeper takes out what every snapshot is known to see.
+//! The follower's thread adds news, and never waits for more than a moment. The keeper takes out the news that every snapshot is known to
+//! see.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,24 +19,24 @@ use freshet_views::Given;
 use super::given::{Copied, of_image};
 use super::layout::Layout;
 
-/// How many bytes of rows may wait, about. Beyond this all copies are given up.
+/// About how many bytes of rows may wait. Beyond this all copies are given up.
 const WAITING_BYTES_MAX: usize = 256 << 20;
-/// What a row takes beside its values.
+/// How many bytes a row takes besides its values.
 const ROW_BYTES: usize = 64;
 
-/// Which rows of a table are told.
+/// The rows of a table for which news are wanted.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) name: Name,
     pub(super) columns: Vec<Copied>,
     /// The columns of the row images.
     pub(super) layout: Layout,
-    /// Which copy of the table it is for.
+    /// The number of the copy.
     pub(super) copy: u64,
 }
 
 impl Wanted {
-    /// The same rows behind a definition; `None` if that may have changed what is copied of them.
+    /// Returns the same after a definition; `None` if the definition may have changed the copied values.
     fn altered(&self, alteration: &Alteration) -> Option<Self> {
         let (layout, from) = self.layout.altered(alteration)?;
         let columns = self.columns.iter().map(|column| column.moved(&from)).collect::<Option<_>>()?;
@@ -43,20 +44,20 @@ impl Wanted {
     }
 }
 
-/// What is told of a copy.
+/// News of a copy.
 #[derive(Debug)]
 pub(super) enum CopyNews {
-    /// A row is another.
+    /// A row has changed.
     Row { copy: Arc<Wanted>, before: Option<Box<[Given]>>, after: Option<Box<[Given]>> },
-    /// Its table has another definition, which keeps what is copied.
+    /// The table has another definition, which keeps the copied values.
     Altered(Arc<Wanted>),
-    /// The copy counts for nothing.
+    /// The copy is invalid.
     Gone(Arc<Wanted>),
-    /// No copy counts for anything.
+    /// All copies are invalid.
     AllGone,
 }
 
-/// News of one transaction that has ended.
+/// The news of one transaction that has ended.
 #[derive(Debug)]
 pub(super) struct TransactionNews {
     pub(super) at: Position,
@@ -66,7 +67,7 @@ pub(super) struct TransactionNews {
 /// News that nobody has taken yet.
 #[derive(Default)]
 struct NewsQueue {
-    /// Of the transaction that is being told.
+    /// The news of the transaction that is being read.
     open: Vec<CopyNews>,
     ended: VecDeque<TransactionNews>,
     bytes: usize,
@@ -75,7 +76,7 @@ struct NewsQueue {
 }
 
 impl NewsQueue {
-    /// No copy counts for anything, at once: what comes next has nothing to do with what was.
+    /// Invalidates all copies at once: later news do not continue earlier ones.
     fn give_up(&mut self) {
         self.open.clear();
         self.ended.clear();
@@ -89,46 +90,46 @@ impl NewsQueue {
 pub(super) struct News {
     wanted: RwLock<HashMap<Name, Arc<Wanted>>>,
     queue: Mutex<NewsQueue>,
-    /// A transaction is being told, of whatever tables.
+    /// A transaction of any tables is being read.
     is_open: AtomicBool,
 }
 
-/// Where the stream was when a copy was begun.
+/// The state of the stream when a copy began.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CopyStart {
     /// How many transactions had ended.
     transactions: u64,
-    /// One was being told: of its rows some may have been missed.
+    /// A transaction was being read: some of its rows may have been missed.
     is_within: bool,
 }
 
 impl News {
-    /// From now on rows of this table are told for this copy.
+    /// Asks for news of this table's rows, for this copy.
     pub(super) fn want(&self, wanted: Wanted) -> CopyStart {
         self.wanted_now().insert(wanted.name.clone(), Arc::new(wanted));
         let queue = self.queue();
         CopyStart { transactions: queue.transactions, is_within: self.is_open.load(Ordering::SeqCst) }
     }
 
-    /// Rows of this table are told no more.
+    /// Stops news of this table's rows.
     pub(super) fn leave(&self, name: &Name) {
         self.wanted_now().remove(name);
     }
 
-    /// The position up to which a copy that was begun then may have missed rows; `None`: the stream is still within a transaction
-    /// of which it may have missed some.
+    /// Returns the position up to which a copy that was begun at `start` may have missed rows; `None`: the stream is still within a
+    /// transaction of which it may have missed some.
     pub(super) fn missed_to(&self, start: CopyStart) -> Option<Position> {
         let queue = self.queue();
         let is_over = !start.is_within || queue.transactions > start.transactions;
         is_over.then_some(queue.last_ended)
     }
 
-    /// Where the last transaction ended that was told.
+    /// Returns where the last transaction in the news ended.
     pub(super) fn last_ended(&self) -> Position {
         self.queue().last_ended
     }
 
-    /// Takes out what transactions up to `to` have changed, in their order.
+    /// Takes out the news of transactions up to `to`, in their order.
     pub(super) fn take(&self, to: Position) -> Vec<TransactionNews> {
         let mut queue = self.queue();
         let count = queue.ended.iter().take_while(|ended| ended.at <= to).count();
@@ -179,7 +180,7 @@ impl News {
         self.put(told);
     }
 
-    /// The definition of a table is another: its rows are told by that from here on.
+    /// Notes the definition of a table: its rows are read by that from here on.
     fn altered(&self, name: &Name, alteration: &Alteration) {
         let mut wanted = self.wanted_now();
         let Some(copy) = wanted.get_mut(name) else { return };
@@ -219,7 +220,7 @@ fn bytes_of(told: &CopyNews) -> usize {
 
 impl RowReader for News {
     fn told(&self, news: &RowNews<'_>) {
-        // Before it is looked whether the table is wanted: see `want`.
+        // Set before the look for a wanted table: see `want`.
         self.is_open.store(true, Ordering::SeqCst);
         match *news {
             RowNews::Rows(rows) => {
@@ -248,7 +249,7 @@ impl RowReader for News {
         let mut told = std::mem::take(&mut queue.open);
         match ending {
             TransactionEnd::Committed => {}
-            // Nobody sees its rows. Its commit tells of its tables as wholes.
+            // Nobody sees its rows yet. Its commit reports its tables as wholes.
             TransactionEnd::Prepared => told.retain(|told| !matches!(told, CopyNews::Row { .. })),
             TransactionEnd::Unclear => {
                 for told in &mut told {

@@ -1,4 +1,4 @@
-//! What the keeper is asked for a statement.
+//! The question to the keeper for a statement.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::rows::{Named, Tables};
 use crate::shared::Shared;
 use crate::template::{Cacheability, Template};
 
-/// A SELECT, with what has to be known for its plan.
+/// A SELECT, with the facts that its plan needs.
 pub(crate) struct Planning<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) modes: Modes,
-    /// What its markers stand for.
+    /// The values of the markers.
     pub(crate) values: &'a [Datum],
-    /// What it reads.
+    /// The tables that the SELECT reads.
     pub(crate) tables: &'a Tables,
     /// The default schema.
     pub(crate) schema: Option<&'a str>,
     pub(crate) computing: Computing,
 }
 
-/// What is made of the plan of a SELECT.
+/// Makes the plan of a SELECT, and returns the result of `make` for it.
 pub(crate) fn planned<T>(
     Planning { text, modes, values, tables, schema, computing }: Planning<'_>,
     make: impl FnOnce(&QueryPlan, &Asker<'_>) -> Result<T, Unmaintained>,
@@ -46,21 +46,21 @@ pub(crate) fn infos(tables: &Tables) -> Vec<(Name, Arc<TableInfo>)> {
     tables.known.iter().map(table).collect()
 }
 
-/// What gives the rows of a statement that reads these tables.
+/// Returns the question for the rows of a statement that reads these tables.
 pub(crate) fn asked(Compiled { query, key, limit }: Compiled, tables: &Tables) -> ResultQuestion {
     ResultQuestion { query, key: Some(key), limit, tables: infos(tables) }
 }
 
-/// Whether a text may say what the plan form does not know of.
+/// Whether a text may have parts that the plan form does not know.
 pub(crate) fn asks_for_more(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] = [b"sql_calc_found_rows", b"fetch", b"procedure"];
     WORDS.iter().any(|word| contains_ignoring_case(text, word))
 }
 
-/// What has to be loaded so that a query is maintained, by its text with markers, which has no values yet, and what is known of it.
+/// Returns what has to be loaded so that a query is maintained, by its text with markers, which has no values yet.
 ///
 /// # Errors
-/// Why it is not maintained.
+/// Why the query is not maintained.
 pub(crate) fn loadable(
     shared: &Shared,
     template: &Template,
@@ -82,9 +82,9 @@ pub(crate) fn loadable(
     Ok(ResultQuestion { query, key: None, limit: None, tables: infos(tables) })
 }
 
-/// The same of a query that is listed.
+/// Like [`loadable`], for a listed query.
 pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Result<ResultQuestion, Unasked> {
-    // It was rewritten so that it means the same in all modes, but for its texts, which stand for no value here.
+    // The listed text means the same in all modes, except for its texts, which stand for no value here.
     let modes = shared.upstream.server().map_or_else(|| Modes::new(Flavor::MySql), |server| server.modes());
     let text = freshet_sql::with_markers(listed.as_bytes(), modes);
     let behind = shared.sources();
@@ -94,22 +94,22 @@ pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Res
     if matches!(template.verdict, Cacheability::NotNow(_)) {
         return Err(Unasked::NotNow);
     }
-    // A session's settings decide again when it asks.
+    // A session's settings decide again when the session asks.
     let computing = Computing::default();
     let tables = &template.tables;
     let planning = Planning { text: &text, modes, values: &[], tables, schema, computing };
     loadable(shared, template, planning).map_err(Unasked::Never)
 }
 
-/// Why nothing is asked for a query.
+/// Why there is no question for a query.
 pub(crate) enum Unasked {
     /// Its tables are not known yet.
     NotNow,
-    /// It is not maintained: why.
+    /// The query is not maintained, with the reason.
     Never(String),
 }
 
-/// What gives the rows of a stored result, if its query is maintained.
+/// Returns the question for the rows of a stored result, if its query is maintained.
 pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<ResultQuestion> {
     let environment = &*result.environment;
     let (modes, schema) = (environment.modes, environment.schema.as_deref());

@@ -24,7 +24,7 @@ impl TableList {
         text.split(',').map(one).collect::<Option<_>>().map(Self)
     }
 
-    /// Whether a table is named, by itself or with its schema. Names count as the server writes them, but for case.
+    /// Whether the list names a table, by itself or with its schema. Names are the server's, without regard to case.
     fn has(&self, (schema, table): &Name) -> bool {
         self.0.iter().any(|(own, name)| {
             own.eq_ignore_ascii_case(schema)
@@ -33,17 +33,17 @@ impl TableList {
     }
 }
 
-/// The settings of that.
+/// The settings for copied tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CopiedTables {
-    /// These alone; if it is empty, all.
+    /// Only these are copied; if the list is empty, all.
     pub only: TableList,
-    /// But not these.
+    /// These are not copied.
     pub ignored: TableList,
 }
 
 impl CopiedTables {
-    /// Which setting leaves a table out, if one does.
+    /// Returns the setting that leaves a table out, if one does.
     pub(crate) fn leaves_out(&self, name: &Name) -> Option<&'static str> {
         if self.ignored.has(name) {
             Some("replication_tables_ignore")

@@ -6,25 +6,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use freshet_digest::{Digest, Options, text};
 use serde_json::{Value, json};
 
-/// How much of a statement is written, in bytes.
+/// How many bytes of a statement are written.
 const QUERY_BYTES_MAX: usize = 64 * 1024;
-/// The hostgroup of what was answered here.
+/// The hostgroup of statements that Freshet answers itself.
 const HERE: i64 = -1;
 
-/// A statement, and what became of it.
+/// A statement, and its outcome.
 #[derive(Debug)]
 pub(crate) struct Event<'a> {
     pub(crate) command: &'static str,
     pub(crate) thread_id: u32,
     pub(crate) user: &'a [u8],
     pub(crate) schema: &'a str,
-    /// Where the client comes from; `None`: a unix socket.
+    /// The client's address; `None`: a unix socket.
     pub(crate) client: Option<SocketAddr>,
     pub(crate) query: &'a [u8],
     pub(crate) digests: Options,
     pub(crate) began: SystemTime,
     pub(crate) took: Duration,
-    /// What the server did for it, if it was asked.
+    /// What the server did for the statement, if it was asked.
     pub(crate) sent: Option<Sent>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Sent {
 }
 
 impl Event<'_> {
-    /// The line, with its end.
+    /// Returns the line, with its end.
     pub(crate) fn line(&self) -> String {
         let (began_us, took_us) = (since_1970(self.began), micros(self.took));
         let ended_us = began_us + took_us;
@@ -75,7 +75,7 @@ fn since_1970(time: SystemTime) -> u64 {
     micros(time.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// A moment in UTC, to the microsecond, so many microseconds after 1970 began.
+/// Returns a moment in UTC, to the microsecond; `us` counts microseconds from the beginning of 1970.
 fn shown(us: u64) -> String {
     let (seconds, us) = (us / 1_000_000, us % 1_000_000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -84,7 +84,8 @@ fn shown(us: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06}")
 }
 
-/// The date so many days after 1970-01-01, in the Gregorian calendar. Years are counted from March, so that a leap day is the last.
+/// Returns the date this many days after 1970-01-01, in the Gregorian calendar. Years are counted from March, so that a leap day is the
+/// last day.
 fn date(days: u64) -> (u64, u64, u64) {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     /// From 0000-03-01 to 1970-01-01.

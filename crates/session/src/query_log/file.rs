@@ -1,4 +1,4 @@
-//! The files of the log: a name and a number of eight digits, which grows.
+//! The files of the log: a name and a growing number of eight digits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Statements have data in them, which is for nobody else to read.
+/// The log contains data of statements, so nobody else may read it.
 const MODE: u32 = 0o600;
 
-/// The file that is written.
+/// The present file.
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
@@ -22,19 +22,19 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Begins a file behind those that are there.
+    /// Begins a file after the existing ones.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be made.
     pub(super) fn create(path: PathBuf, bytes_max: Arc<AtomicU64>) -> io::Result<Self> {
         let (number, file) = create_behind(&path, last(&path)?)?;
         Ok(Self { path, number, file, bytes: 0, bytes_max })
     }
 
-    /// Writes a line, to the next file if this one is full.
+    /// Writes a line; if this file is full, to the next one.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
         let len = line.len() as u64;
         if self.bytes > 0 && self.bytes + len > self.bytes_max.load(Ordering::Relaxed) {
@@ -47,16 +47,16 @@ impl LogFile {
         Ok(())
     }
 
-    /// Hands over to the system what it was not given yet.
+    /// Hands buffered bytes over to the system.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
 }
 
-/// The file of the first number behind this one that nobody has.
+/// Creates the file of the first unused number after this one.
 fn create_behind(path: &Path, number: u64) -> io::Result<(u64, BufWriter<File>)> {
     let mut number = number;
     loop {
@@ -70,7 +70,7 @@ fn create_behind(path: &Path, number: u64) -> io::Result<(u64, BufWriter<File>)>
     }
 }
 
-/// The highest number of the files that are there; 0 if there are none.
+/// Returns the highest number of the existing files; 0 if there are none.
 fn last(path: &Path) -> io::Result<u64> {
     let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

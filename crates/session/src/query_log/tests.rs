@@ -22,7 +22,7 @@ fn event(query: &[u8]) -> Event<'_> {
     }
 }
 
-/// Waits until a file has so many lines.
+/// Waits until a file has this many lines.
 fn lines(path: &Path, count: usize) -> Vec<String> {
     let until = Instant::now() + Duration::from_secs(10);
     loop {

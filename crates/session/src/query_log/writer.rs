@@ -11,10 +11,10 @@ use super::file::LogFile;
 
 /// How many lines wait for the thread at most.
 const LINES_MAX: usize = 8192;
-/// And how many bytes they have together at most.
+/// The most bytes of all waiting lines together.
 const BYTES_MAX: usize = 32 << 20;
 
-/// Hands lines to the thread, which ends with it.
+/// Hands lines to the thread. The thread ends with this value.
 #[derive(Debug)]
 pub(super) struct Writer {
     lines: SyncSender<String>,
@@ -24,10 +24,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts it. `lost` counts lines that are left out.
+    /// Starts the thread. `lost` counts lines that are left out.
     ///
     /// # Errors
-    /// There can be no other thread.
+    /// No thread can be started.
     pub(super) fn start(file: LogFile, lost: Arc<AtomicU64>) -> io::Result<Self> {
         let (lines, receiver) = sync_channel(LINES_MAX);
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -37,7 +37,7 @@ impl Writer {
         Ok(Self { lines, waiting, lost })
     }
 
-    /// Hands a line over; without room for it, it is left out.
+    /// Hands a line over; without room, the line is left out.
     pub(super) fn write(&self, line: String) {
         let bytes = line.len();
         let has_room = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= BYTES_MAX;
@@ -48,7 +48,7 @@ impl Writer {
     }
 }
 
-/// Writes what comes, and hands it to the system whenever nothing more waits.
+/// Writes the lines as they come, and flushes whenever no more lines wait.
 fn run(mut file: LogFile, lines: &Receiver<String>, waiting: &AtomicUsize, lost: &AtomicU64) {
     let mut has_failed = false;
     while let Ok(line) = lines.recv() {

@@ -13,7 +13,7 @@ fn on_one_loop<T>(run: impl Future<Output = T>) -> T {
     tokio::task::LocalSet::new().block_on(&runtime, run)
 }
 
-/// While a text is read, the others on the event loop have their turn: the reading waits for one of them.
+/// While a text is read, other sessions of the event loop run: the reading waits for one of them.
 #[test]
 fn an_event_loop_goes_on_while_a_long_text_is_read() {
     on_one_loop(async {
@@ -30,7 +30,7 @@ fn an_event_loop_goes_on_while_a_long_text_is_read() {
     });
 }
 
-/// However many have a long text, only so many threads read.
+/// Only a fixed number of threads read, however many sessions have a long text.
 #[test]
 fn few_threads_read() {
     on_one_loop(async {

@@ -1,4 +1,4 @@
-//! Asking the server, as a client would, for what is stored of a query with a cache of its own.
+//! Asking the server, as a client would, for a result of a query with a created cache.
 
 use freshet_cache::{Dep, Fences, Position, Verdict};
 use freshet_sql::contains_ignoring_case;
@@ -11,36 +11,36 @@ use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::shared::Shared;
 use crate::template::{BoundSelect, Cacheability};
 
-/// Functions whose results are another for another account.
+/// Functions whose results depend on the account.
 const OF_ACCOUNTS: [&[u8]; 4] = [b"user", b"current_role", b"connection_id", b"database_principal"];
 
-/// What came of one result.
+/// The outcome of refreshing one result.
 pub(super) enum RefreshOutcome {
-    /// It is stored.
+    /// The result is stored.
     Refreshed(Position, Vec<Dep>),
-    /// A change has outrun it.
+    /// A change came before the answer was complete.
     Outrun,
-    /// It cannot be asked for now.
+    /// The result cannot be asked for now.
     NotNow,
-    /// It is not asked for any more.
+    /// The result is not asked for any more.
     GivenUp(String),
 }
 
-/// The server's answer, what it depends on, and a position that it is known to see.
+/// The server's answer, its dependencies, and a position that it is known to see.
 pub(super) struct Answered {
     pub(super) valid_from: Position,
     pub(super) depends: Depends,
     pub(super) relayed: Relayed,
 }
 
-/// A result that is asked for again, and the cache that it is of.
+/// A result that is refreshed, and its cache.
 #[derive(Clone, Copy)]
 pub(super) struct OfCache<'a> {
     pub(super) cache: &'a CreatedCache,
     pub(super) result: &'a StoredResult,
 }
 
-/// Has the server answer again; otherwise, what came of it.
+/// Has the server answer again. The inner error is the outcome without an answer.
 pub(super) async fn answered(
     shared: &Shared,
     sessions: &mut OwnSessions,
@@ -50,7 +50,7 @@ pub(super) async fn answered(
     let environment = &*result.environment;
     match shared.upstream.rights_epoch() {
         Some(rights) if rights == result.rights => {}
-        // Whoever asks next is told by the server whether he may.
+        // The server tells the next client that asks whether the client may.
         Some(_) => return Ok(Err(RefreshOutcome::GivenUp("rights have changed".to_owned()))),
         None => return Ok(Err(RefreshOutcome::NotNow)),
     }
@@ -60,7 +60,7 @@ pub(super) async fn answered(
     match &bound.template().verdict {
         Cacheability::Cache => {}
         Cacheability::Never(why) => return Ok(Err(RefreshOutcome::GivenUp(why.to_string()))),
-        // It is not known what it depends on.
+        // The dependencies are unknown.
         Cacheability::NotNow(_) => return Ok(Err(RefreshOutcome::NotNow)),
     }
     if let Some(why) = refusal(&bound, of) {
@@ -95,7 +95,7 @@ pub(super) async fn answered(
     Ok(Ok(Answered { valid_from, depends, relayed }))
 }
 
-/// Why a result that could be stored is not asked for any more.
+/// Returns why a result that could be stored is not refreshed any more.
 fn refusal(bound: &BoundSelect<'_>, OfCache { cache, result }: OfCache<'_>) -> Option<String> {
     let template = bound.template();
     if template.query.id != cache.query.id {

@@ -1,4 +1,4 @@
-//! Caches that were there before the start: their tables are loaded before any client asks.
+//! Caches from before the start: their tables are loaded before any client asks.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use crate::created::{QueryId, Upkeep};
 use crate::maintaining::question::{self, Unasked};
 use crate::shared::Shared;
 
-/// How often it is looked how far they are.
+/// How often the progress is checked.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(200);
 
-/// The caches of which it is not known yet how their results are kept.
+/// The caches whose upkeep is still unknown.
 #[derive(Default)]
 pub(super) struct Beginning {
     open: HashSet<QueryId>,
@@ -20,7 +20,7 @@ pub(super) struct Beginning {
 }
 
 impl Beginning {
-    /// Has the tables loaded of those of which that has not been tried, as far as their tables are known.
+    /// Loads the tables of caches for which that has not been tried, as far as their tables are known.
     pub(super) async fn go_on(&mut self, shared: &Shared) {
         let is_early = self.looked.is_some_and(|looked| looked.elapsed() < LOOKED_AT_EVERY);
         if is_early || !shared.freshness().is_live(now_ms()) {

@@ -1,8 +1,8 @@
-//! Comparing what is maintained with what the server says, now and then.
+//! Comparing maintained results with the server's, from time to time.
 //!
-//! The server is asked for one result, and the keeper too. If nothing that the result depends on has changed since before the one was asked and until all
-//! that the other could see is applied, both answers are as of one moment, and have to be the same rows. If they are not, the query's cache is not
-//! trusted any more: it is refreshed from then on, and the log has a row that only one of them has.
+//! Freshet asks the server for one result, and the keeper too. If no dependency of the result has changed from before the first question
+//! until all is applied that the second could see, both answers are as of one moment, and must have the same rows. If they differ, the
+//! query's cache is not trusted any more: it is refreshed from then on, and the log shows a row that only one of the answers has.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,13 +18,13 @@ use crate::created::{Frame, Upkeep};
 use crate::maintaining::{Answer, question};
 use crate::shared::Shared;
 
-/// How long the stream may take to come to where the server is.
+/// How long the stream may take to reach the server's present position.
 const APPLIED_WITHIN: Duration = Duration::from_secs(5);
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 /// How long the server may take for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Which result was compared last, and when.
+/// The result that was compared last, and when.
 #[derive(Default)]
 pub(super) struct Checking {
     last: Option<Instant>,
@@ -64,7 +64,7 @@ impl Checking {
                     "a maintained result is not the server's; the cache is refreshed from now on"
                 );
                 cache.distrust();
-                // What was made so is given to nobody any more.
+                // Results that were made from copies are not given any more.
                 shared.cache.purge(|tag| tag == result.tag);
             }
         }
@@ -72,10 +72,10 @@ impl Checking {
     }
 }
 
-/// A row with how often it is in the maintained result, and how often in the server's.
+/// A row, with its number of occurrences in the maintained result, and in the server's.
 type Difference = (Vec<u8>, i64, i64);
 
-/// Whether both have the same rows; `None` if it cannot be told now.
+/// Whether both have the same rows; `None` if that is unknown now.
 async fn compare(
     shared: &Shared,
     sessions: &mut OwnSessions,

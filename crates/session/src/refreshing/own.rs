@@ -1,4 +1,4 @@
-//! Connections of Freshet's own account in the environments of clients, to ask what they have asked.
+//! Connections of Freshet's own account in the environments of clients, to repeat their questions.
 
 use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command};
@@ -15,7 +15,7 @@ use crate::shared::Shared;
 /// How many connections are kept, one for each environment.
 const CONNECTIONS_MAX: usize = 4;
 
-/// Those that are open; the one that was used last stands last.
+/// The open connections; the one that was used last stands last.
 #[derive(Default)]
 pub(super) struct OwnSessions(Vec<OwnSession>);
 
@@ -29,12 +29,12 @@ pub(super) struct OwnSession {
 }
 
 impl OwnSessions {
-    /// All are closed.
+    /// Closes all connections.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// One in the environment of the client; `None` if there can be none.
+    /// Returns a connection in the client's environment; `None` if there can be none.
     pub(super) async fn of(
         &mut self,
         shared: &Shared,
@@ -45,7 +45,7 @@ impl OwnSessions {
         let environment = result.environment.id;
         let is_like = |session: &OwnSession| session.environment == environment && session.form == form;
         if let Some(at) = sessions.iter().position(is_like) {
-            // The one that is used least is the first.
+            // The connection that is unused for longest is the first.
             let session = sessions.remove(at);
             sessions.push(session);
         } else {
@@ -89,7 +89,7 @@ impl OwnSession {
         Ok(is_there.then_some(Self { connection, environment: like.id, form }))
     }
 
-    /// The server's answer, with a copy if it may be stored.
+    /// Returns the server's answer, with a copy if it may be stored.
     pub(super) async fn answer(&mut self, shared: &Shared, result: &StoredResult) -> Result<Relayed, Error> {
         let stripped = without_hint(&result.text, result.environment.modes);
         let text = stripped.as_deref().unwrap_or(&result.text);

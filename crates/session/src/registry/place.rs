@@ -1,4 +1,4 @@
-//! The server's number of a session's connection, and who is about to kill by it.
+//! The server's number of a session's connection, and the KILLs under way by that number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// How many have one, and how many have had one at the same time. `resets`: that is counted from now on.
+    /// Returns how many sessions have a connection, and the most that have had one at the same time. `resets`: the most counts from now on.
     pub(crate) fn read(&self, resets: bool) -> (usize, usize) {
         let now = self.now.load(Ordering::Relaxed);
         let most =
@@ -33,10 +33,10 @@ impl Connected {
     }
 }
 
-/// The number of a connection, and how many KILLs are under way by it. One word, so that whoever looks at both sees them as of one moment.
+/// The number of a connection, and how many KILLs are under way by it. Both are in one word, so that a reader sees them as of one moment.
 #[derive(Debug, Default)]
 pub(super) struct Place {
-    /// The number in the lower half, 0 if there is no connection; the KILLs in the upper.
+    /// The number in the lower half, 0 if there is no connection; the count of KILLs in the upper.
     word: AtomicU64,
     connected: Arc<Connected>,
 }
@@ -65,14 +65,14 @@ impl Place {
         self.connected.changes(before.is_ok_and(|word| number(word) != 0), id != 0);
     }
 
-    /// Takes the number away; false, and nothing is changed, while somebody is about to kill by it.
+    /// Takes the number away. Returns false, and changes nothing, while somebody is about to kill by it.
     pub(super) fn take(&self) -> bool {
         let without = |word: u64| (word < AIM || number(word) == 0).then_some(word & !NUMBER);
         let before = self.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, without);
         before.inspect(|word| self.connected.changes(number(*word) != 0, false)).is_ok()
     }
 
-    /// Somebody is about to kill by the number, which is returned.
+    /// Notes that somebody is about to kill by the number. Returns the number.
     pub(super) fn aim(&self) -> u32 {
         number(self.word.fetch_add(AIM, Ordering::SeqCst))
     }

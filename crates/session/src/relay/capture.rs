@@ -8,27 +8,27 @@ use crate::bounds::{Budget, Permit};
 use crate::coalescing::{Leader, QuestionState};
 use crate::why::Why;
 
-/// An answer being copied. It gives itself up as soon as the answer turns out not to be storable.
+/// An answer that is being copied. The copy is given up as soon as the answer turns out not to be storable.
 #[derive(Debug)]
 pub(crate) struct Capture {
     body: Vec<u8>,
     bytes_max: usize,
     budget: Arc<Budget>,
-    /// For the memory of `body`.
+    /// The permit for the memory of `body`.
     permit: Permit,
     rows: u64,
-    /// The warnings that the statement's text brings about.
+    /// How many warnings the statement's text causes.
     warnings: u16,
     status: StatusFlags,
     status_at: [u32; 2],
     /// The flags of an answer that may not be stored.
     never: StatusFlags,
-    /// Why it may not be stored.
+    /// Why the answer may not be stored.
     refused: Option<Why>,
     finished: bool,
-    /// It is the answer to a preparation.
+    /// The answer is a preparation's.
     prepares: bool,
-    /// Others wait for it.
+    /// The turn by which other sessions wait for the answer.
     leader: Option<Box<Leader>>,
 }
 
@@ -37,24 +37,24 @@ pub(crate) struct Capture {
 pub(crate) struct Captured {
     /// The packets, as the client got them.
     pub(crate) body: Vec<u8>,
-    /// Where the session's status flags stand in them.
+    /// Where the session's status flags stand in the packets.
     pub(crate) status_at: [u32; 2],
-    /// The status flags it came with.
+    /// The status flags that the answer came with.
     pub(crate) status: StatusFlags,
-    /// How many rows it has.
+    /// How many rows the answer has.
     pub(crate) rows: u64,
-    /// Others wait until it is stored.
+    /// The turn by which other sessions wait until the answer is stored.
     pub(crate) leader: Option<Box<Leader>>,
-    /// What `body` holds of the budget for copies.
+    /// The part of the budget for copies that `body` holds.
     _permit: Permit,
 }
 
-/// Flags that an answer must not carry to be anybody else's answer too.
+/// Flags that an answer must not carry if other sessions are to get it.
 const NEVER: StatusFlags =
     StatusFlags::MORE_RESULTS.union(StatusFlags::CURSOR_EXISTS).union(StatusFlags::PS_OUT_PARAMS);
 
 impl Capture {
-    /// Up to `bytes_max` bytes, out of everybody's `budget`.
+    /// Makes a capture of up to `bytes_max` bytes, charged to the `budget` that all sessions share.
     pub(crate) fn new(bytes_max: usize, budget: &Arc<Budget>) -> Self {
         Self {
             budget: Arc::clone(budget),
@@ -73,48 +73,49 @@ impl Capture {
         }
     }
 
-    /// Of an answer that others wait for.
+    /// Makes the capture of an answer that other sessions wait for.
     pub(crate) fn led_by(self, leader: Option<Box<Leader>>) -> Self {
         Self { leader, ..self }
     }
 
-    /// The server has refused the statement.
+    /// Notes that the server has refused the statement.
     pub(crate) fn refused(&mut self, error: &[u8]) {
         if let (Some(leader), Ok(error)) = (&mut self.leader, ErrPacket::parse(error)) {
             leader.is_refused(error);
         }
     }
 
-    /// Nobody else is to wait for the answer: it goes on at the pace of one client, or is that one's alone.
+    /// Stops other sessions from waiting for the answer: the answer goes at the pace of one client, or is for that client alone.
     pub(crate) fn lets_go(&mut self) {
         if let Some(mut leader) = self.leader.take() {
             leader.ends_with(QuestionState::Over);
         }
     }
 
-    /// Of the answer to a preparation.
+    /// Makes the capture of the answer to a preparation.
     pub(crate) fn of_preparation(self) -> Self {
         Self { prepares: true, ..self.in_transaction(true) }
     }
 
-    /// Of a statement in a transaction of which it is known as of when it reads. In any other an answer is nobody else's.
+    /// Makes the capture of a statement in a transaction, if it is known which moment the statement reads. Otherwise no other session may
+    /// get the answer.
     pub(crate) fn in_transaction(self, is_known: bool) -> Self {
         Self { never: if is_known { NEVER } else { self.never }, ..self }
     }
 
-    /// The same for a statement whose text alone brings so many warnings about, each time that it is sent. An answer with any other
-    /// number of them has warnings of its rows or of the moment.
+    /// Makes the capture of a statement whose text alone causes this many warnings, each time that it is sent. An answer with any other
+    /// number has warnings of its rows or of the moment.
     pub(crate) fn warned(self, warnings: u16) -> Self {
         Self { warnings, ..self }
     }
 
-    /// A row passes.
+    /// Notes that a row passes.
     pub(crate) fn row(&mut self) {
         self.rows += 1;
     }
 
-    /// A packet passes that is no row; its frame begins `ahead` bytes after those that [`Capture::bytes`] was given.
-    /// `is_news`: it reports a change of this session.
+    /// Notes that a packet passes that is no row; its frame begins `ahead` bytes after the bytes that [`Capture::bytes`] was given.
+    /// `is_news`: the packet reports a change of this session.
     pub(crate) fn packet(&mut self, seen: &Seen, ahead: usize, is_news: bool) {
         self.refuse_if(is_news);
         match seen.part {
@@ -125,10 +126,10 @@ impl Capture {
         }
     }
 
-    /// A packet of the answer to a preparation.
+    /// Handles a packet of the answer to a preparation.
     fn definition(&mut self, seen: &Seen, ahead: usize) {
         match seen.part {
-            // All that it says of warnings.
+            // This packet's count is the only report of warnings.
             Part::PrepareOk => self.refuse_if(seen.warnings.unwrap_or(0) != self.warnings),
             Part::Parameter | Part::Column => {}
             Part::ParametersEnd | Part::ColumnsEnd => {
@@ -143,12 +144,12 @@ impl Capture {
 
     fn end(&mut self, seen: &Seen, ahead: usize) {
         let (Some(status), Some(at)) = (seen.status, seen.status_at) else {
-            // The columns of a client without EOF packets end with no packet of their own.
+            // For a client without EOF packets, the columns end without a packet of their own.
             self.refuse_if(seen.part != Part::ColumnsEnd);
             return;
         };
         let warnings = seen.warnings.unwrap_or(0);
-        // Those of the text are there before the columns are.
+        // The text's warnings are reported before the columns.
         self.refuse_if(status.intersects(self.never) || warnings != self.warnings);
         let at = u32::try_from(self.body.len() + ahead + HEADER_LEN + at).unwrap_or(u32::MAX);
         self.status_at[usize::from(seen.part == Part::RowsEnd)] = at;
@@ -156,7 +157,7 @@ impl Capture {
         self.finished |= seen.part == Part::RowsEnd && seen.last;
     }
 
-    /// Bytes that pass. The copy is given up if there is no room for it, in its own bound or in everybody's budget.
+    /// Copies bytes that pass. Gives the copy up if there is no room for it, in its own bound or in the shared budget.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         if self.refused.is_some() {
             return;
@@ -167,7 +168,7 @@ impl Capture {
         }
     }
 
-    /// Makes room for so many bytes more. Memory is doubled, but never beyond the bound.
+    /// Makes room for this many more bytes. Memory is doubled, but never beyond the bound.
     fn make_room(&mut self, more: usize) -> Result<(), Why> {
         let needed = self.body.len() + more;
         if needed <= self.body.capacity() {
@@ -184,7 +185,7 @@ impl Capture {
         Ok(())
     }
 
-    /// It says what is this session's alone.
+    /// Gives the copy up if the packet concerns this session alone.
     fn refuse_if(&mut self, is_own: bool) {
         if is_own {
             self.refused.get_or_insert(Why::NotShared);
@@ -197,13 +198,13 @@ impl Capture {
         self.body = Vec::new();
         self.permit.release();
         if why == Why::Error {
-            // What it was refused with is told already.
+            // The waiting sessions already have the error.
             self.leader = None;
         }
         self.lets_go();
     }
 
-    /// The whole answer, if it may be stored.
+    /// Returns the whole answer, if it may be stored.
     pub(crate) fn finish(self) -> Result<Captured, Why> {
         match self.refused {
             Some(why) => Err(why),

@@ -1,4 +1,4 @@
-//! What the server reports of a session only because we asked it to, and taking it out again.
+//! Removing the server's reports on a session that only Freshet asked for.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,20 +7,20 @@ use freshet_protocol::{Capabilities, Malformed, OkPacket, Part, Seen, StateChang
 
 use crate::session::{Gtids, Reports, TransactionTracking};
 
-/// Makes OK packets what this client would have been sent without us.
+/// Turns OK packets into those that this client would get without Freshet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filter<'a> {
-    /// What the client and we agreed on.
+    /// The capabilities that the client and Freshet agreed on.
     pub(crate) capabilities: Capabilities,
-    /// Where the server reports of its own accord that a transaction begins and ends, as MySQL does: what it said last.
+    /// The last report that a transaction has begun or ended, if the server sends such reports by default, as MySQL does.
     pub(crate) begun: Option<&'a AtomicBool>,
-    /// What the client is told; where there is none, everything.
+    /// The reports that the client gets; `None`: all reports.
     pub(crate) told: Option<&'a Reports>,
-    /// The session's default schema; empty where it has none.
+    /// The session's default schema; empty if it has none.
     pub(crate) schema: &'a str,
 }
 
-/// The OK packet that `payload` is, if it is one: also the one that ends rows for clients without EOF packets.
+/// Returns the OK packet in `payload`, if it is one. The packet that ends rows for clients without EOF packets is one, too.
 pub(crate) fn as_ok(
     seen: &Seen,
     payload: &[u8],
@@ -38,7 +38,7 @@ pub(crate) fn as_ok(
     OkPacket::parse(payload, capabilities).map(Some)
 }
 
-/// The answer to a preparation, with this number in the place of the server's.
+/// Returns the answer to a preparation with this number in the place of the server's.
 pub(crate) fn numbered(payload: &[u8], number: NonZeroU32) -> Option<Vec<u8>> {
     let mut payload = payload.to_vec();
     payload.get_mut(1..5)?.copy_from_slice(&number.get().to_le_bytes());
@@ -50,7 +50,7 @@ pub(crate) fn announces(seen: &Seen) -> bool {
     seen.status.is_some_and(|status| status.contains(StatusFlags::SESSION_STATE_CHANGED))
 }
 
-/// `seen` with the flags of the packet that is passed on in its place.
+/// Returns `seen` with the flags of the packet that is passed on in its place.
 pub(crate) fn as_passed(seen: &Seen, passed: &[u8]) -> Seen {
     let flags = seen.status_at.and_then(|at| passed.get(at..)?.first_chunk::<2>());
     let status = flags.map(|flags| StatusFlags::from_bits_retain(u16::from_le_bytes(*flags)));
@@ -58,8 +58,8 @@ pub(crate) fn as_passed(seen: &Seen, passed: &[u8]) -> Seen {
 }
 
 impl Filter<'_> {
-    /// What the client is to get in the place of `payload`, which came over a connection with `capabilities`;
-    /// `None` if just that.
+    /// Returns the packet that the client gets in the place of `payload`, which came over a connection with `capabilities`;
+    /// `None` if the client gets `payload` itself.
     pub(crate) fn rewritten(
         &self,
         seen: &Seen,
@@ -81,10 +81,10 @@ impl Filter<'_> {
         Ok((encoded != payload).then_some(encoded))
     }
 
-    /// Whether a packet reports that something of the session is other than it was.
+    /// Whether a packet reports a change of the session.
     ///
-    /// `MariaDB` opens a view of another schema by moving the session there and back, and reports where it is again: its
-    /// default schema, as before, and that its state has changed. An EOF packet does not say what has changed.
+    /// `MariaDB` opens a view of another schema by moving the session there and back, and then reports the
+    /// default schema, which is the same as before, and a change of state. An EOF packet does not say what has changed.
     pub(crate) fn is_news(
         &self,
         seen: &Seen,
@@ -99,21 +99,21 @@ impl Filter<'_> {
         let is_news = |change: &StateChange| match change {
             StateChange::Schema(schema) => schema != self.schema.as_bytes(),
             StateChange::SessionState(_) => false,
-            // That rows were read in a transaction is nothing to others, unless this client is told.
+            // A report that rows were read in a transaction does not concern others, unless this client gets it.
             StateChange::TransactionState(_) => false,
             _ => true,
         };
         Ok(ok.is_some_and(|ok| ok.changes.iter().any(is_news)) || self.tells_of_transaction(seen, passed)?)
     }
 
-    /// Whether the client is told of its transaction by this packet.
+    /// Whether this packet tells the client about its transaction.
     fn tells_of_transaction(&self, seen: &Seen, passed: &[u8]) -> Result<bool, Malformed> {
         let ok = as_ok(seen, passed, self.capabilities)?;
         let is_told = |change: &StateChange| matches!(change, StateChange::TransactionState(_));
         Ok(ok.is_some_and(|ok| ok.changes.iter().any(is_told)))
     }
 
-    /// An EOF packet that announces changes, without the announcement: it has no room for them, and they are ours.
+    /// Returns an EOF packet without its announcement of changes: it has no room for the changes, and they are Freshet's.
     fn quiet(&self, seen: &Seen, payload: &[u8]) -> Option<Vec<u8>> {
         let high = seen.status_at? + 1;
         if !announces(seen) || self.told.is_none_or(are_told_of_reads) || high >= payload.len() {
@@ -124,7 +124,7 @@ impl Filter<'_> {
         Some(payload)
     }
 
-    /// Notes what is told of transactions where it is passed on as it is.
+    /// Notes reports of transactions that are passed on as they are.
     fn note(&self, ok: &OkPacket) {
         let Some(begun) = self.begun.filter(|_| self.told.is_none_or(are_told_of_reads)) else { return };
         for change in &ok.changes {
@@ -134,7 +134,7 @@ impl Filter<'_> {
         }
     }
 
-    /// Whether MySQL would report this state if it had not been asked for any: when a transaction is begun, or is over, and
+    /// Whether MySQL would report this state by default: it reports that a transaction begins or ends, and
     /// nothing of what is done in it.
     fn is_boundary(&self, state: &mut Vec<u8>) -> bool {
         let Some(told) = self.begun else { return false };
@@ -144,11 +144,11 @@ impl Filter<'_> {
         if has_begun {
             state[0] = b'T';
         }
-        // One session's own: only its value matters.
+        // The value is one session's own, so no ordering is needed.
         told.swap(has_begun, Ordering::Relaxed) != has_begun
     }
 
-    /// Whether a client that asked for these is told this.
+    /// Whether a client that asked for these reports gets this one.
     fn is_told(&self, told: &Reports, change: &mut StateChange) -> bool {
         match change {
             StateChange::Schema(_) => told.schema,
@@ -165,10 +165,10 @@ impl Filter<'_> {
     }
 }
 
-/// What MySQL reports to whom did not ask for the states of transactions: `T_______` and `________`.
+/// The length of MySQL's default report on transactions: `T_______` and `________`.
 const STATE_BYTES: usize = 8;
 
-/// Whether reading rows, too, changes what is told: a transaction's state. Where an answer has no room for that, its flags announce it.
+/// Whether reading rows changes the reports: a transaction's state. If an answer has no room for the report, its flags announce it.
 fn are_told_of_reads(told: &Reports) -> bool {
     told.transactions != TransactionTracking::Off
 }

@@ -1,24 +1,24 @@
-//! Rows of ours among the rows of SHOW VARIABLES and SHOW STATUS, in the places that their names have, and behind those of SHOW PROCESSLIST.
+//! Freshet's own rows in SHOW VARIABLES and SHOW STATUS, in the order of their names, and after the rows of SHOW PROCESSLIST.
 
 use freshet_protocol::{Put as _, Reader};
 
-/// Rows of ours that an answer is to have.
+/// Freshet's rows for an answer.
 #[derive(Debug)]
 pub(crate) struct Listed {
-    /// All names that are ours, in lower case: the server's rows of these names are left out.
+    /// All names that are Freshet's own, in lower case: the server's rows of these names are left out.
     names: Vec<String>,
-    /// Names in lower case and rows, the last first.
+    /// Names in lower case and rows, the last one first.
     rows: Vec<(String, Vec<u8>)>,
     /// The rows are in the binary form.
     is_binary: bool,
-    /// The rows have no places by their names: they come last.
+    /// The rows have no order by name: they come last.
     is_last: bool,
-    /// By how much the numbers of the frames behind are larger than the server's; it wraps as these do.
+    /// How much larger the numbers of the frames after Freshet's rows are than the server's numbers; wraps like them.
     pub(super) shift: u8,
 }
 
 impl Listed {
-    /// `names` are all that are ours, `rows` the names and values that are to be listed.
+    /// `names` are all names of Freshet's own, `rows` the names and values to list.
     pub(crate) fn new(names: &[&str], rows: &[(String, String)]) -> Self {
         let encoded = |(name, value): &(String, String)| {
             let mut row = Vec::new();
@@ -37,26 +37,26 @@ impl Listed {
         }
     }
 
-    /// Rows that come behind all of the server's.
+    /// Makes rows that come after all of the server's.
     pub(crate) fn behind(mut rows: Vec<Vec<u8>>) -> Self {
         rows.reverse();
         let rows = rows.into_iter().map(|row| (String::new(), row)).collect();
         Self { names: Vec::new(), rows, is_binary: false, is_last: true, shift: 0 }
     }
 
-    /// The same for the answer to an execution of a prepared statement.
+    /// Turns the rows into the binary form, for an execution of a prepared statement.
     pub(crate) fn in_binary(self) -> Self {
         let rows =
             self.rows.into_iter().map(|(name, row)| (name, [&BINARY_HEAD[..], &row].concat())).collect();
         Self { rows, is_binary: true, ..self }
     }
 
-    /// The first column, in lower case.
+    /// Returns the first column, in lower case.
     fn name_of(&self, row: &[u8]) -> Option<String> {
         name_of(if self.is_binary { row.get(BINARY_HEAD.len()..)? } else { row })
     }
 
-    /// The next row that has its place before `row` of the server's.
+    /// Returns the next row that comes before the server's `row`.
     pub(super) fn next_before(&mut self, row: &[u8]) -> Option<Vec<u8>> {
         if self.is_last {
             return None;
@@ -65,21 +65,21 @@ impl Listed {
         self.rows.pop_if(|(next, _)| *next <= name).map(|(_, row)| row)
     }
 
-    /// The next row of those that are left.
+    /// Returns the next of the remaining rows.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         self.rows.pop().map(|(_, row)| row)
     }
 
-    /// Whether the server's row has a name of ours.
+    /// Whether the server's row has a name of Freshet's own.
     pub(super) fn is_ours(&self, row: &[u8]) -> bool {
         !self.is_last && self.name_of(row).is_some_and(|name| self.names.contains(&name))
     }
 }
 
-/// What is before the values of a row in the binary form: its mark, and which of the two are NULL.
+/// The bytes before the values of a row in the binary form: its mark, and which of the two values are NULL.
 const BINARY_HEAD: [u8; 2] = [0, 0];
 
-/// The first column, in lower case.
+/// Returns the first column, in lower case.
 fn name_of(row: &[u8]) -> Option<String> {
     let name = Reader::new(row).lenenc_bytes().ok()?;
     Some(String::from_utf8_lossy(name).to_ascii_lowercase())

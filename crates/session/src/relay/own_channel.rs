@@ -1,5 +1,5 @@
-//! Status variables that tell of the session's own channel: the client asks about its own, and the server answers about
-//! ours to it. Rows of statements that plainly ask for them are put right on their way.
+//! Status variables about the session's channel: the client asks about its own channel, and the server answers about the
+//! channel from Freshet. If a statement plainly asks for such variables, Freshet corrects the rows on their way.
 
 use freshet_protocol::Compression;
 use freshet_sql::{Modes, SessionStatus, StatusName, session_status};
@@ -10,7 +10,7 @@ use super::processes::Processes;
 use super::text_row;
 use super::uncounted::{Own, Uncounted};
 
-/// The level that both servers show for zlib. No client names one.
+/// The level that both servers show for zlib. No client sets one.
 const ZLIB_LEVEL: &str = "6";
 
 /// The variables.
@@ -28,7 +28,7 @@ struct ChannelVariable {
     of: fn(&Channel) -> String,
 }
 
-/// What the client's bytes go through.
+/// The layers that the client's bytes pass.
 #[derive(Debug, Default)]
 pub(crate) struct Channel {
     pub(crate) tls: Option<Tls>,
@@ -84,19 +84,19 @@ fn version(channel: &Channel) -> String {
     }
 }
 
-/// What puts the rows of an answer right on their way.
+/// The corrections for the rows of an answer on their way.
 #[derive(Debug)]
 pub(crate) enum PutRight {
-    /// They tell of the session's channel.
+    /// The rows describe the session's channel.
     Channel(Box<OwnChannel>),
-    /// They tell of processes.
+    /// The rows list processes.
     Processes(Processes),
-    /// The only one is the number of rows found.
+    /// The only row is the number of found rows.
     FoundRows(u32),
 }
 
 impl PutRight {
-    /// The same, where so much was asked on the connection that the client did not ask.
+    /// Sets how much Freshet asked on the connection that the client did not ask.
     pub(crate) fn counting(mut self, own: Own) -> Self {
         if let Self::Channel(channel) = &mut self {
             channel.uncounted.own = own;
@@ -104,7 +104,7 @@ impl PutRight {
         self
     }
 
-    /// The row that the client is to get in the place of `payload`; `None` if just that.
+    /// Returns the row that the client gets in the place of `payload`; `None` if the client gets `payload` itself.
     pub(crate) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Channel(channel) => channel.row(payload),
@@ -114,23 +114,23 @@ impl PutRight {
     }
 }
 
-/// A row of the text protocol with one number.
+/// Returns a row of the text protocol with one number.
 pub(crate) fn row_of(number: u32) -> Vec<u8> {
     text_row::row(&[Some(number.to_string().as_bytes())])
 }
 
-/// Puts the rows of one answer right, of status variables of the session.
+/// Corrects the rows of one answer with status variables of the session.
 #[derive(Debug)]
 pub(crate) struct OwnChannel {
     at: SessionStatus,
-    /// None where the client's is like ours to the server.
+    /// `None` if the client's channel is like the one to the server.
     channel: Option<Channel>,
     uncounted: Uncounted,
 }
 
 impl OwnChannel {
-    /// What puts the rows of the answer to `text` right, if it asks for status variables of its session: those of the client's channel,
-    /// which may differ from the one to the server, which may have TLS; and its counters.
+    /// Returns the corrections for the answer to `text`, if it asks for status variables of its session: those of the client's channel,
+    /// which may differ from the channel to the server, which may have TLS; and the counters.
     pub(crate) fn asked_by(
         text: &[u8],
         modes: Modes,
@@ -143,7 +143,7 @@ impl OwnChannel {
         Some(Self { at: session_status(text, modes)?, channel, uncounted })
     }
 
-    /// The row that the client is to get in the place of `payload`; `None` if just that.
+    /// Returns the row that the client gets in the place of `payload`; `None` if the client gets `payload` itself.
     pub(crate) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let mut values = text_row::values(payload)?;
         let name = match &self.at.name {

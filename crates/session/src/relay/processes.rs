@@ -1,6 +1,6 @@
-//! The list of processes: to the server, connections have numbers of its own, come from Freshet, and a session that is answered from memory is asleep.
-//! To whoever lists the processes through Freshet, each has the number that its client was told, comes from where that is, and is asleep since it was
-//! last active.
+//! The list of processes. The server's list shows its own numbers of connections, the address of Freshet, and a session that is answered
+//! from memory as asleep. A client that lists the processes through Freshet sees the number that each client was told, the client's
+//! address, and the time since the client was last active.
 
 use ahash::HashMap;
 use freshet_sql::{Modes, ProcessList, process_list};
@@ -8,25 +8,25 @@ use freshet_sql::{Modes, ProcessList, process_list};
 use super::text_row;
 use crate::registry::Process;
 
-/// What puts the rows of one such list right.
+/// The corrections for the rows of one process list.
 #[derive(Debug)]
 pub(crate) struct Processes {
     at: ProcessList,
-    /// Ours, by the server's number of the connection that each has.
+    /// Freshet's clients, by the server's number of each one's connection.
     known: HashMap<u32, KnownProcess>,
 }
 
-/// What is known better of one of them.
+/// The facts that Freshet knows better than the server.
 #[derive(Debug)]
 struct KnownProcess {
     id: String,
     host: String,
-    /// For how many milliseconds it has been idle.
+    /// For how many milliseconds the client has been idle.
     idle_ms: u64,
 }
 
 impl Processes {
-    /// If `text` lists the processes. `processes`: all of ours.
+    /// Returns the corrections if `text` lists the processes. `processes`: all clients of Freshet.
     pub(crate) fn listed_by(
         text: &[u8],
         modes: Modes,
@@ -42,7 +42,7 @@ impl Processes {
         Some(Self { at, known: connected.map(known).collect() })
     }
 
-    /// The row that the client is to get in the place of `payload`; `None` if just that.
+    /// Returns the row that the client gets in the place of `payload`; `None` if the client gets `payload` itself.
     pub(super) fn row(&self, payload: &[u8]) -> Option<Vec<u8>> {
         let mut values = text_row::values(payload)?;
         let value = |at: usize| values.get(at).copied().flatten();
@@ -67,9 +67,9 @@ impl Processes {
     }
 }
 
-/// The row of SHOW PROCESSLIST for a client of ours that has no connection to the server.
+/// Returns the row of SHOW PROCESSLIST for a client of Freshet that has no connection to the server.
 ///
-/// `shows_progress`: it has MariaDB's last column.
+/// `shows_progress`: the row has MariaDB's last column.
 pub(crate) fn listed(process: &Process, shows_progress: bool) -> Vec<u8> {
     let (id, host, seconds) =
         (process.id.to_string(), process.host(), (process.silent_ms / 1000).to_string());

@@ -16,7 +16,7 @@ fn result_set(capabilities: Capabilities) -> BytesMut {
     frames
 }
 
-/// Follows the answer as it arrives in pieces of so many bytes; what passed, and what it said.
+/// Follows the answer as it arrives in pieces of this many bytes. Returns the bytes that passed, and the facts of the answer.
 fn followed(frames: &[u8], piece: usize, capabilities: Capabilities) -> (BytesMut, Relayed) {
     let filter = Filter { capabilities, begun: None, told: None, schema: "" };
     let capture = Capture::new(1 << 20, &Arc::clone(&Bounds::default().fill));

@@ -1,11 +1,11 @@
-//! Rows of the text protocol, for whoever puts a value of one right on its way.
+//! Rows of the text protocol, for the corrections of their values.
 
 use freshet_protocol::{Put as _, Reader};
 
 /// A value that is NULL.
 const NULL: u8 = 0xFB;
 
-/// The values of a row; `None` if it is not whole.
+/// Returns the values of a row; `None` if the row is cut.
 pub(super) fn values(payload: &[u8]) -> Option<Vec<Option<&[u8]>>> {
     let mut reader = Reader::new(payload);
     let mut values = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn values(payload: &[u8]) -> Option<Vec<Option<&[u8]>>> {
     Some(values)
 }
 
-/// A row of these values.
+/// Makes a row of these values.
 pub(super) fn row(values: &[Option<&[u8]>]) -> Vec<u8> {
     let mut row = Vec::new();
     for value in values {

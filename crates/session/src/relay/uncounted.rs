@@ -1,13 +1,14 @@
-//! What the server's counters of a session do not have: statements that were answered from memory. And what they have too much of:
-//! Freshet's own questions on the session's connection. So it is with the statements of a transaction that are answered here.
+//! Corrections of the server's counters of a session. The counters lack statements that were answered from memory, and include
+//! Freshet's own questions on the session's connection. The same holds for transaction statements that Freshet answers.
 //!
-//! A native query cache counts its hits in `Questions`. MariaDB's counts them in `Com_select`, too, and MySQL's does not: `Com_select` and
-//! `Qcache_hits` together are all SELECTs there. So it is here, by the kind of server. Rows that were not read are in no `Handler_…`.
+//! A native query cache counts its hits in `Questions`. MariaDB also counts them in `Com_select`, and MySQL does not: on MySQL,
+//! `Com_select` and `Qcache_hits` together are all SELECTs. Freshet counts in the same way, by the kind of server. Rows that were not read
+//! are in no `Handler_…`.
 
 use freshet_sql::Flavor;
 use freshet_upstream::lane::CarriedSoFar;
 
-/// What begins, marks or ends a transaction.
+/// Statements that begin, mark or end a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Controls {
     Begin,
@@ -20,38 +21,38 @@ pub(crate) enum Controls {
     Set,
 }
 
-/// How many of each were answered here, or asked by Freshet itself.
+/// How many statements of each kind were answered here, or sent by Freshet itself.
 pub(crate) type Controlled = [u64; 7];
 
-/// What of one session was answered here since its counters began.
+/// How many statements of one session were answered here since its counters began.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Served {
     /// Texts of SELECTs.
     pub(crate) texts: u64,
-    /// Those of them that the server has answered, on another connection.
+    /// Texts that the server has answered, on another connection.
     pub(crate) carried: u64,
     /// Executions by COM_STMT_EXECUTE.
     pub(crate) commands: u64,
     /// Executions by EXECUTE as a text.
     pub(crate) by_name: u64,
-    /// Texts that were prepared and executed at once.
+    /// Texts that EXECUTE IMMEDIATE prepared and executed at once.
     pub(crate) immediate: u64,
     /// Texts that were prepared by COM_STMT_PREPARE.
     pub(crate) prepared: u64,
-    /// Statements that were closed of which the server knows nothing.
+    /// Closed statements that the server does not know.
     pub(crate) closed: u64,
-    /// Statements that were reset of which the server knows nothing.
+    /// Reset statements that the server does not know.
     pub(crate) resets: u64,
     /// COM_PING.
     pub(crate) pings: u64,
-    /// Statements of a transaction of which the server need not know, or hears later.
+    /// Statements of a transaction that the server need not know of, or hears of later.
     pub(crate) controlled: Controlled,
-    /// Those of them that were executed by COM_STMT_EXECUTE.
+    /// Statements of `controlled` that were executed by COM_STMT_EXECUTE.
     pub(crate) controlled_by_command: u64,
 }
 
 impl Served {
-    /// What was answered last is such an execution.
+    /// Counts the last answer as this kind of execution instead of a text.
     pub(crate) fn count_execution(&mut self, by: Repeated) {
         self.texts -= 1;
         match by {
@@ -62,19 +63,19 @@ impl Served {
         }
     }
 
-    /// How many answers were from memory.
+    /// Returns how many answers came from memory.
     pub(crate) fn answers(&self) -> u64 {
         self.texts + self.commands + self.by_name + self.immediate
     }
 
-    /// Such a statement was answered here.
+    /// Counts a transaction statement that was answered here.
     pub(crate) fn controls(&mut self, what: Controls, by_command: bool) {
         self.controlled[what as usize] += 1;
         self.controlled_by_command += u64::from(by_command);
     }
 }
 
-/// What was asked on one connection that its client did not ask.
+/// The commands on one connection that its client did not send.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Own {
     statements: u64,
@@ -102,17 +103,17 @@ pub(crate) enum Repeated {
 }
 
 impl Repeated {
-    /// Of an EXECUTE.
+    /// Returns the kind of an EXECUTE.
     pub(crate) fn of_execute(text: &[u8]) -> Self {
         const IMMEDIATE: &[u8] = b"immediate";
-        // In front of what is executed, which is a string; a name in quotes is no more than miscounted.
+        // The part before the executed string. A quoted name is only miscounted.
         let head = text.split(|byte| matches!(byte, b'\'' | b'"')).next().unwrap_or_default();
         let is_immediate = head.windows(IMMEDIATE.len()).any(|word| word.eq_ignore_ascii_case(IMMEDIATE));
         if is_immediate { Self::Immediate } else { Self::ByName }
     }
 }
 
-/// How the statements begin with which Freshet has the server begin, mark or end a client's transaction.
+/// The first words of the statements by which Freshet has the server begin, mark or end a client's transaction.
 const CONTROLS: &[(&str, Controls)] = &[
     ("START TRANSACTION", Controls::Begin),
     ("COMMIT", Controls::Commit),
@@ -122,7 +123,7 @@ const CONTROLS: &[(&str, Controls)] = &[
 ];
 
 impl Own {
-    /// Notes a text.
+    /// Counts a text.
     pub(crate) fn asked(&mut self, text: &str) {
         self.statements += 1;
         let begins = |words: &str| text.starts_with(words);
@@ -140,7 +141,7 @@ impl Own {
         }
     }
 
-    /// Notes that these SELECTs of others were carried, in these transactions.
+    /// Counts SELECTs of other sessions that were carried, and the transactions around them.
     pub(crate) fn carried(&mut self, carried: CarriedSoFar) {
         let CarriedSoFar { texts, executions, preparations, begun, ended } = carried;
         self.statements += texts + executions + begun + ended;
@@ -151,7 +152,7 @@ impl Own {
         self.prepared += preparations;
     }
 
-    /// Notes that a SELECT of the client's was repeated.
+    /// Counts a repeated SELECT of the client's.
     pub(crate) fn repeated(&mut self, what: Repeated) {
         self.statements += 1;
         self.selects += 1;
@@ -160,23 +161,23 @@ impl Own {
         self.immediate += u64::from(what == Repeated::Immediate);
     }
 
-    /// Notes that a statement is prepared that was prepared for its client before, from memory.
+    /// Counts a preparation at the server of a statement that was prepared from memory.
     pub(crate) fn made(&mut self) {
         self.made += 1;
     }
 
-    /// Notes a ping.
+    /// Counts a ping.
     pub(crate) fn pinged(&mut self) {
         self.pings += 1;
     }
 
-    /// Notes that a statement of the client's was prepared once more, and is closed again.
+    /// Counts a statement of the client's that was prepared once more, and is closed again.
     pub(crate) fn prepared(&mut self) {
         self.prepared += 1;
     }
 }
 
-/// Both, for the answer to a client that asks for its counters.
+/// Both corrections, for the answer to a client that asks for its counters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Uncounted {
     pub(crate) served: Served,
@@ -184,7 +185,7 @@ pub(crate) struct Uncounted {
     pub(crate) flavor: Flavor,
 }
 
-/// A counter, and how many the server's is short of and has too many.
+/// A counter, and the function that returns by how much the server's value is too low and too high.
 struct Counter {
     name: &'static str,
     of: fn(&Uncounted) -> (u64, u64),
@@ -224,13 +225,13 @@ impl Uncounted {
         commands + by_name + immediate + controlled_by_command
     }
 
-    /// Of statements that were prepared.
+    /// Returns both numbers for prepared statements.
     fn prepared(&self) -> (u64, u64) {
         let (served, own) = (&self.served, &self.own);
         (served.immediate + served.prepared, own.immediate + own.prepared + own.made)
     }
 
-    /// Of statements that were closed.
+    /// Returns both numbers for closed statements.
     fn closed(&self) -> (u64, u64) {
         let (served, own) = (&self.served, &self.own);
         (served.immediate + served.closed, own.immediate + own.prepared)
@@ -240,7 +241,7 @@ impl Uncounted {
         (self.served.controlled[what as usize], self.own.controlled[what as usize])
     }
 
-    /// The value of a counter, of what the server says; `None` if that is right, or no counter.
+    /// Returns the value of a counter, from the server's value; `None` if the server's value is right, or if this is no counter.
     pub(crate) fn value(&self, name: &[u8], said: &[u8]) -> Option<String> {
         let counter = COUNTERS.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
         let said: u64 = std::str::from_utf8(said).ok()?.parse().ok()?;
@@ -249,7 +250,7 @@ impl Uncounted {
     }
 }
 
-/// Whether a text begins the counters of its session anew.
+/// Whether a text resets the counters of its session.
 pub(crate) fn flushes_status(text: &[u8]) -> bool {
     let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"flush"))

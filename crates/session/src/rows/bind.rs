@@ -1,9 +1,9 @@
-//! The values that a client gives to a statement's markers, in the form in which those written in a text are given.
+//! The client's values for a statement's markers, in the same form as values in a text.
 
 use freshet_protocol::Parameter;
 use freshet_sql::Datum;
 
-/// The values of `parameters`, whose texts are in UTF-8, or may be in another character set.
+/// Returns the values of `parameters`. Their texts are in UTF-8 (`are_utf8`), or may be in another character set.
 pub(crate) fn bind(parameters: &[Parameter<'_>], are_utf8: bool) -> Vec<Datum> {
     parameters.iter().map(|parameter| datum(parameter, are_utf8)).collect()
 }
@@ -21,25 +21,25 @@ fn datum(parameter: &Parameter<'_>, is_utf8: bool) -> Datum {
     }
 }
 
-/// An integer that is told from all others as a DOUBLE: see [`Datum::Double`].
+/// Returns an integer that a DOUBLE distinguishes from all others: see [`Datum::Double`].
 fn integer(value: f64) -> Option<i64> {
     const BOUND: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
     (value.fract() == 0.0 && value.abs() < BOUND).then_some(value as i64)
 }
 
-/// What a string may hold to be compared here: see [`Datum::Text`].
+/// Whether a string can be compared here: see [`Datum::Text`].
 fn is_plain(text: &[u8], is_utf8: bool) -> bool {
     let is_shown = |byte: &u8| matches!(byte, b' '..=b'~' | 0x80..) && *byte != b'\\';
-    // MariaDB may take an empty one for NULL (`EMPTY_STRING_IS_NULL`).
+    // MariaDB may take an empty string for NULL (`EMPTY_STRING_IS_NULL`).
     !text.is_empty() && text.iter().all(is_shown) && (text.is_ascii() || is_utf8 && is_of_three_bytes(text))
 }
 
-/// UTF-8 without characters of four bytes, which older collations do not tell apart.
+/// Whether a text is UTF-8 without characters of four bytes, which older collations do not distinguish.
 fn is_of_three_bytes(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok() && !text.iter().any(|byte| *byte >= 0xF0)
 }
 
-/// A number with a point and without an exponent: see [`Datum::Decimal`].
+/// Returns a number with a point and without an exponent: see [`Datum::Decimal`].
 fn decimal(digits: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(digits).ok()?;
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -52,7 +52,7 @@ fn decimal(digits: &[u8]) -> Option<String> {
     Some(format!("{sign}{whole}.{fraction}"))
 }
 
-/// As a text in the canonical form, which is what the server makes of it too.
+/// Returns a moment as a text in the canonical form, which is also the server's form.
 fn date_time(is_date: bool, year: u16, parts: [u8; 5], micros: u32) -> Datum {
     let [month, day, hour, minute, second] = parts;
     let date = format!("{year:04}-{month:02}-{day:02}");

@@ -1,5 +1,5 @@
-//! What a template's statements read of their tables, found once for all that differ in their values alone and are sent in time
-//! zones of the same kind.
+//! What a template's statements read of their tables. A plan is found once for all statements that differ only in their values and are sent
+//! in time zones of the same kind.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,36 +9,36 @@ use freshet_sql::{RowReads, Slotted};
 
 use super::tables::{StatementText, Tables};
 
-/// What is read of one naming of a table or view.
+/// The reads of one mention of a table or view.
 #[derive(Debug)]
 pub(super) struct TableReads {
-    /// Which one it is, by its place among all.
+    /// The table's place among all tables.
     pub(super) table: usize,
-    /// It is a view, and what it reads is told by itself.
+    /// The table is a view, and its own reads are found separately.
     pub(super) is_expanded: bool,
-    /// What it reads is what these read together; none if that is the whole table.
+    /// The reads of the mention are these readings together; an empty list means the whole table.
     pub(super) readings: Vec<Reading>,
 }
 
-/// What a statement reads, its values aside.
+/// The reads of a statement, without its values.
 #[derive(Debug, Default)]
 pub(crate) struct ReadPlan {
-    /// Every naming of a table or view, in the statement and in its views; none if the statement cannot be told.
+    /// Every mention of a table or view, in the statement and in its views; empty if the statement cannot be read.
     pub(super) reads: Vec<TableReads>,
     shows_rows: OnceLock<bool>,
 }
 
 impl ReadPlan {
-    /// Of one statement. The parameters of one that is prepared are those of the plan.
+    /// Makes the plan of one statement. The parameters of a prepared statement are those of the plan.
     pub(crate) fn of(statement: StatementText<'_>, tables: &Tables) -> Self {
         row_reads(statement, tables)
             .and_then(|reads| Self::from_reads(&reads, statement, tables))
             .unwrap_or_default()
     }
 
-    /// Of all statements that have the form of this one: the text with parameters has to say, with the values of this statement,
-    /// what the statement itself says. Then it does with others of the same types: what is made of a text hangs on its words and on
-    /// the types of its values.
+    /// Makes the plan of all statements that have the form of this one. The text with parameters, filled with the values of this statement,
+    /// must mean the same as the statement itself. Then it also does for other values of the same types: the meaning of a text depends on
+    /// its words and on the types of its values.
     pub(crate) fn shared(statement: StatementText<'_>, tables: &Tables) -> Option<Self> {
         let mut slotted = Slotted::default();
         let has_form = slotted.read(statement.text, statement.modes, statement.schema) && slotted.is_shared();
@@ -65,7 +65,7 @@ impl ReadPlan {
         (reads.len() == at.len()).then(|| Self { reads, shows_rows: OnceLock::new() })
     }
 
-    /// Each naming of a table or view of `tables` with the conditions that tell its rows.
+    /// Returns each mention of a table or view of `tables` with the conditions on its rows, in words.
     pub(crate) fn in_words(&self, tables: &Tables) -> Vec<(String, String)> {
         let words = |read: &TableReads| {
             let table = tables.get(read.table)?;
@@ -81,14 +81,14 @@ impl ReadPlan {
         self.reads.iter().filter_map(words).collect()
     }
 
-    /// Whether each row of the result is a row of the one table that is named; `statement` is one of this plan.
+    /// Whether each row of the result is a row of the one named table; `statement` is one of this plan.
     pub(super) fn shows_rows(&self, statement: StatementText<'_>) -> bool {
         matches!(self.reads.as_slice(), [TableReads { readings, .. }] if readings.len() == 1)
             && *self.shows_rows.get_or_init(|| freshet_sql::shows_rows(statement.text, statement.modes))
     }
 }
 
-/// Every naming of a table or view with its conditions; `None` if the statement cannot be told.
+/// Returns every mention of a table or view with its conditions; `None` if the statement cannot be read.
 fn row_reads(statement: StatementText<'_>, tables: &Tables) -> Option<RowReads> {
     if tables.by_names {
         return None;
@@ -98,11 +98,11 @@ fn row_reads(statement: StatementText<'_>, tables: &Tables) -> Option<RowReads> 
         Some(cut) => cut.row_reads_of(&tables.written, &definition_of)?,
         None => freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?,
     };
-    // Or two readers of one text disagree.
+    // Otherwise two readers of one text disagree.
     (reads.named() == tables.named).then_some(reads)
 }
 
-/// Which rows a reading is of, and which of their columns.
+/// Returns in words which rows a reading covers, and which of their columns.
 fn in_words(Reading { spec, conditions }: &Reading, table: &TableInfo) -> String {
     let name =
         |ordinal: &u16| table.columns.get(usize::from(*ordinal)).map_or("_", |column| column.name.as_str());

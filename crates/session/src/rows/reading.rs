@@ -1,4 +1,4 @@
-//! What an answer depends on.
+//! The dependencies of an answer.
 
 use freshet_cache::{Dep, Freshness, Position};
 use freshet_catalog::of_merged_tables;
@@ -8,22 +8,22 @@ use freshet_sql::Datum;
 use super::plans::{ReadPlan, TableReads};
 use super::tables::{Named, StatementText, Tables};
 
-/// What an answer depends on.
+/// The dependencies of an answer.
 #[derive(Debug)]
 pub(crate) struct Depends {
-    /// Whatever its rows are, each once.
+    /// The dependencies with any rows, without duplicates.
     pub(crate) deps: Vec<Dep>,
-    /// And this, unless it has this many rows: then it shows that every row it asks for is there.
+    /// A further dependency, unless the answer has this many rows: in that case the answer shows that every row it asks for exists.
     pub(crate) absent: Option<(Dep, u64)>,
 }
 
 impl Depends {
-    /// What an answer may depend on, however many rows it has.
+    /// Returns the dependencies that an answer may have, with any number of rows.
     pub(crate) fn all(&self) -> Vec<Dep> {
         self.deps.iter().copied().chain(self.absent.map(|(dep, _)| dep)).collect()
     }
 
-    /// What an answer of so many rows depends on.
+    /// Returns the dependencies of an answer with this many rows.
     pub(crate) fn with_rows(self, rows: u64) -> Vec<Dep> {
         let mut deps = self.deps;
         deps.extend(self.absent.filter(|(_, present)| *present != rows).map(|(dep, _)| dep));
@@ -31,31 +31,31 @@ impl Depends {
     }
 }
 
-/// What dependencies are made of.
+/// The sources of dependencies.
 #[derive(Clone, Copy)]
 pub(crate) struct Behind<'a> {
-    /// Read before.
+    /// A position that was read before the others.
     pub(crate) valid_from: Position,
     pub(crate) freshness: &'a Freshness,
     pub(crate) watches: &'a Watches,
 }
 
-/// A plan that a statement shares with others of its form, and the values of this one.
+/// A plan that a statement shares with others of its form, and the values of this statement.
 #[derive(Clone, Copy)]
 pub(crate) struct BoundPlan<'a> {
     pub(crate) plan: &'a ReadPlan,
     pub(crate) values: &'a [Datum],
 }
 
-/// What an answer to `statement`, which names `tables`, depends on if it is asked for now: by the plan that it shares with others
-/// and by its own values, if there is one.
+/// Returns the dependencies of an answer to `statement`, which names `tables`, if the server is asked now. They come from the shared plan
+/// and the statement's own values, if there is a shared plan.
 pub(crate) fn deps_of_reading(
     statement: StatementText<'_>,
     tables: &Tables,
     shared: Option<BoundPlan<'_>>,
     behind: Behind<'_>,
 ) -> Depends {
-    // Of another value the types alone may not have told what it is equal to: the statement itself may be told by others.
+    // If the types alone do not tell what a value equals, the shared plan fails; the statement's own plan may use other values.
     let by_shared = |shared| depends(statement, tables, shared, behind).ok();
     let alone = || {
         let plan = ReadPlan::of(statement, tables);
@@ -65,7 +65,7 @@ pub(crate) fn deps_of_reading(
     shared.and_then(by_shared).unwrap_or_else(alone)
 }
 
-/// The same of a prepared statement that is executed with these values.
+/// Like [`deps_of_reading`], for a prepared statement that is executed with these values.
 pub(crate) fn deps_of_execution(
     statement: StatementText<'_>,
     plan: BoundPlan<'_>,
@@ -75,7 +75,7 @@ pub(crate) fn deps_of_execution(
     depends(statement, tables, plan, behind).unwrap_or_else(|whole| whole)
 }
 
-/// What the definitions of these tables depend on, and of all that they are made of.
+/// Returns the dependencies of the definitions of these tables, and of all tables below them.
 pub(crate) fn deps_of_definitions(tables: &Tables, freshness: &Freshness) -> Vec<Dep> {
     let mut deps = Vec::with_capacity(DEPS_AT_ONCE);
     for table in tables.all() {
@@ -91,7 +91,7 @@ pub(crate) fn deps_of_definitions(tables: &Tables, freshness: &Freshness) -> Vec
     deps
 }
 
-/// The same by a plan and its values. An error is what it depends on where a value could not be told.
+/// Returns the dependencies by a plan and its values. If a value could not be told, the error has the dependencies, with whole tables.
 fn depends(
     statement: StatementText<'_>,
     tables: &Tables,
@@ -116,7 +116,7 @@ fn depends(
         }
     }
     let Deps { mut all, absent, is_told, .. } = deps;
-    // The text is read once more only where something hangs on it.
+    // The text is read once more only if the result depends on it.
     let is_shown = !absent.is_empty() && plan.shows_rows(statement);
     all.extend(absent.iter().filter(|_| !is_shown).map(|(dep, _)| *dep));
     all.sort_unstable();
@@ -125,34 +125,34 @@ fn depends(
     if is_told { Ok(depends) } else { Err(depends) }
 }
 
-/// How many dependencies there is room for at once: a few rows of one table, and the account.
+/// Initial room for dependencies: a few rows of one table, and the account.
 const DEPS_AT_ONCE: usize = 8;
 
 struct Deps<'a> {
     freshness: &'a Freshness,
     watches: &'a Watches,
     valid_from: Position,
-    /// Of the plan's parameters.
+    /// The values of the plan's parameters.
     values: Values<'a>,
     /// Whether every condition could be told with these values.
     is_told: bool,
     all: Vec<Dep>,
-    /// What readings of rows by their primary key depend on if one of those is not there, and how many they are.
+    /// The dependencies of reads by primary key if one of the rows does not exist, and how many rows are read.
     absent: Vec<(Dep, u64)>,
 }
 
 impl Deps<'_> {
-    /// The table, and for a view all that it is made of.
+    /// Adds the table, and for a view all tables below it.
     fn add_whole(&mut self, table: &Named) {
-        // The names as the server reports them, which is how the binlog has them too; the first is the table itself.
+        // The names as the server reports them, which are also the names in the binlog; the first is the table itself.
         for (schema, name) in &table.info.base_tables {
             let of_table = self.freshness.table(schema, name);
             self.all.extend([self.freshness.schema(schema), of_table.definition, of_table.rows]);
         }
     }
 
-    /// The rows that all namings of a table together depend on, unless one of them depends on the whole of it. Those of a
-    /// view are those of its tables; itself it has a definition, which rests on theirs.
+    /// Adds the rows that all mentions of a table together depend on, unless a mention depends on the whole table. The rows of a
+    /// view are those of its tables; the view itself has only a definition, which rests on theirs.
     fn add_rows(&mut self, table: &Named, reads: &mut dyn Iterator<Item = &TableReads>) -> bool {
         let before = self.all.len();
         let mut is_read = false;
@@ -176,14 +176,14 @@ impl Deps<'_> {
         true
     }
 
-    /// Adds the rows of one reading; None if they cannot be told apart.
+    /// Adds the rows of one reading; `None` if they cannot be told apart.
     fn add_reading(&mut self, table: &Named, reading: &Reading) -> Option<()> {
         let watch = self.watches.watch(&table.info, &reading.spec)?;
         let Some(rows) = watch.deps_of_reading(&reading.conditions, self.values) else {
             self.is_told = false;
             return None;
         };
-        // Asked after: what has just come into use has to be waited for.
+        // Checked after: a watch that has just come into use must be waited for.
         if !watch.is_usable(self.valid_from) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! A statement as it was read, and what is known of the tables and views that it names.
+//! A statement as Freshet has read it, and the tables and views that it names.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use freshet_catalog::rows::{KeyType, Zone};
 use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
 use freshet_sql::{Definition, InputColumn, Modes, TableName, Tokens};
 
-/// The most tables and views that a view is made of, for the rows of each to be told.
+/// The most tables and views below a view for which the rows of each are told apart.
 const BELOW_MAX: usize = 64;
 
 /// A table or view that a statement names, or a view that it reads.
@@ -16,9 +16,9 @@ pub(crate) struct Named {
     pub(crate) schema: String,
     pub(crate) name: String,
     pub(crate) info: Arc<TableInfo>,
-    /// Its columns' names, if it is a table of which they are known.
+    /// The names of the columns, if this is a table whose columns are known.
     columns: Option<Arc<[String]>>,
-    /// None of its columns is hidden.
+    /// No column is hidden.
     shows_all: bool,
 }
 
@@ -30,7 +30,7 @@ impl Named {
         Self { schema, name, info, columns, shows_all }
     }
 
-    /// There is nothing under this name, for certain.
+    /// Whether nothing exists under this name, for certain.
     pub(crate) fn is_absent(&self) -> bool {
         self.info.kind == TableKind::Unseen && !self.info.runs_unknown_code
     }
@@ -50,13 +50,13 @@ impl Named {
         }
     }
 
-    /// What a view is made of, itself not included; nothing for a table, and for a view of so much that its text is not
-    /// read for it.
+    /// Returns what a view is made of, without the view; nothing for a table, and nothing for a view of so many tables that its text is not
+    /// read.
     pub(crate) fn below(&self) -> &[Name] {
         if self.has_more_below() { &[] } else { self.info.base_tables.get(1..).unwrap_or_default() }
     }
 
-    /// It is a view of so much that its text is not read for what it is made of.
+    /// Whether this is a view of so many tables that its text is not read.
     pub(crate) fn has_more_below(&self) -> bool {
         self.info.base_tables.len() > BELOW_MAX + 1
     }
@@ -65,27 +65,27 @@ impl Named {
 /// The tables and views that the statements of a template name.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// As the statement writes them, each once.
+    /// The tables as the statement writes them, each once.
     pub(crate) written: Vec<TableName>,
-    /// The same, and what is known of each.
+    /// The same tables, with their definitions.
     pub(crate) known: Vec<Named>,
-    /// What the views among them are made of: the statement does not name these, but its rows are theirs.
+    /// The tables below the views: the statement does not name them, but its rows are theirs.
     pub(crate) below: Vec<Named>,
-    /// How often tables are named by the statement altogether.
+    /// How many mentions of tables the statement has.
     pub(crate) named: usize,
-    /// A column of theirs is a TIME.
+    /// A column of the tables is a TIME.
     pub(crate) have_times: bool,
-    /// The statement's grammar is not understood: these are all that its names can mean, and there is nothing under most of them.
+    /// The statement's grammar is not understood: these are all possible meanings of its names, and nothing exists under most of them.
     pub(crate) by_names: bool,
 }
 
 impl Tables {
-    /// Whether all that the statement names are tables.
+    /// Whether the statement names only tables.
     pub(crate) fn are_all_base(&self) -> bool {
         self.known.iter().all(|named| named.info.kind == TableKind::Base || named.is_absent())
     }
 
-    /// Whether all that the statement names are tables that are read by the read view of a transaction.
+    /// Whether the statement names only tables that a transaction reads by its read view.
     pub(crate) fn have_read_views(&self) -> bool {
         let has_one = |named: &Named| {
             named.info.kind == TableKind::Base && named.info.engine.eq_ignore_ascii_case("InnoDB")
@@ -93,18 +93,18 @@ impl Tables {
         !self.by_names && !self.known.is_empty() && self.known.iter().all(has_one)
     }
 
-    /// Whether which rows are read hangs on the session's time zone.
+    /// Whether the rows that are read depend on the session's time zone.
     pub(crate) fn have_moments(&self) -> bool {
         let is_moment = |key: &KeyType| matches!(key, KeyType::Timestamp { .. });
         self.all().any(|table| table.info.columns.iter().any(|column| is_moment(&column.key)))
     }
 
-    /// What is told by these rests on them.
+    /// Makes `told` rest on the definitions of these tables.
     pub(crate) fn rest(&self, told: &mut Told) {
         self.all().for_each(|table| told.rest_on_table(&table.info));
     }
 
-    /// Which of all it is that a statement names so.
+    /// Returns the place of the table that a statement names like this.
     pub(super) fn position(&self, table: &TableName, default: Option<&str>) -> Option<usize> {
         self.all().position(|named| named.is(table, default))
     }
@@ -117,7 +117,7 @@ impl Tables {
         self.all().find(|named| named.is(table, default))?.definition()
     }
 
-    /// The columns of a table with their types, if they are known.
+    /// Returns the columns of a table with their types, if they are known.
     pub(crate) fn columns_of(&self, table: &TableName, default: Option<&str>) -> Vec<InputColumn> {
         let column = |column: &ColumnInfo| InputColumn {
             name: column.name.clone(),
@@ -129,7 +129,7 @@ impl Tables {
         named.map(|named| named.info.columns.iter().map(column).collect()).unwrap_or_default()
     }
 
-    /// All rows of all of them, and how they are defined.
+    /// Returns the dependencies on all rows and the definitions of all these tables.
     pub(crate) fn whole(&self, freshness: &Freshness) -> Vec<Dep> {
         let deps = |named: &Named| {
             let table = freshness.table(&named.schema, &named.name);
@@ -138,20 +138,20 @@ impl Tables {
         self.all().flat_map(deps).collect()
     }
 
-    /// Every one of them, first those that the statement names.
+    /// Returns all tables, first those that the statement names.
     pub(super) fn all(&self) -> impl Iterator<Item = &Named> {
         self.known.iter().chain(&self.below)
     }
 }
 
-/// A statement as it was read.
+/// A statement as Freshet has read it.
 #[derive(Clone, Copy)]
 pub(crate) struct StatementText<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) modes: Modes,
     pub(crate) schema: Option<&'a str>,
-    /// The time zone in which its moments are meant.
+    /// The session's time zone.
     pub(crate) zone: Zone,
-    /// The text as tokens, if it has been cut.
+    /// The tokens of the text, if it has been cut.
     pub(crate) tokens: Option<&'a Tokens<'a>>,
 }

@@ -1,4 +1,4 @@
-//! What a write may touch.
+//! The rows that a write may touch.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes, contains_i
 
 use crate::reading::{self, LONG_BYTES_MIN, ParseSettings};
 
-/// A write as it was read, with the values of its parameters.
+/// A write as Freshet has read it, with the values of its parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Write<'a> {
-    /// What its text alone tells.
+    /// What the text alone shows.
     pub(crate) what: Option<RowWrite>,
-    /// The text itself, which tells more by the definitions of its tables.
+    /// The text itself. With the definitions of its tables, it shows more.
     pub(crate) text: Option<WriteText<'a>>,
     pub(crate) parameters: Vec<Datum>,
-    /// The time zone in which its moments are meant.
+    /// The session's time zone.
     pub(crate) zone: Zone,
-    /// What it inserts may get other numbers than those that were never given.
+    /// An inserted row may get a number that was given before.
     pub(crate) may_number: bool,
 }
 
@@ -30,13 +30,13 @@ pub(crate) struct Write<'a> {
 pub(crate) struct WriteText<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) modes: Modes,
-    /// Where names without a schema are found.
+    /// The default schema, for names without a schema.
     pub(crate) schema: Option<&'a str>,
 }
 
 impl<'a> Write<'a> {
-    /// What a text writes, as far as it tells; names without a schema are found in `schema`. Who sends a long one has read it
-    /// before.
+    /// Returns what a text writes, as far as the text shows it; names without a schema are in `schema`. The sender of a long text has read it
+    /// already.
     pub(crate) fn in_text(
         text: &'a [u8],
         schema: Option<&'a str>,
@@ -52,13 +52,13 @@ impl<'a> Write<'a> {
         Some(Write { what, text, ..Write::default() }.in_zone(settings.zone))
     }
 
-    /// The same, sent by a session of this time zone.
+    /// Sets the session's time zone.
     pub(crate) fn in_zone(self, zone: Zone) -> Self {
         let is_own = self.text.is_some_and(|WriteText { text, .. }| !sets_zone(text));
         Self { zone: if is_own { zone } else { Zone::Other }, ..self }
     }
 
-    /// What it writes, if it is a write to this table and no other; a name without schema is one in the default schema.
+    /// Returns the write, if it goes to this table and no other; a name without schema is in the default schema.
     pub(crate) fn to(&self, table: &TableName) -> Option<&RowWrite> {
         let is_to = |what: &&RowWrite| {
             let written = what.table();
@@ -67,7 +67,7 @@ impl<'a> Write<'a> {
         self.what.as_ref().filter(is_to).filter(|what| self.is_told(what))
     }
 
-    /// What the procedure is called with, if it is a call of one that does nothing beside.
+    /// Returns the values of the procedure's call, if the statement is a call and nothing else.
     pub(crate) fn as_call(&self, effects: &Effects) -> Option<CalledWith> {
         let WriteText { text, modes, .. } = self.text.filter(|_| is_call(effects))?;
         let given = freshet_sql::call_arguments(text, modes)?;
@@ -76,13 +76,13 @@ impl<'a> Write<'a> {
         Some(CalledWith { values: given.iter().map(value).collect(), may_number: self.may_number })
     }
 
-    /// Whether its rows are those that the text tells of.
+    /// Whether the rows of the write are those that its text shows.
     pub(crate) const fn is_told(&self, what: &RowWrite) -> bool {
         !(self.may_number && what.is_insert())
     }
 }
 
-/// What a procedure is called with.
+/// The values of a procedure's call.
 #[derive(Debug)]
 pub(crate) struct CalledWith {
     /// The values of its parameters.
@@ -91,7 +91,7 @@ pub(crate) struct CalledWith {
 }
 
 impl CalledWith {
-    /// Whether the rows that the procedure writes are those that its text tells of.
+    /// Whether the rows that the procedure writes are those that its text shows.
     pub(crate) const fn tells(&self, what: &RowWrite) -> bool {
         !(self.may_number && what.is_insert())
     }
@@ -102,23 +102,23 @@ fn is_call(effects: &Effects) -> bool {
     effects.writes == Writes::Nothing && !effects.calls.is_nothing() && !effects.several
 }
 
-/// Whether a text may be carried out in a time zone of its own: by a hint, or by `SET STATEMENT … FOR`.
+/// Whether a text may set a time zone of its own: by a hint, or by `SET STATEMENT … FOR`.
 fn sets_zone(text: &[u8]) -> bool {
     const VARIABLE: &[u8] = b"time_zone";
     contains_ignoring_case(text, VARIABLE)
 }
 
-/// A write to a table whose definition is known, and which does nothing beside but what its foreign keys do.
+/// A write to a table whose definition is known. The write does nothing else, apart from its foreign keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     table: Arc<TableInfo>,
     what: RowWrite,
     sent_with: SentWith,
-    /// What is known of the tables that hang on it by foreign keys.
+    /// The known definitions of the tables that foreign keys change with it.
     below: Arc<[Arc<TableInfo>]>,
 }
 
-/// What a write was sent with.
+/// The values and time zone that a write was sent with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentWith {
     parameters: Arc<[Datum]>,
@@ -132,7 +132,7 @@ impl SentWith {
 }
 
 impl SentWith {
-    /// Values whose moments are meant in no zone that is known.
+    /// Makes values whose time zone is unknown.
     pub(crate) fn of(parameters: Vec<Datum>) -> Self {
         Self { parameters: parameters.into(), zone: Zone::Other }
     }
@@ -144,7 +144,7 @@ impl From<Write<'_>> for SentWith {
     }
 }
 
-/// The writes that one write is taken apart into, those of foreign keys included; what goes beyond is fenced by the table.
+/// The most writes that one write is split into, those of foreign keys included; further ones are fenced by the table.
 const ACTED_MAX: usize = 64;
 
 impl Described {
@@ -152,19 +152,19 @@ impl Described {
         Self { table, what, sent_with, below: Arc::default() }
     }
 
-    /// The same with what is known of the tables that hang on it.
+    /// Adds the known definitions of the tables that foreign keys change with it.
     pub(crate) fn over(self, below: Vec<Arc<TableInfo>>) -> Self {
         Self { below: below.into(), ..self }
     }
 
-    /// The table, where its rows are not told apart for want of room to remember them.
+    /// Returns the table, for writes whose rows there is no room to remember.
     pub(crate) fn table(&self) -> &Name {
         &self.table.name
     }
 }
 
-/// What `write` touches of all that is stored, and the tickets to be held as long as that is fenced. To be asked right before
-/// the fence is raised: what is stored by watches that are made later waits for the tickets.
+/// Returns what `write` touches of all stored dependencies, and the tickets to hold as long as they are fenced. Called right before
+/// the fence is raised: entries of watches that are made later wait for the tickets.
 pub(crate) fn touched(
     write: &Described,
     freshness: &Freshness,
@@ -176,7 +176,7 @@ pub(crate) fn touched(
     while let Some((table, what)) = all.get(at).cloned() {
         at += 1;
         touching.rows(&table, &what);
-        // What a foreign key does is followed no further if it comes round again.
+        // The effect of a foreign key is not followed again if it comes round.
         for acted in touching.below(&table, &what) {
             if all.len() >= ACTED_MAX {
                 touching.whole(&acted.0.name);
@@ -188,7 +188,7 @@ pub(crate) fn touched(
     (touching.deps, touching.tickets)
 }
 
-/// What a write touches, as it is found.
+/// What a write touches, while it is being found.
 struct Touching<'a> {
     write: &'a Described,
     freshness: &'a Freshness,
@@ -215,7 +215,7 @@ impl Touching<'_> {
         }
     }
 
-    /// What foreign keys do to the children of a table, where the rows are known; where they are not, whole tables are added.
+    /// Adds what foreign keys do to the children of a table, if the rows are known; otherwise adds whole tables.
     fn below(&mut self, table: &TableInfo, what: &RowWrite) -> Vec<(Arc<TableInfo>, RowWrite)> {
         if reaches_nothing(what) {
             return Vec::new(); // Whatever keys there are.
@@ -238,7 +238,7 @@ impl Touching<'_> {
         }
     }
 
-    /// What is done to the children among the `reached`; `None` if the rows of one cannot be told.
+    /// Returns what happens to the children among the `reached`; `None` if the rows of a child are unknown.
     fn followed(
         &self,
         table: &TableInfo,
@@ -262,7 +262,7 @@ impl Touching<'_> {
         self.deps.push(self.freshness.table(schema, name).definition);
     }
 
-    /// Adds all of a table, and all that hangs on it.
+    /// Adds the whole table, and all tables that foreign keys change with it.
     fn whole(&mut self, name: &Name) {
         self.definition(name);
         match self.upstream.descendants(&name.0, &name.1) {

@@ -1,7 +1,7 @@
-//! Transactions that begin here, and what the server has to be told of them, and when.
+//! Transactions that begin here, and what the server is told of them, and when.
 //!
-//! BEGIN is noted and answered. For as long as all that follows is answered from memory the server knows of no transaction, and
-//! COMMIT and ROLLBACK are answered as well. Before the first statement that it has to see, the server is told:
+//! BEGIN is noted and answered. As long as all statements after it are answered from memory, the server does not know of the transaction, and
+//! COMMIT and ROLLBACK are answered as well. Before the first statement that the server has to see, Freshet tells the server:
 //!
 //! | the statement | how its transaction reads | what goes before it |
 //! |---|---|---|
@@ -12,10 +12,10 @@
 //! | any, behind SAVEPOINT where autocommit is off and no transaction is open | any | nothing, or the savepoint would be gone |
 //! | any other | as of one moment, nothing served yet | BEGIN; its first reads are the server's, until one shows when its read view was opened |
 //!
-//! Where something was served and the statement may read, what was served is proven to be true in the server's read view before
-//! the statement is sent. If that cannot be proven, there may be no moment at which both are true: the transaction is rolled back with
-//! the error of a deadlock. A write of rows reads what is there now, and needs no proof; nor does what ends the transaction or marks
-//! a place in it.
+//! If results were served and the statement may read, Freshet proves before it sends the statement that these results are true in the
+//! server's read view. If the proof fails, there may be no moment at which both are true: the transaction is rolled back with the error of
+//! a deadlock. A write of rows reads what is there now, and needs no proof. A statement that ends the transaction or marks a place in it
+//! needs no proof either.
 
 use std::time::Duration;
 
@@ -46,21 +46,21 @@ mod touch;
 pub(crate) mod waiting;
 pub(super) mod words;
 
-/// How long a statement waits for the proof that what was served before it is still true.
+/// How long a statement waits for the proof that the results served before it are still true.
 const PROOF_MAX: Duration = Duration::from_millis(500);
 
 /// What precedes a statement at the server.
 pub(super) enum Entered {
-    /// These statements, in the same write.
+    /// These statements, in the same write as the statement.
     With(Vec<String>),
-    /// These, and then the transaction is still one that the server may begin anew.
+    /// These statements. After them, the server may still begin the transaction anew.
     Stays(Vec<String>, Begun),
-    /// Nothing any more: it was answered with this error.
+    /// Nothing: the statement was answered with this error.
     Refused(u16),
 }
 
 impl Session {
-    /// Begins a transaction in the server's place, and answers. False if the server has to do it.
+    /// Begins a transaction in the server's place, and answers. Returns false if the server has to begin it.
     pub(crate) fn begins(&mut self, read_only: Option<bool>) -> bool {
         let has_begun = self.begins_unanswered(read_only);
         if has_begun {
@@ -69,14 +69,14 @@ impl Session {
         has_begun
     }
 
-    /// The same without an answer.
+    /// Like [`Self::begins`], without an answer.
     fn begins_unanswered(&mut self, read_only: Option<bool>) -> bool {
         let tx = self.state.tx;
         let is_begun_here = tx.begun().is_some_and(|begun| !begun.is_at_server || self.is_untouched());
         let is_free = tx.surely_autocommits() || tx.begins_by_itself() || is_begun_here;
         let transactions = self.state.environment.current().map(|known| known.transactions);
         let Some(transactions) = transactions.filter(|known| known.leave_no_trace) else { return false };
-        // One that the server has begun, and in which nothing has happened, is as good as another that is alike.
+        // A transaction that the server has begun, and in which nothing has happened, can be used in the place of an identical new one.
         let at_server = tx.begun().filter(|begun| begun.is_at_server);
         let manner = match at_server {
             Some(_) => {
@@ -105,13 +105,13 @@ impl Session {
         true
     }
 
-    /// Whether a transaction that begins in the place of this one is read only as well: in MySQL it is, unless it says otherwise.
+    /// Whether a transaction that begins in the place of this one is read only as well: in MySQL it is, unless the statement says otherwise.
     fn passes_read_only_on(&self) -> bool {
         self.flavor() == Flavor::MySql && self.state.tx.begun().is_some_and(|begun| begun.is_read_only)
     }
 
-    /// Whether how the transaction reads that the server is now told to begin is found out later, and by which version of the
-    /// environment.
+    /// Whether the server is now told to begin a transaction whose isolation level Freshet learns later. Returns the version of the
+    /// environment that decides the level.
     pub(crate) fn begins_undecided(&self) -> Option<u64> {
         let tx = self.state.tx;
         let is_free = tx.surely_autocommits() || tx.begins_by_itself();
@@ -120,7 +120,7 @@ impl Session {
         (is_plain && self.environment().is_none()).then_some(self.state.environment_version)
     }
 
-    /// It has begun it.
+    /// Notes that the server has begun such a transaction.
     pub(crate) fn has_begun_undecided(&mut self, version: u64) {
         if self.state.tx.is_open() {
             let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
@@ -130,7 +130,7 @@ impl Session {
         }
     }
 
-    /// Finds out how the transaction reads, if its environment is known by now.
+    /// Decides how the transaction reads, if its environment is known by now.
     pub(super) fn decide_reads(&mut self) {
         if self.state.view.is_undecided(self.state.environment_version) && self.state.tx.begun().is_some() {
             let manner = self.manner_of_transactions();
@@ -138,13 +138,13 @@ impl Session {
         }
     }
 
-    /// Whether it is known how the transaction reads that the server has begun, and nothing was read in it there.
+    /// Whether Freshet knows how the transaction reads that the server has begun, and nothing was read in it there.
     fn is_untouched(&self) -> bool {
         self.state.view.manner().is_some() && !self.state.view.has_unread_view
     }
 
-    /// Ends a transaction of which the server knows nothing but, at most, that it has begun: then only where another begins, which that is
-    /// taken for. `None` if there is none.
+    /// Ends a transaction of which the server knows nothing, or only its begin. In the second case the transaction can only end here if
+    /// another begins: the server's transaction becomes the new one. `None` if there is no such transaction.
     pub(crate) fn ends(&mut self, completion: Completion) -> Option<Flow> {
         let begun = self.state.tx.begun()?;
         let known = self.state.environment.current()?.transactions;
@@ -172,13 +172,13 @@ impl Session {
         Some(if releases { Flow::Close } else { Flow::Continue })
     }
 
-    /// A statement without counts and warnings was answered.
+    /// Notes that a statement without counts and warnings was answered.
     pub(super) fn leaves_nothing(&mut self) {
         self.state.warnings.clear();
         self.active(now_ms());
     }
 
-    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. False if the server has to do it.
+    /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. Returns false if the server has to do it.
     pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> bool {
         if self.state.tx.begun().is_none() || self.state.view.marks(mark).is_none() {
             return false;
@@ -189,9 +189,9 @@ impl Session {
         true
     }
 
-    /// Has the server go back to a savepoint. It has nothing left of a transaction that goes back to before its first read: neither locks
-    /// nor a read view. One that was opened before the savepoints were set would stay, with all locks. So the server is told to roll
-    /// back all of it, and the transaction is one again of which the server need not know.
+    /// Has the server go back to a savepoint. After going back to before its first read, a transaction should have neither locks nor a read
+    /// view left. A read view that was opened before the savepoints were set would stay, with all locks. So the server is told to roll back
+    /// the whole transaction, and the server again need not know of it.
     ///
     /// # Errors
     /// The connection is lost.
@@ -207,7 +207,7 @@ impl Session {
         }
     }
 
-    /// Begins the transaction again, of which these savepoints are all that is left.
+    /// Begins the transaction again; these savepoints are all that is left of it.
     async fn begins_again(&mut self, savepoints: &[String]) -> Result<(), Lost> {
         let Some(begun) = self.can_begin_again() else { return Ok(()) };
         let said = self.state.view.said;
@@ -226,7 +226,7 @@ impl Session {
         Ok(())
     }
 
-    /// The transaction as it can be begun again as it is, if it can be.
+    /// Returns the transaction as it can be begun again, if it can be.
     fn can_begin_again(&self) -> Option<Begun> {
         let known = self.state.environment.current()?.transactions;
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
@@ -238,26 +238,27 @@ impl Session {
         (is_alike && is_free).then_some(Begun { is_explicit: true, is_read_only, is_at_server: false })
     }
 
-    /// How the transaction reads that the server is now told to begin with a read view, and what that shows at least.
+    /// Returns how the transaction reads that the server is now told to begin with a read view, and a position that the read view shows at
+    /// least.
     pub(crate) fn opens_snapshot(&self) -> (Option<Manner>, Position) {
         (self.manner_of_transactions(), self.shared.freshness().valid_from())
     }
 
-    /// It has done so.
+    /// Notes that the server has opened the read view.
     pub(crate) fn has_opened_snapshot(&mut self, (manner, contains): (Option<Manner>, Position)) {
         if !self.state.tx.is_open() {
             return;
         }
         self.state.view.begin(manner);
         self.state.view.opened(contains, self.shared.freshness().ends_asked());
-        // It is not begun anew: its moment is now.
+        // The transaction is not begun anew: its moment is now.
         self.state.view.has_read = true;
         self.shared.upstream.ask_end();
         self.refresh_key();
     }
 
-    /// From where on an answer is valid that the server is asked for now, in whatever transaction. To be called before anything else that decides about
-    /// it. `None` where that is not known.
+    /// Returns the position from which an answer is valid that the server is asked for now, in any transaction. The caller calls this
+    /// before anything else that decides about the answer. `None` if the position is not known.
     pub(crate) fn valid_from(&self) -> Option<Position> {
         let now = self.shared.freshness().valid_from();
         match self.state.tx {
@@ -268,20 +269,20 @@ impl Session {
         }
     }
 
-    /// Whether rows that are read now show that the transaction's read view is open. Under LOCK TABLES, the server may lock what it
-    /// reads, and open none.
+    /// Whether rows that are read now show that the transaction's read view is open. Under LOCK TABLES, the server may lock the tables that
+    /// it reads, and open no read view.
     pub(crate) fn reads_show_view(&self) -> bool {
         self.state.tx.is_open() && !self.state.locked && self.state.view.is_shown_by_rows()
     }
 
-    /// Such rows were read.
+    /// Notes that such rows were read.
     pub(crate) fn note_rows_read(&mut self) {
         if self.reads_show_view() {
             self.state.view.note_rows_read(&self.shared.upstream, self.shared.freshness());
         }
     }
 
-    /// Whether the transaction has written any of what names these dependencies, and not committed it.
+    /// Whether the transaction has uncommitted writes that concern these dependencies.
     pub(crate) fn has_written(&self, deps: &[Dep]) -> bool {
         if self.state.pending.is_empty() {
             return false;
@@ -291,7 +292,7 @@ impl Session {
         is_touched(&tables, deps.iter().copied())
     }
 
-    /// Answers what begins or ends a transaction, or marks a place in it. MySQL tells of the first two.
+    /// Answers a statement that begins or ends a transaction, or marks a place in it. MySQL reports the begin and the end to the client.
     fn told_in_its_place(&mut self, has_begun: bool) {
         let tracks = self.capabilities().contains(Capabilities::SESSION_TRACK);
         let mut ok = OkPacket { status: self.state.status_for_answers(), ..OkPacket::default() };
@@ -306,13 +307,13 @@ impl Session {
         self.wire.put(&encoded);
     }
 
-    /// Whether the client asked to be told what is read in its transactions.
+    /// Whether the client asked for reports of what its transactions read.
     fn is_told_of_reads(&self) -> bool {
         let told = self.state.told.as_deref();
         self.lease.tracking.is_clients() || told.is_some_and(super::Reports::tell_of_transactions)
     }
 
-    /// What goes before a command because of its transaction. Costs nothing where none is begun.
+    /// Returns what precedes a command because of its transaction. Costs nothing if no transaction has begun.
     pub(super) async fn enter(&mut self, forward: &Forward<'_>) -> Result<Entered, Lost> {
         let tx = self.state.tx;
         let may_be_due = tx.begun().is_some()
@@ -329,12 +330,12 @@ impl Session {
         }
         if let Some(begun) = tx.begun() {
             if ends && forward.effects.transaction == TransactionEffect::Begins {
-                // Nothing else of this one is left to be known.
+                // Nothing else of this transaction matters any more.
                 let passes_on = self.passes_read_only_on() || self.state.view.said.isolation.is_some();
                 let said = self.state.view.said;
                 return Ok(Entered::With(if passes_on { plain(begun, said) } else { Vec::new() }));
             }
-            // An XA command is none within a transaction, and begins none itself.
+            // An XA command does not run within a transaction, and begins none itself.
             let is_explicit = begun.is_explicit || first_word_is(forward.text, "XA");
             let begun = Begun { is_explicit, ..begun };
             let touch = if self.replays(forward) { Touch::Anything } else { touch };
@@ -350,7 +351,7 @@ impl Session {
         self.prove_for(touch).await
     }
 
-    /// Whether a statement asks about one that the server is sent only now.
+    /// Whether a statement asks about another statement that the server only gets now.
     fn replays(&self, forward: &Forward<'_>) -> bool {
         let is_last = !self.state.found.is_past() || self.state.view.is_by_itself;
         let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since.is_some();
@@ -359,7 +360,7 @@ impl Session {
         self.state.view.has_served && (asks || clears)
     }
 
-    /// A transaction that begins with this statement, since autocommit is off.
+    /// Begins a transaction with this statement, because autocommit is off.
     fn enter_by_itself(
         &mut self,
         touch: Touch,
@@ -384,12 +385,13 @@ impl Session {
         }
     }
 
-    /// `asks_back`: of the counts that BEGIN leaves, which a question of ours behind it would replace.
+    /// `asks_back`: the statement asks for the counts that BEGIN leaves. A question of Freshet's own after BEGIN would replace these counts.
     async fn enter_begun(&mut self, begun: Begun, touch: Touch, asks_back: bool) -> Result<Entered, Lost> {
         let is_bound = self.state.view.is_bound();
         let is_shared = self.state.view.manner() == Some(Manner::Shared);
         if touch == Touch::Nothing {
-            // BEGIN alone: what is known of its reads stays true. The answer's flags say that it is open, whoever has begun it.
+            // Only BEGIN is sent: what is known of the transaction's reads stays true. The answer's flags show that it is open, whoever has
+            // begun it.
             let stays = Begun { is_at_server: true, ..begun };
             let said = self.state.view.said;
             let begins = if begun.is_at_server { Vec::new() } else { starts(begun, said, false) };
@@ -400,7 +402,7 @@ impl Session {
             _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
                 self.state.view.note_read_at_server(self.shared.freshness());
-                // What was answered here since, such as a savepoint, belongs to a transaction: that is to be one there, too.
+                // Savepoints and similar statements that were answered here belong to a transaction: the server must have one, too.
                 let has_marked = self.state.ended_since.is_some() || !self.state.view.savepoints.is_empty();
                 let is_explicit = begun.is_explicit || has_marked;
                 let begun = Begun { is_explicit, ..begun };
@@ -412,17 +414,17 @@ impl Session {
         if !is_bound && touch == Touch::ReadView {
             return Ok(Entered::With(statements));
         }
-        // What writes must not run outside of the transaction where that could not be begun.
+        // A statement that writes must not run outside of the transaction if the transaction could not begin.
         if let Some(code) = self.open(&statements).await? {
             return Ok(Entered::Refused(code));
         }
         self.prove_for(touch).await
     }
 
-    /// The statements that open a read view, which is noted. `questions`: what it shows is asked right behind them.
+    /// Returns the statements that open a read view, and notes the view. `questions`: statements right after them ask what the view shows.
     fn snapshot(&mut self, begun: Begun, questions: bool) -> Vec<String> {
         let contains = self.shared.freshness().valid_from();
-        // Until it is open, nothing is settled that it may show.
+        // Until the view is open, nothing that it may show is settled.
         self.state.view.opened(contains, u64::MAX);
         let mut statements = starts(begun, self.state.view.said, true);
         if questions {
@@ -431,7 +433,7 @@ impl Session {
         statements
     }
 
-    /// Has the server execute these before anything else. An error is passed on, and returned.
+    /// Has the server execute these statements before anything else. An error is passed on, and returned.
     async fn open(&mut self, statements: &[String]) -> Result<Option<u16>, Lost> {
         let Some((last, before)) = statements.split_last() else { return Ok(None) };
         let payload = [&query_prefix(self.lease.has_attributes()), last.as_bytes()].concat();
@@ -445,13 +447,13 @@ impl Session {
         Ok(refused)
     }
 
-    /// Reads the answers to so many statements that went before.
+    /// Reads the answers to this many statements that went before. Returns the first error, if there is one.
     ///
     /// # Errors
     /// The connection is lost.
     pub(super) async fn finish_entering(&mut self, statements: usize) -> Result<Option<u16>, Lost> {
         let (mut refused, mut last) = (None, None);
-        // The questions are among them, behind the first.
+        // The questions are among these statements, after the first.
         for _ in 0..statements.saturating_sub(self.state.view.questions()) {
             let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
             refused = refused.or(relayed.error);
@@ -477,12 +479,12 @@ impl Session {
         self.put_error(&ErrPacket::new(code, "HY000", "The transaction could not be begun at the server"));
     }
 
-    /// Answers with the error that a transaction could not be begun, in the place of an answer that is not to be seen.
+    /// Answers with the error that the transaction could not begin. The client does not see the statement's own answer.
     pub(super) async fn refuse_entered(&mut self, command: Command, code: u16) -> Result<Relayed, Lost> {
         let relayed = Box::pin(self.unseen_answer(command)).await?;
         self.lease.prepared.closed.extend(relayed.prepared.map(|prepared| prepared.statement_id));
         if self.state.tx.begun().is_none() {
-            // Where autocommit is off, the statement has begun one itself.
+            // If autocommit is off, the statement has begun a transaction itself.
             self.state.answered(true, relayed.status, relayed.error.is_some());
             self.state.view.lose();
         }
@@ -490,18 +492,18 @@ impl Session {
         Ok(Relayed { error: Some(code), ..Relayed::default() })
     }
 
-    /// When the server is to be told, though nobody waits for it, if it is.
+    /// Returns when the server is to be told of the transaction although no statement waits for that, if it is to be told.
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
         let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
-        // What a statement that was sent has left there may be asked for; what a hit has, is brought about anew.
+        // The client may ask for what an earlier statement left at the server; what a hit leaves can be brought about anew.
         let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         let is_ready = is_owed && (self.lease.is_ready() || self.state.given_up.is_some());
         let since = Instant::from_std(since);
-        // What it has not asked for yet is carried as well, where anything is.
+        // If a lane carries any of the transaction's reads, reads that the transaction has not sent yet are carried as well.
         let rides =
             self.state.view.rides || self.state.view.opens_late() && self.are_there_for_transactions();
         let due = if rides {
-            // Where many wait for the server, their clients take longer as well.
+            // If many sessions wait for the server, their clients take longer as well.
             let times = crowd().min(CROWD_MAX);
             (since + times * RIDING_MAX).min(Instant::now() + times * THINKING_MAX)
         } else {
@@ -510,7 +512,7 @@ impl Session {
         is_ready.then_some(Opening { due, begun })
     }
 
-    /// Proves what was served, if this statement may read by the read view.
+    /// Proves the results that were served, if this statement may read by the read view.
     async fn prove_for(&mut self, touch: Touch) -> Result<Entered, Lost> {
         let heeds = || {
             let known = self.state.environment.current();
@@ -532,7 +534,7 @@ impl Session {
         Ok(Entered::Refused(1213))
     }
 
-    /// Whether all that was served is what the server would read now.
+    /// Whether all results that were served are what the server would read now.
     async fn is_true_at_server(&mut self) -> bool {
         let is_unproven = self.state.view.is_unproven();
         if is_unproven && !is_proven(&mut self.state.view, &self.shared, PROOF_MAX).await {
@@ -541,7 +543,7 @@ impl Session {
         is_as_defined(&self.state.view, &self.shared, PROOF_MAX).await
     }
 
-    /// Ends the transaction at the server, which the client has not asked for.
+    /// Ends the transaction at the server, without a request of the client.
     async fn roll_back(&mut self) -> Result<(), Lost> {
         let statement = "ROLLBACK AND NO CHAIN NO RELEASE";
         let payload = [&query_prefix(self.lease.has_attributes()), statement.as_bytes()].concat();
@@ -559,10 +561,10 @@ impl Session {
         Ok(())
     }
 
-    /// How a transaction reads that begins now. It is the server's where the client is told what is done in it.
+    /// Returns how a transaction reads that begins now; `None` if the server decides, or if the client is told of its transactions' reads.
     pub(super) fn manner_of_transactions(&self) -> Option<Manner> {
         let known = self.state.environment.current()?.transactions;
-        // A transaction that begins lets go of LOCK TABLES, and of savepoints that stand outside of any.
+        // A transaction that begins releases LOCK TABLES, and savepoints outside of any transaction.
         let lets_go = self.state.locked || self.state.marked && self.state.tx.begins_by_itself();
         let is_certain = !self.state.tx.next_differs()
             && known.autocommit == self.state.tx.autocommits()

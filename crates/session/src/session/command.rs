@@ -1,4 +1,4 @@
-//! A command for the server, and what is known of it before it is sent.
+//! A command for the server, and the facts that are known of it before it is sent.
 
 use freshet_protocol::Command;
 use freshet_sql::{Effects, TransactionEffect, Writes, contains_ignoring_case};
@@ -10,58 +10,59 @@ use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed};
 use crate::rows::Write;
 
-/// A command, and the text by which its statement is judged and counted. The packet may have another: without a hint, or none at all.
+/// A command, and the text by which its statement is judged and counted. The packet may contain another text: one without a hint, or no
+/// text at all.
 #[derive(Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub(crate) command: Command,
     pub(crate) packet: &'a [u8],
-    /// Empty where there is none.
+    /// The statement's text; empty if there is none.
     pub(crate) text: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// It is sent, and nothing more is known of it than what it may do.
+    /// Returns the command to be sent, with the statement's effects and nothing else known.
     pub(crate) fn with_effects(self, effects: &'a Effects) -> Forward<'a> {
         Forward { text: self.text, ..Forward::new(self.packet, self.command, effects) }
     }
 }
 
-/// What is sent, and what is known of it.
+/// A command to be sent, with the facts that are known of it.
 pub(crate) struct Forward<'a> {
     /// The command's packet.
     pub(crate) payload: &'a [u8],
     pub(crate) command: Command,
-    /// What it may do.
+    /// What the command may do.
     pub(crate) effects: &'a Effects,
     /// The statement's text, where there is one.
     pub(crate) text: &'a [u8],
-    /// The text that was prepared, of an execution.
+    /// For an execution: the text that was prepared.
     pub(crate) prepared: &'a [u8],
     /// Whether a copy of the answer is wanted.
     pub(crate) capture: Option<Capture>,
-    /// Which rows it writes, where that is not to be read from `text`.
+    /// The rows that the command writes, if they cannot be read from `text`.
     pub(crate) write: Option<Write<'a>>,
-    /// What the server does with tables for it.
+    /// What the server does with tables for the command.
     pub(crate) touches: Touches,
-    /// Rows of ours that its answer is to have.
+    /// Rows of Freshet's own that are put into the answer.
     pub(crate) listed: Option<Listed>,
-    /// What the client is told of the rows found, if it asks for nothing else and the server may not know.
+    /// The number of found rows that the client is told, if the client asks for nothing else and the server may not know the number.
     pub(crate) found_rows: Option<u32>,
-    /// What the server executes before it, of which the client hears nothing.
+    /// Commands that the server executes before this one; the client does not see their answers.
     pub(crate) first: &'a [OwedCommand],
     /// Whether an execution certainly leaves FOUND_ROWS() as it is.
     pub(crate) keeps_found_rows: bool,
-    /// It reads tables and nothing else: no connection answers it otherwise than another.
+    /// The command reads tables and nothing else: every connection gives the same answer.
     pub(crate) reads_tables_alone: bool,
 }
 
 impl<'a> Forward<'a> {
-    /// The command itself.
+    /// Returns the command itself.
     pub(crate) const fn message(&self) -> Message<'a> {
         Message { command: self.command, packet: self.payload, text: self.text }
     }
 
-    /// A command of which nothing more is known.
+    /// Makes a command without further facts.
     pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
         Self {
             payload,
@@ -80,7 +81,7 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Whether its answer tells nothing of the connection on which it is asked.
+    /// Whether the answer tells nothing of the connection that carries the command.
     pub(super) fn is_same_elsewhere(&self) -> bool {
         let Effects { transaction, moves, is_definition, .. } = self.effects;
         let ends_or_begins = *transaction != TransactionEffect::None && !is_definition;
@@ -102,10 +103,10 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Whether it writes rows of tables, and mentions no number of the connection and none that was given out on it. What code behind the tables asks for,
-    /// its client does not see; that it ran is noted elsewhere.
+    /// Whether the command writes rows of tables, and mentions neither the connection's number nor a number that was given out on the
+    /// connection. The client does not see the questions of code behind the tables; that such code ran is noted elsewhere.
     fn writes_rows_alone(&self) -> bool {
-        // Sequences have NEXTVAL, NEXT VALUE FOR, LASTVAL and PREVIOUS VALUE FOR.
+        // Sequences use NEXTVAL, NEXT VALUE FOR, LASTVAL and PREVIOUS VALUE FOR.
         const TELLING: [&[u8]; 10] = [
             b"connection_id",
             b"thread_id",
@@ -129,8 +130,9 @@ impl<'a> Forward<'a> {
             && !TELLING.iter().any(tells)
     }
 
-    /// Whether it is a SELECT that runs no code, as drivers ask for settings, and that mentions no number of the connection and none that was given out on it:
-    /// `@@last_gtid`, and the values of sequences (`NEXTVAL`, `NEXT VALUE FOR`), which can be asked for again there. `LAST_INSERT_ID()` alone is taken along.
+    /// Whether the command is a SELECT that runs no code, like the ones with which drivers ask for settings, and that mentions neither the
+    /// connection's number nor a number that was given out on the connection. `@@last_gtid` and the values of sequences (`NEXTVAL`, `NEXT
+    /// VALUE FOR`) can be asked for again on that connection. Only the value of `LAST_INSERT_ID()` moves with the session.
     fn shows_settings(&self) -> bool {
         const TELLING: [&[u8]; 6] = [b"_id", b"identity", b"val", b"gtid", b"_schema", b"processlist"];
         let Effects { reads, calls, session, .. } = self.effects;
@@ -143,12 +145,12 @@ impl<'a> Forward<'a> {
             && (!TELLING.iter().any(|word| contains_ignoring_case(text, word)) || is_last_insert_id(text))
     }
 
-    /// The text by whose digest it is counted.
+    /// Returns the text by whose digest the statement is counted.
     pub(super) const fn digested(&self) -> &'a [u8] {
         if self.prepared.is_empty() { self.text } else { self.prepared }
     }
 
-    /// Whether MariaDB may keep the warnings of an earlier statement beside this one: it drops them with a statement that uses a table.
+    /// Whether MariaDB may keep the warnings of an earlier statement after this one: MariaDB drops them at a statement that uses a table.
     pub(super) fn may_keep_diagnostics(&self) -> bool {
         let uses_tables = self.capture.is_some() || matches!(self.effects.writes, Writes::Tables(_));
         matches!(self.command, Command::Query | Command::StmtExecute) && !uses_tables
@@ -164,10 +166,10 @@ fn is_last_insert_id(text: &[u8]) -> bool {
 /// What the server does with tables for a statement, as far as a transaction's read view is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Touches {
-    /// Anything.
+    /// The server may do anything with tables.
     Anything,
-    /// Nothing.
+    /// The server touches no tables.
     NoTables,
-    /// It reads by the read view, and makes one if there is none.
+    /// The server reads by the read view, and makes one if there is none.
     ReadView,
 }

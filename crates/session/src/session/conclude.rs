@@ -1,4 +1,4 @@
-//! What an answer means: for the session's transaction, its environment and its temporary tables, and for the fences that were
+//! What an answer means for the session's transaction, its environment and its temporary tables, and for the fences that were
 //! raised for the statement.
 
 use freshet_protocol::StatusFlags;
@@ -15,21 +15,21 @@ use crate::fences::{self, ConcludedStatement, InFlight, Left};
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Relayed;
 
-/// A statement that ran, with all that is known of it.
+/// A statement that ran, with all known facts of it.
 pub(super) struct Ran<'a> {
     pub(super) effects: &'a Effects,
     pub(super) text: &'a [u8],
     pub(super) facts: StatementFacts,
     pub(super) relayed: &'a Relayed,
-    /// The transaction that the server need not know of, if it has touched nothing of that.
+    /// The transaction that the server need not know of, if the statement has touched nothing of it.
     pub(super) stays: Option<Begun>,
 }
 
 impl Session {
-    /// What the answer means for the session and for others.
+    /// Draws the conclusions from the answer, for the session and for others.
     pub(super) fn conclude(&mut self, ran: &Ran<'_>, in_flight: Option<InFlight>) {
         let Ran { effects, text, facts, relayed, .. } = ran;
-        // Whatever it was: a transaction that the server has ended does not stay.
+        // In any case, a transaction that the server has ended does not stay.
         let is_there = |begun: &Begun| {
             !begun.is_at_server || relayed.status.is_none_or(|status| status.contains(StatusFlags::IN_TRANS))
         };
@@ -46,25 +46,25 @@ impl Session {
             self.changed(ran);
             self.marks_or_ends(effects, text, facts, relayed);
         }
-        // A routine may have turned the binlog off, of which no text tells.
+        // A routine may have turned the binlog off without a trace in any text.
         self.state.unlogged |= relayed.unlogged;
         self.state.may_number |= facts.runs_unknown_code || facts.sets_variables;
         if self.state.unlogged && (facts.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }
         self.characterized(relayed);
-        // Whether that was the transaction for which it held shows when the server is asked for reports anew. What ends one that is open
-        // has room for them.
+        // The characteristics may have held for that transaction: the server's next reports show that. The answer that ends an open
+        // transaction has room for reports.
         self.lease.asks_anew |=
             self.state.tx.next_differs() && relayed.has_no_room && !self.state.tx.is_open();
         let shared = &self.shared;
-        // Unknown code may have done so unheard.
+        // Unknown code may have changed the tracking without a report.
         let is_unheard = self.lease.tracking.is_clients() && facts.runs_unknown_code;
         if is_unheard || effects.tracking == TrackingEffect::Obscured {
             self.lease.tracking = Tracking::Lost;
         }
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
-            // No event will tell of it.
+            // No event of the binlog reports these changes.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
         let left = match (ran_nothing || changed_nothing(effects, relayed), leaves_nothing_open) {
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// What became of the transaction.
+    /// Takes over what happened to the transaction.
     fn has_moved(&mut self, Ran { effects, facts, relayed, .. }: &Ran<'_>, may_move: bool) {
         self.state.answered(may_move, relayed.status, relayed.error.is_some());
         let is_other = effects.transaction != TransactionEffect::None
@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    /// What became of the savepoints and of the open tables at the server, after a statement that ran.
+    /// Takes over what happened to the savepoints and open tables at the server, after a statement that ran.
     fn marks_or_ends(&mut self, effects: &Effects, text: &[u8], facts: &StatementFacts, relayed: &Relayed) {
         let ends = matches!(
             effects.transaction,
@@ -137,20 +137,20 @@ impl Session {
         }
     }
 
-    /// Notes what the server reports of a transaction's characteristics, if it does.
+    /// Notes the server's report of a transaction's characteristics, if there is one.
     pub(super) fn characterized(&mut self, relayed: &Relayed) {
         if let Some(differs) = relayed.characteristics {
             self.state.tx = self.state.tx.characterized(differs);
         }
     }
 
-    /// Whether the code that the statement ran may have been other code than was looked at: a definition is under way, or has
-    /// come to its end since. One through us has been since before it was sent.
+    /// Whether the code that the statement ran may differ from the code that Freshet looked at: a definition is under way, or has
+    /// ended since. A definition through Freshet is under way from before it was sent.
     fn ran_other_code(&self, facts: &StatementFacts) -> bool {
         facts.ran_by.as_ref().is_some_and(|told| self.shared.upstream.is_changing(told))
     }
 
-    /// What a statement that ran may have changed of the session.
+    /// Takes over what a statement that ran may have changed of the session.
     fn changed(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, facts, relayed, .. } = ran;
         self.note_user_variables(text, effects, facts.run_code(), relayed.error.is_some());
@@ -159,7 +159,7 @@ impl Session {
         }
         self.state.ran(effects, relayed.error.is_none());
         if !self.state.unproven.is_empty() {
-            // Whether anything has changed it shows when it is told what ran.
+            // Whether the statement has changed the environment shows when the code that ran is known.
             self.state.environment = Known::Unknown;
         }
         if facts.sets_variables {
@@ -178,8 +178,8 @@ impl Session {
             self.state.texts.forget();
         }
         if facts.runs_unknown_code || relayed.state_changed && !explained {
-            // A trigger, most likely: it may have made a temporary table, or set a variable. The server's report alone
-            // does not do: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
+            // Most likely a trigger ran, which may have made a temporary table, or set a variable. The server's report alone
+            // is not enough: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
             self.state.temporary.suspect();
             self.state.environment_is_unknown();
         }
@@ -197,8 +197,8 @@ impl Session {
     }
 
     /// Whether the statement moved the session to another schema and back, which the server reports as a change of the
-    /// session's state: a routine of another schema does so, and in `MariaDB` every view of one, also where it is only
-    /// described. Where the answer had no room for the report, it comes with a later answer.
+    /// session's state. A routine of another schema does this; in `MariaDB` every view of another schema does, even if the view is only
+    /// described. If the answer had no room for the report, the report comes with a later answer.
     fn moved_and_back(&mut self, Ran { effects, facts, relayed, .. }: &Ran<'_>) -> bool {
         let opens_views = facts.opens_views
             || !effects.reads.is_nothing()
@@ -214,35 +214,34 @@ impl Session {
     }
 }
 
-/// What is in the names of variables that say how long a statement may take.
+/// Parts of the names of variables that limit a statement's time.
 const LIMITS: [&[u8]; 3] = [b"execution_time", b"statement_time", b"lock_wait_timeout"];
 
-/// The first word of a text is looked for in so many bytes.
+/// The first word of a text is looked for in this many bytes.
 const FIRST_WORD_BYTES_MAX: usize = 1024;
 
 /// ER_PARSE_ERROR.
 const PARSE_ERROR: u16 = 1064;
 
-/// The errors of what no server takes for a statement or command, and those that come before it is looked at: ER_UNKNOWN_COM_ERROR,
-/// ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_USER_LIMIT_REACHED, ER_UNKNOWN_STMT_HANDLER, ER_MUST_CHANGE_PASSWORD,
+/// The errors for texts that no server takes for a statement or command, and the errors that come before a statement is read:
+/// ER_UNKNOWN_COM_ERROR, ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_USER_LIMIT_REACHED, ER_UNKNOWN_STMT_HANDLER, ER_MUST_CHANGE_PASSWORD,
 /// ER_MUST_CHANGE_PASSWORD_LOGIN.
 pub(super) const REFUSALS: [u16; 7] = [1047, PARSE_ERROR, 1065, 1226, 1243, 1820, 1862];
 
-/// The errors of a definition that its account may not make, which is looked at for all that it names before anything is done:
+/// The errors of a definition that its account may not make. The server checks the rights on all names before it does anything:
 /// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR.
 const DENIALS: [u16; 5] = [1044, PARSE_ERROR, 1142, 1227, 1370];
 
-/// The errors of a SELECT that names what is not there, or what its account may not read: nothing is read for it. ER_BAD_DB_ERROR,
-/// ER_BAD_TABLE_ERROR, ER_NON_UNIQ_ERROR, ER_BAD_FIELD_ERROR, ER_PARSE_ERROR, ER_NONUNIQ_TABLE, ER_UNKNOWN_TABLE,
-/// ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_NO_SUCH_TABLE, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
-/// ER_SP_DOES_NOT_EXIST.
+/// The errors of a SELECT that names something that does not exist, or that its account may not read. The server reads nothing for such a
+/// SELECT. ER_BAD_DB_ERROR, ER_BAD_TABLE_ERROR, ER_NON_UNIQ_ERROR, ER_BAD_FIELD_ERROR, ER_PARSE_ERROR, ER_NONUNIQ_TABLE, ER_UNKNOWN_TABLE,
+/// ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_NO_SUCH_TABLE, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT, ER_SP_DOES_NOT_EXIST.
 const UNRESOLVED: [u16; 12] = [1049, 1051, 1052, 1054, PARSE_ERROR, 1066, 1109, 1142, 1143, 1146, 1222, 1305];
 
 fn is_unresolved(relayed: &Relayed) -> bool {
     relayed.results == 0 && relayed.error.is_some_and(|error| UNRESOLVED.contains(&error))
 }
 
-/// The words with which something can start that runs: a routine may raise the same error after anything it has done.
+/// The first words of texts that run something: a routine may raise the same error after anything that it has done.
 const RUNS: [&[u8]; 34] = [
     b"alter",
     b"analyze",
@@ -280,14 +279,14 @@ const RUNS: [&[u8]; 34] = [
     b"with",
 ];
 
-/// Whether a definition was refused before it did anything but commit what was open before it. Code that it runs may raise any
+/// Whether a definition was refused before it did anything except to commit the open transaction. Code that the definition runs may raise any
 /// error.
 fn changed_nothing(effects: &Effects, relayed: &Relayed) -> bool {
     let runs_nothing = effects.calls.is_nothing() && effects.reads.is_nothing() && !effects.several;
     effects.is_definition && runs_nothing && relayed.error.is_some_and(|error| DENIALS.contains(&error))
 }
 
-/// Whether the server did not understand a text whose first word is none, so that nothing of it ran.
+/// Whether the server did not understand a text whose first word is no statement's, so that nothing of the text ran.
 fn ran_nothing(effects: &Effects, text: &[u8], relayed: &Relayed) -> bool {
     if effects.refused && !effects.several && relayed.error.is_some() {
         return true;

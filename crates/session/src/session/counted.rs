@@ -1,4 +1,4 @@
-//! What a statement cost that went to the server, counted by its digest.
+//! The cost of a statement that went to the server, counted by its digest.
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use crate::template::Template;
 use crate::why::{Refusal, Why};
 
 impl Session {
-    /// Where the last statement was answered.
+    /// Returns where the last statement was answered.
     pub(crate) fn last_destination(&self) -> Destination {
         self.destination.get()
     }
 
-    /// The server is answering, and why the answer was not stored, if it was not.
+    /// Notes that the server is answering, and why the answer was not stored, if it was not.
     pub(super) fn note_answered_by_server(&self, why_not_stored: Option<Why>) {
         self.destination.set(Destination::Server(why_not_stored));
     }
 
-    /// What the statement under way is counted under.
+    /// Returns the schema, user and rule under which the statement under way is counted.
     pub(crate) fn whose(&self) -> Whose<'_> {
         let schema = self.state.schema.as_deref().unwrap_or_default();
         Whose { schema, user: &self.admitted.user, outcome: self.ruled.outcome() }
     }
 
-    /// Counts a statement, and returns the tag of its digest for what is stored of it; 0 if it is not counted.
+    /// Counts a statement, and returns the tag of its digest for its stored answer; 0 if the statement is not counted.
     pub(crate) fn count_sent(&self, command: Command, text: &[u8], time: Duration, relayed: &Relayed) -> u16 {
-        // Rules name a statement as it came.
+        // Rules name a statement as the client sent it.
         let asked = self.ruled.asked();
         let text = asked.as_deref().unwrap_or(text);
         let is_statement = matches!(command, Command::Query | Command::StmtExecute) && !text.is_empty();
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// Notes which tables the statements of a digest read, and what their query is called.
+    /// Notes the tables that the statements of a digest read, and the name of their query.
     pub(crate) fn note_template(&self, tag: u16, template: &Template) {
         template.note_tag(tag);
         if let Some(statistics) = &self.shared.statistics {
@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    /// Counts an answer that was not stored, and why. One with an error never is.
+    /// Counts an answer that was not stored, and the reason. An answer with an error is never stored.
     pub(crate) fn count_refused(&self, relayed: &Relayed, refusal: &Refusal) {
         self.note_answered_by_server(Some(refusal.why));
         let Some(statistics) = &self.shared.statistics else { return };

@@ -1,4 +1,4 @@
-//! Deciding a statement by the query rules, and the keys that stand for what is decided: see `ruled.rs`.
+//! The decision of the query rules on a statement, and the keys that stand for the decision: see `ruled.rs`.
 
 use freshet_protocol::{ErrPacket, OkPacket};
 use freshet_rules::{Decision, Facts};
@@ -12,15 +12,15 @@ use crate::environment::{Environment, RuledEnvironment};
 /// ER_NOT_ALLOWED_COMMAND, the code of ProxySQL's `error_msg`.
 const REFUSED: u16 = 1148;
 
-/// The variant of statements for which the rules that would be met are not told by their text, where they have met none.
+/// The variant of statements that have met no rule, if their text does not tell which rules they would meet.
 const MET_NOTHING: u64 = u64::MAX;
 
-/// By what an answer may be stale.
+/// The terms on which an answer may be stale.
 #[derive(Clone, Copy)]
 struct BargainTerms {
-    /// The epoch of rights at which it is asked for.
+    /// The epoch of rights at which the answer is asked for.
     rights: u64,
-    /// What stands for all policies of caches; 0: a query rule allows it.
+    /// The version of all policies of caches; 0: a query rule allows stale answers.
     policies: u64,
 }
 
@@ -30,12 +30,12 @@ enum Identity {
     Environment,
     /// The environment under query rules, or of a session that keeps rights.
     Ruled(RuledEnvironment),
-    /// Nothing: the session keeps rights, and has moved too often to have keys.
+    /// No number: the session keeps rights that were taken away, and has moved too often to have keys.
     None,
 }
 
 impl Session {
-    /// Takes the rules over as they are now.
+    /// Takes over the rules as they are now.
     pub(super) fn heed_rules(&mut self) {
         let version = self.shared.rules.version();
         if version != self.ruled.version {
@@ -53,13 +53,13 @@ impl Session {
         self.ruled.are_there()
     }
 
-    /// A command begins that is not decided, or not yet. Nothing is stored for it while there are rules.
+    /// Begins a command on which the rules do not decide, or not yet. Nothing is stored for such a command while there are rules.
     pub(crate) fn begin_undecided(&mut self) {
         self.heed_rules();
         self.ruled.ruling = Ruling::default();
     }
 
-    /// What the rules make of a statement, without rules nothing. It is the statement under way from now on.
+    /// Decides on a statement by the rules; `None` without rules. The statement is the one under way from now on.
     pub(crate) fn decide(&mut self, text: &[u8], came: Came) -> Option<&Decision> {
         self.heed_rules();
         self.ruled.ruling = Ruling { generation: self.ruled.generation(), ..Ruling::default() };
@@ -76,7 +76,7 @@ impl Session {
             text,
         });
         let is_rewritten = decision.rewritten.is_some();
-        // Whoever changes rights now has it asked of the server.
+        // After a change of rights from now on, the server is asked instead.
         let rights =
             (decision.is_bargain && came != Came::ToBePrepared).then(|| self.shared.upstream.rights_epoch());
         let is_direct = flag.is_none_or(|flag| flag == 0)
@@ -86,13 +86,13 @@ impl Session {
                 Came::Prepared { rewritten } => !rewritten,
             };
         if came == Came::ToBePrepared {
-            // These are for its executions.
+            // These settings are for the executions of the statement.
             (decision.settings.ok_msg, decision.settings.delay_ms, decision.settings.timeout_ms) =
                 (None, None, None);
         }
-        // What a hint asks for is told by the text alone, which a rewritten one may have lost.
+        // Only the text tells what a hint asks for, and a rewritten text may have lost the hint.
         let is_told = is_direct || !freshet_rules::has_hint(text);
-        // What is logged has to come by here each time.
+        // A statement that is logged has to pass here each time.
         let is_looked_up_first = is_direct && (!decision.is_logged || came == Came::ToBePrepared);
         let ruling = &mut self.ruled.ruling;
         ruling.schema.clone_from(&self.state.schema);
@@ -101,7 +101,7 @@ impl Session {
             0 => MET_NOTHING,
             id => id,
         };
-        // Whatever is prepared: its executions are decided when they come.
+        // A preparation is never barred: the rules decide on its executions when they come.
         ruling.is_barred =
             came != Came::ToBePrepared && !(decision.is_cached && is_told && rights != Some(None));
         ruling.bargain = rights.flatten();
@@ -123,7 +123,7 @@ impl Session {
         self.ruled.ruling.decision.as_ref()
     }
 
-    /// Answers the statement under way, if rules say what it is answered with.
+    /// Answers the statement under way, if rules set its answer.
     pub(crate) fn answer_by_rules(&mut self) -> bool {
         let Some(Decision { settings, outcome, .. }) = &self.ruled.ruling.decision else { return false };
         let (error, ok) = (settings.error_msg.clone(), settings.ok_msg.clone());
@@ -144,7 +144,7 @@ impl Session {
         true
     }
 
-    /// The first part of the key of a statement under way that is not looked up as it comes; `None` of one that is.
+    /// Returns the first part of the key of the statement under way, if it is not looked up as the client sent it; `None` if it is.
     pub(crate) fn key_of_variant(&self) -> Option<u32> {
         let is_variant = self.ruled.ruling.variant != 0;
         is_variant
@@ -158,23 +158,23 @@ impl Session {
         self.ruled.next_flag.is_some()
     }
 
-    /// The identity that the key of a look-up has, for statements that are looked up as they come.
+    /// Returns the identity for the key of a look-up, for statements that are looked up as the client sent them.
     pub(super) fn identity(&self, environment: &Environment) -> Option<u32> {
         self.identity_of(environment, 0, None)
     }
 
-    /// The same for the statement under way; `None` if it is not to be answered from memory.
+    /// Returns the identity for the statement under way; `None` if it is not to be answered from memory.
     pub(super) fn identity_under_way(&self, environment: &Environment) -> Option<u32> {
         let ruling = &self.ruled.ruling;
         let is_of_now = ruling.generation == self.ruled.generation();
         let is_meant = || ruling.generation == 0 || ruling.schema == environment.schema;
-        // What may be stale is found and stored by a key of its own alone.
+        // A stale answer is found and stored only under a key of its own.
         (is_of_now && !ruling.is_barred && ruling.bargain.is_none() && is_meant())
             .then(|| self.identity_of(environment, ruling.variant, None))
             .flatten()
     }
 
-    /// The same for a statement whose answer may be stale.
+    /// Returns the identity for a statement whose answer may be stale.
     pub(super) fn identity_of_bargain(&self, environment: &Environment) -> Option<u32> {
         let ruling = &self.ruled.ruling;
         if ruling.generation != self.ruled.generation() || !self.ruled.is_bargain() || !environment.tells_time
@@ -189,10 +189,10 @@ impl Session {
         self.identity_of(environment, ruling.variant, Some(bargain))
     }
 
-    /// Has the answer to the statement under way be as old as the policy of its query's cache lets it be, if there is one.
+    /// Lets the answer to the statement under way be as old as the policy of its query's cache allows, if there is one.
     pub(crate) fn heed_policy(&mut self, id: QueryId) {
         let created = &self.shared.created;
-        // Read before the policy: see there.
+        // Read before the policy; see `policies` for the reason.
         let policies = created.policies();
         let is_free = self.ruled.ruling.bargain.is_none() && self.may_be_stale();
         let policy = if is_free { created.policy_of(id) } else { None };
@@ -200,7 +200,7 @@ impl Session {
         self.ruled.ruling.agreed = agreed.map(|(policy, rights)| Agreed { policy, policies, rights });
     }
 
-    /// The statement under way is another, of which nothing is decided by its query.
+    /// Notes that another statement is under way, whose query's policy is not decided.
     pub(crate) fn forget_policy(&mut self) {
         self.ruled.ruling.agreed = None;
     }
@@ -243,7 +243,7 @@ impl Session {
         })
     }
 
-    /// Remembers the identity that the next look-up will need.
+    /// Stores the identity that the next look-up needs.
     pub(super) fn remember_identity(&mut self) {
         let Some(environment) = self.state.environment.current() else { return };
         let Identity::Ruled(ruled) = self.identified(environment, 0, None) else { return };
@@ -251,7 +251,7 @@ impl Session {
         self.ruled.last = Some((ruled, id));
     }
 
-    /// What of the answer to the statement under way is stored, which is asked for now.
+    /// Returns which answers to the statement under way are stored; the server is asked now.
     pub(crate) fn storing(&self) -> Storing {
         self.ruled.storing(now_ms())
     }

@@ -9,31 +9,31 @@ use crate::why::Why;
 const NOWHERE: u8 = 0;
 const MEMORY: u8 = 1;
 const SERVER: u8 = 2;
-/// And from here on the server, with the number of the reason.
+/// This number and the ones above: the server, with the number of the reason.
 const SERVER_BECAUSE: u8 = 3;
 
-/// Where it was.
+/// Where a statement was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// There was none.
+    /// Nowhere: there was no statement.
     Nowhere,
     /// In memory.
     Memory,
-    /// At the server; why its answer was not stored, if it was not.
+    /// At the server, with the reason why its answer was not stored, if it was not.
     Server(Option<Why>),
 }
 
-/// The same in a byte that is written without a lock.
+/// The destination in a byte that is written without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct LastDestination {
     at: AtomicU8,
-    /// Of which statement the hint is that is noted.
+    /// The statement to which the noted hint belongs.
     hint_of: AtomicU8,
-    /// What is said of the hint of a query.
+    /// The reply to the hint of a query.
     hint: Mutex<Option<(QueryId, String)>>,
 }
 
-/// No statement, the one that is being answered, and the one that was answered last.
+/// No statement, the statement that is being answered, and the statement that was answered last.
 const NONE: u8 = 0;
 const PRESENT: u8 = 1;
 const LAST: u8 = 2;
@@ -58,7 +58,7 @@ impl LastDestination {
         self.at.store(byte, Ordering::Relaxed);
     }
 
-    /// Another statement begins that is not answered at once.
+    /// Begins another statement that is not answered at once.
     pub(crate) fn begin(&self) {
         let hint_of = self.hint_of.load(Ordering::Relaxed);
         if hint_of != NONE {
@@ -66,13 +66,13 @@ impl LastDestination {
         }
     }
 
-    /// What is said of the hint of the statement that is being answered.
+    /// Notes the reply to the hint of the statement that is being answered.
     pub(crate) fn note_hint(&self, id: QueryId, said: String) {
         *self.hint.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, said));
         self.hint_of.store(PRESENT, Ordering::Relaxed);
     }
 
-    /// The same, if it was of the same query the last time.
+    /// Repeats the last reply, if it was for the same query. Returns whether it was.
     pub(crate) fn note_hint_again(&self, id: QueryId) -> bool {
         let is_same =
             matches!(&*self.hint.lock().unwrap_or_else(PoisonError::into_inner), Some((of, _)) if *of == id);
@@ -82,7 +82,7 @@ impl LastDestination {
         is_same
     }
 
-    /// What is said of the last statement's hint, if it had no effect.
+    /// Returns the reply to the last statement's hint, if the hint had no effect.
     pub(crate) fn hint(&self) -> Option<String> {
         let is_last = self.hint_of.load(Ordering::Relaxed) == LAST && self.get() != Destination::Memory;
         let hint = self.hint.lock().unwrap_or_else(PoisonError::into_inner);

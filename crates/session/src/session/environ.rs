@@ -1,4 +1,4 @@
-//! Knowing the session's environment: opening the server's connection, setting it up, and reading what it is like.
+//! Knowing the session's environment: opening the server's connection, setting it up, and reading the session's state there.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,19 +31,19 @@ pub(crate) const FORM: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::IGNORE_SPACE);
 
 impl Session {
-    /// Which kind of server is behind us: as its greeting says once there is a connection, else as the follower met it.
+    /// Returns which kind of server is behind Freshet: by its greeting if there is a connection, else as the follower met it.
     pub(crate) fn flavor(&self) -> Flavor {
         self.modes_of_server().flavor
     }
 
-    /// How that server reads texts by default.
+    /// Returns how that server reads texts by default.
     pub(crate) fn modes_of_server(&self) -> Modes {
         let met = || self.shared.upstream.server().map(|server| server.modes());
         let modes = self.lease.server.or_else(met).unwrap_or_else(|| Modes::new(Flavor::MySql));
         Modes { utf8_names: false, ..modes }
     }
 
-    /// The server's connection, opened if this is its first use, and set up with its next command.
+    /// Opens the server's connection on its first use. The next command sets the connection up.
     ///
     /// # Errors
     /// The server cannot be reached, or refuses; the session can try again.
@@ -58,7 +58,7 @@ impl Session {
             return Ok(());
         }
         if !self.lease.is_open() {
-            // Boxed, since it is rare and large, and every command has room for it otherwise.
+            // Boxed, since the future is rare and large, and every command would reserve room for it otherwise.
             let ConnectionOrigin::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
             let prepared = std::mem::take(&mut self.lease.prepared);
             self.lease = Lease::of(&mut self.admitted, rights_from);
@@ -70,10 +70,10 @@ impl Session {
         }
         if self.lease.tracking == Tracking::Unmet {
             self.lease.server = self.lease.version().map(modes_of_server);
-            // Later than it was opened: a restart of the server since then is not taken for one that ended it.
+            // This is later than the opening: a restart of the server since then is not taken for one that ended the connection.
             self.lease.opened_ms = now_ms();
             Box::pin(self.enter_default_schema()).await?;
-            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
+            // An account whose password has expired may only change the password; after that, this succeeds.
             match Box::pin(vector(&self.shared, &mut self.lease)).await {
                 Ok(_) => self.lease.tracking = Tracking::Due,
                 Err(error) if error.leaves_connection_usable() => {}
@@ -86,7 +86,7 @@ impl Session {
         }
     }
 
-    /// A client that names no schema gets that of the server's URL, if there is one and it may use it.
+    /// Moves a client that names no schema to the schema of the server's URL, if there is one and the client may use it.
     async fn enter_default_schema(&mut self) -> Result<(), Error> {
         let shared = Arc::clone(&self.shared);
         let default = shared.upstream.config().database.as_deref();
@@ -102,8 +102,8 @@ impl Session {
         Ok(())
     }
 
-    /// Brings the environment up to date, and the key of lookups with it. This asks the server on the session's own connection and takes the row counts
-    /// and warnings of the statement before with it: only for a statement that leaves its own in their place.
+    /// Brings the environment up to date, and the key of look-ups with it. This asks the server on the session's own connection, and the
+    /// row counts and warnings of the statement before are lost: only call it for a statement that leaves its own.
     ///
     /// # Errors
     /// The connection is lost.
@@ -145,7 +145,7 @@ impl Session {
         Ok(())
     }
 
-    /// As [`Session::learn`], where that takes nothing with it: the server has been sent nothing yet, or need not be asked.
+    /// Like [`Session::learn`], but only if nothing is lost: the server has been sent nothing yet, or need not be asked.
     ///
     /// # Errors
     /// The connection is lost.
@@ -161,8 +161,8 @@ impl Session {
         if is_quiet { self.learn().await } else { Ok(()) }
     }
 
-    /// The same for a text in which a character may end with what looks like a quote: where its character set is not known, such a text is
-    /// taken for anything.
+    /// Learns the environment for a text in which the last byte of a character may look like a quote. If the character set is unknown, such
+    /// a text may do anything.
     ///
     /// # Errors
     /// The connection is lost.
@@ -170,12 +170,12 @@ impl Session {
         if self.environment().is_some() || !has_quote_behind_letter(text) {
             return Ok(());
         }
-        // Taken for anything, it would leave the session as unknown as it is, and so would all that follow.
+        // If this text might do anything, the environment would stay unknown, and so would the environment of all statements after it.
         if is_select_of_its_own(text) { self.learn().await } else { self.learn_quietly().await }
     }
 
-    /// Takes the environment of a new session from another that began in the same way, so that a stored answer can be found
-    /// before the server is asked for anything. If statements are sent, it is read before anything is stored.
+    /// Takes the environment of a new session from another session that began in the same way, so that a stored answer can be found
+    /// before the server is asked for anything. If statements are sent, the environment is read before anything is stored.
     pub(crate) fn recall(&mut self) {
         if !matches!(self.state.environment, Known::Unknown) || !self.lease.is_new() {
             return;
@@ -187,7 +187,7 @@ impl Session {
         }
     }
 
-    /// Asks the server; `None` if it does not say (`sql_select_limit` 0 takes the row away) or refuses.
+    /// Asks the server for the environment; `None` if the server gives no row (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
         let Some(server) = self.lease.version().map(modes_of_server) else { return Ok(None) };
         let query = match vector(&self.shared, &mut self.lease).await {
@@ -205,7 +205,7 @@ impl Session {
         Ok(Some(Environment::read(&query, &self.fixed(), row, server)))
     }
 
-    /// What of the key the server is not asked for.
+    /// Returns the part of the key for which the server is not asked.
     fn fixed(&self) -> Vec<u8> {
         let mut fixed = Vec::new();
         fixed.put_lenenc_bytes(&self.admitted.user);
@@ -215,7 +215,7 @@ impl Session {
         fixed
     }
 
-    /// Decides whether the next statements may be answered from memory without another look, and under which key.
+    /// Decides whether the next statements may be answered from memory without another check, and under which key.
     pub(crate) fn refresh_key(&mut self) {
         self.decide_reads();
         self.heed_rights();
@@ -226,7 +226,7 @@ impl Session {
         self.state.key = key.filter(|_| !self.holds().hide_tables() && !self.decides_before());
     }
 
-    /// The key of lookups without another look, unless a global variable has changed what it was decided with.
+    /// Returns the key of look-ups without another check, unless a global variable has changed since the key was decided.
     pub(crate) fn current_key(&mut self) -> Option<u32> {
         if self.state.key_version != self.shared.globals.version.load(Ordering::Acquire) {
             self.refresh_key();
@@ -234,24 +234,24 @@ impl Session {
         self.state.key
     }
 
-    /// Why no statement of the session can be answered from memory now.
+    /// Returns why no statement of the session can be answered from memory now.
     pub(crate) fn bars(&self) -> Why {
         if self.ruled.is_barring() { Why::QueryRule } else { self.holds().why() }
     }
 
-    /// As [`Session::refresh_key`], for a statement that is known to name no temporary table.
+    /// Like [`Session::refresh_key`], for a statement that is known to name no temporary table.
     pub(crate) fn key_but_for_temporary_tables(&self) -> Option<u32> {
         self.key_under(|environment| self.identity_under_way(environment))
     }
 
-    /// The same for one whose answer may be stale; none within a transaction, where what was shown has to be of one moment.
+    /// Returns the key for a statement whose answer may be stale; `None` within a transaction, where all results have to be of one moment.
     pub(crate) fn key_of_bargain(&self) -> Option<u32> {
         self.may_be_stale()
             .then(|| self.key_under(|environment| self.identity_of_bargain(environment)))
             .flatten()
     }
 
-    /// Whether the session is in a state in which its statements may be answered with what is stale.
+    /// Whether the session is in a state in which its statements may get stale answers.
     pub(super) fn may_be_stale(&self) -> bool {
         self.state.tx.surely_autocommits() && !self.state.stops_time
     }
@@ -268,7 +268,7 @@ impl Session {
         Holds { state: &self.state, lease: &self.lease, globals: &self.shared.globals }
     }
 
-    /// What `effects` are where the text was read as `self.modes()` says, with every table named in full. Where a
+    /// Returns the `effects` of a text that was read by `self.modes()`, with every table named in full. If a
     /// statement since may have changed how quotes are read, a text with quotes may do anything.
     pub(crate) fn certain(&self, text: &[u8], effects: Effects) -> Effects {
         if effects.refused && !effects.several {
@@ -282,14 +282,14 @@ impl Session {
             };
         }
         let effects = self.without_foreign_names(effects);
-        // Before the environment is known, what a login or a COM_INIT_DB called the schema is in some character set.
+        // Before the environment is known, the schema's name from a login or a COM_INIT_DB is in an unknown character set.
         let is_told = |name: &&str| name.is_ascii() || self.environment().is_some();
         let schema = self.state.schema.as_deref().filter(is_told);
         let effects = qualify(self.without_nameless(effects), schema);
         if effects.writes != Writes::Everything {
             return effects;
         }
-        // A function that may write may as well set variables and make temporary tables.
+        // A function that may write may also set variables and make temporary tables.
         let temporary = match effects.temporary {
             Temporary::None => Temporary::Unknown,
             known => known,
@@ -297,18 +297,18 @@ impl Session {
         Effects { session: true, temporary, ..effects }
     }
 
-    /// Whether a text is certainly a SET of user variables to literals, which are no part of the environment: a statement that names
+    /// Whether a text is certainly a SET of user variables to literals. User variables are no part of the environment: a statement that names
     /// one is not answered from memory.
     pub(crate) fn sets_user_variables_alone(&self, text: &[u8]) -> bool {
         self.is_readable(text) && freshet_sql::user_variables_set(text, self.modes()).is_some()
     }
 
-    /// Whether a text is read as the server reads it: in a session whose environment is not known, one with quotes may not be.
+    /// Whether Freshet reads a text as the server does: if the session's environment is unknown, a text with quotes may be read otherwise.
     fn is_readable(&self, text: &[u8]) -> bool {
         self.environment().is_some() || !has_quotes(text)
     }
 
-    /// Whether a text is certainly one that leaves the environment as it is, though it changes something of the session.
+    /// Whether a text certainly leaves the environment as it is, though it changes something of the session.
     pub(crate) fn leaves_environment(&self, text: &[u8]) -> bool {
         let prepares = || {
             let found = freshet_sql::text_prepared(text, self.modes());
@@ -320,7 +320,7 @@ impl Session {
         self.sets_user_variables_alone(text) || self.is_readable(text) && prepares()
     }
 
-    /// Notes what has become of the user variables whose values are known, after a command that ran.
+    /// Notes the changes of the user variables whose values are known, after a command that ran.
     pub(super) fn note_user_variables(
         &mut self,
         text: &[u8],
@@ -339,8 +339,8 @@ impl Session {
         }
     }
 
-    /// Whether a text that runs no code certainly assigns no user variable: it names none, or executes a SELECT that names none. What an
-    /// EXECUTE assigns does not stand in its text.
+    /// Whether a text that runs no code certainly assigns no user variable: the text names none, or executes a SELECT that names none. The
+    /// text of an EXECUTE does not show what it assigns.
     fn leaves_user_variables(&self, text: &[u8]) -> bool {
         if !names_execute(text) {
             return !text.is_empty() && !text.contains(&b'@');
@@ -351,8 +351,8 @@ impl Session {
         }
     }
 
-    /// A name beyond ASCII is one that can be looked up only where the client's character set is among those in which names
-    /// are understood.
+    /// Replaces names beyond ASCII by the unknown, unless the client's character set is one in which Freshet understands
+    /// names.
     fn without_foreign_names(&self, effects: Effects) -> Effects {
         let is_ascii = |table: &TableName| table.name.is_ascii() && table.schema.iter().all(|s| s.is_ascii());
         match &effects.reads {
@@ -365,7 +365,7 @@ impl Session {
         }
     }
 
-    /// Without a default schema, the server refuses a table that is named without one. What is left of such names are
+    /// Removes the names that have no schema if there is no default schema. The server refuses tables named in this way, so these names are
     /// those of common table expressions.
     fn without_nameless(&self, mut effects: Effects) -> Effects {
         let is_clear = self.environment().is_some_and(|it| !it.has_unclear_schema);
@@ -378,12 +378,12 @@ impl Session {
         effects
     }
 
-    /// The environment's identity, where it is known, and the session's version of it.
+    /// Returns the environment's identity, if it is known, and the session's version of the environment.
     pub(crate) fn environment_now(&self) -> (Option<u32>, u64) {
         (self.environment().map(|environment| environment.id), self.state.environment_version)
     }
 
-    /// The environment, where it is known.
+    /// Returns the environment, if it is known.
     pub(crate) fn environment(&self) -> Option<&Arc<Environment>> {
         match &self.state.environment {
             Known::Read(environment) => Some(environment),
@@ -392,7 +392,7 @@ impl Session {
     }
 }
 
-/// The query for this server.
+/// Returns the query that reads the environment on this server.
 async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, Error> {
     let version = lease.version().ok_or(Error::Closed)?.to_vec();
     match shared.vector(&version) {
@@ -401,7 +401,7 @@ async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, 
     }
 }
 
-/// Whether a text is a SELECT, however its characters are read, that mentions nothing of the statement before it.
+/// Whether a text, in any character set, is a SELECT that mentions nothing of the statement before it.
 fn is_select_of_its_own(text: &[u8]) -> bool {
     const ASKING: [&[u8]; 6] =
         [b"found_rows", b"row_count", b"warning", b"error", b"diagnostics", b"procedure"];
@@ -409,12 +409,12 @@ fn is_select_of_its_own(text: &[u8]) -> bool {
         && !ASKING.iter().any(|word| contains_ignoring_case(text, word))
 }
 
-/// Session variables that every server has. Where one is missing, the answer was cut short (`sql_select_limit` concerns SHOW as well), or
-/// it is in a character set that is not read.
+/// Session variables that every server has. If one is missing, the answer was cut short (`sql_select_limit` also concerns SHOW), or
+/// the answer is in a character set that Freshet does not read.
 const OF_EVERY_SERVER: [&str; 6] =
     ["autocommit", "character_set_results", "collation_connection", "sql_mode", "time_zone", "wait_timeout"];
 
-/// The query for a server that is met for the first time.
+/// Makes the query for a server that is met for the first time.
 async fn vector_for(lease: &mut Lease, version: &[u8]) -> Result<VectorQuery, Error> {
     let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
@@ -428,8 +428,8 @@ async fn vector_for(lease: &mut Lease, version: &[u8]) -> Result<VectorQuery, Er
     Ok(VectorQuery::new(exists, !modes_of_server(version).before_8))
 }
 
-/// Whether how a text is read depends on the modes of quotes, or on whether a backtick is half of a character. In pieces, each of which is
-/// looked at as a whole.
+/// Whether the meaning of a text depends on the modes of quotes, or on whether a backtick is half of a character. Checks the text in
+/// pieces, each as a whole.
 fn has_quotes(text: &[u8]) -> bool {
     const PIECE_BYTES: usize = 1024;
     let is_quote = |byte: &u8| matches!(byte, b'"' | b'\\');
@@ -437,7 +437,7 @@ fn has_quotes(text: &[u8]) -> bool {
         || has_quote_behind_letter(text)
 }
 
-/// Whether a backslash or a backtick stands right behind a byte beyond ASCII.
+/// Whether a backslash or a backtick stands right after a byte beyond ASCII.
 fn has_quote_behind_letter(text: &[u8]) -> bool {
     !text.is_ascii() && text.windows(2).any(|two| two[0] >= 0x80 && matches!(two[1], b'\\' | b'`'))
 }

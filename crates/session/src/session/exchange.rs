@@ -1,8 +1,8 @@
-//! One exchange with the server: a command is sent, its answer is read, and the server is told where nobody waits for it any more.
+//! One exchange with the server: a command is sent, its answer is read, and the server is told if nobody waits for the answer any more.
 //!
-//! What is read is followed and copied at once (`relay.rs`), and sent to the client as fast as that reads. Reading does not wait
-//! for the client until [`AHEAD_BYTES_MAX`] are unsent, or until there is no room for more in the budget that all clients share.
-//! From then on a client that does not read holds the server up, for as long as it may (`crate::bounds`).
+//! Freshet follows and copies the bytes of an answer as it reads them (`relay.rs`), and sends them to the client as fast as the client
+//! reads. Reading does not wait for the client until [`AHEAD_BYTES_MAX`] are unsent, or until the budget that all clients share has no more
+//! room. From then on a client that does not read holds the server up, for as long as the client may (`crate::bounds`).
 
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -25,15 +25,15 @@ use crate::registry::{Ending, Handle};
 use crate::relay::{Filter, Lost, Relay, RelayStep, Relayed};
 use crate::wire::{Heard, Wire, WireError};
 
-/// What is collected for the client before it is sent, in bytes: an answer of many small rows is few writes.
+/// How many bytes are collected for the client before they are sent: an answer of many small rows takes few writes.
 const FLUSH_AT_BYTES: usize = 32 * 1024;
-/// What is read on while the client does not read, in bytes.
+/// How many bytes are read ahead while the client does not read.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
-/// What one read from the server asks for, in bytes.
+/// How many bytes one read from the server asks for.
 const READ_BYTES: usize = 32 * 1024;
 /// How long the server may take to end a connection that it has killed.
 const KILLED_WAIT_MAX: Duration = Duration::from_secs(10);
-/// A packet above this, in bytes, is not copied to be sent.
+/// The largest packet, in bytes, that is copied before it is sent.
 const SCRATCH_BYTES_MAX: usize = 64 * 1024;
 
 impl Lease {
@@ -58,11 +58,11 @@ impl Lease {
         sent.map_err(Lost::Upstream)
     }
 
-    /// Reads the answer that `relay` follows. It passes to the client; without a wire it is dropped. The last bytes are left in
-    /// the client's buffer for the caller to flush. The session that `handle` ends is not kept waiting by the server.
+    /// Reads the answer that `relay` follows. The answer passes to the client; without a wire it is dropped. The last bytes stay in
+    /// the client's buffer, and the caller flushes them. The server does not delay a session that `handle` ends.
     ///
     /// # Errors
-    /// [`Lost`]; the connections are of no more use then.
+    /// [`Lost`]; the connections are useless then.
     pub(crate) async fn answer(
         &mut self,
         relay: &mut Relay<'_>,
@@ -117,7 +117,7 @@ impl Receiving<'_> {
         }
     }
 
-    /// Whether the client is far behind what is read for it.
+    /// Whether the client is far behind the bytes that are read for it.
     fn is_held_up(&mut self) -> bool {
         let backpressure = &self.backpressure;
         self.wire.as_mut().is_some_and(|wire| {
@@ -127,7 +127,7 @@ impl Receiving<'_> {
         })
     }
 
-    /// Reads more of the answer, and meanwhile sends what has been collected for the client, if that is much.
+    /// Reads more of the answer, and meanwhile sends the bytes that have been collected for the client, if they are many.
     async fn read_on(&mut self) -> Result<(), Lost> {
         let unsent = self.wire.as_mut().map_or(0, |wire| wire.out().0.len());
         match &mut self.wire {
@@ -140,7 +140,7 @@ impl Receiving<'_> {
     }
 
     /// Waits for more of the answer, and meanwhile for the client to leave. A client that sends nothing more may still
-    /// read: the server is told what the client has told us, and does what it does for its own clients (it ends waits
+    /// read: Freshet hangs up in the same way towards the server, and the server does what it does for its own clients (it ends waits
     /// such as SLEEP and GET_LOCK, and goes on with everything else).
     async fn wait(&mut self) -> Result<(), Lost> {
         loop {
@@ -167,25 +167,25 @@ impl Receiving<'_> {
         }
     }
 
-    /// Tells the server that nobody waits for the answer. Where that fails the connection is over, and the next read says so.
+    /// Tells the server that nobody waits for the answer. If that fails, the connection is over, and the next read reports that.
     fn cancel(&mut self) {
         let _ = self.connection.parts().0.hang_up();
     }
 
-    /// LOAD DATA LOCAL: the server asked for a file; the client's packets go to it until the empty one.
+    /// LOAD DATA LOCAL: the server asks for a file. Passes the client's packets to the server until the empty packet.
     async fn infile(&mut self, seq: u8) -> Result<(), Lost> {
         let Some(wire) = &mut self.wire else {
             return Err(Malformed { what: "LOCAL INFILE without a client" }.into());
         };
         wire.flush().await?;
-        // A client that compresses numbers what it sends in another way than the server.
+        // A client that compresses numbers its packets differently from the server.
         let mut seq = seq.wrapping_add(1);
         wire.set_seq(seq);
         let mut frames = BytesMut::new();
         let mut has_spoken = false;
         loop {
-            // Between two packets the time limit is the server's. It may say early what went wrong; the client goes on
-            // to the end of its file all the same.
+            // Between two packets the server's time limit holds. The server may report an error early; the client still goes on
+            // to the end of its file.
             let (stream, buffer) = self.connection.parts();
             let packet = tokio::select! {
                 biased;
@@ -206,15 +206,15 @@ impl Receiving<'_> {
     }
 }
 
-/// How far a client holds up what is read for it.
+/// How far a client holds up the bytes that are read for it.
 #[derive(Default)]
 struct Backpressure {
-    /// Since when it has taken nothing of what is read on.
+    /// Since when the client has taken nothing while the server is read.
     stalled: Option<Instant>,
 }
 
 impl Backpressure {
-    /// Sends what the client is owed, and reads on meanwhile, as far as may be. Returns when either is done.
+    /// Sends the bytes that are owed to the client, and reads on meanwhile if that is allowed. Returns when either is done.
     async fn read_on(
         &mut self,
         stream: &mut Stream,
@@ -222,7 +222,7 @@ impl Backpressure {
         wire: &mut Wire,
     ) -> Result<(), Lost> {
         let unsent = wire.out().0.len();
-        // Most clients take all of it at once, and nothing is reserved for them.
+        // Most clients take all bytes at once, and nothing is reserved for them.
         if let Some(sent) = at_once(wire.flush()).await {
             self.stalled = None;
             return Ok(sent?);
@@ -244,8 +244,8 @@ impl Backpressure {
         filled(read)
     }
 
-    /// Whether more may be read while the client has not taken what is there. One that takes nothing for as long as it may is
-    /// waited for alone, so that its time is over however slowly the server goes on.
+    /// Whether more may be read while the client has not taken the bytes that are there. If a client has taken nothing for its whole time,
+    /// only the client is waited for, so that its time runs out however slowly the server goes on.
     fn may_read_ahead(&self, wire: &mut Wire) -> bool {
         let patience = wire.bounds().net_write_timeout;
         let has_time = self.stalled.is_none_or(|since| since.elapsed() < patience);
@@ -255,7 +255,7 @@ impl Backpressure {
     }
 }
 
-/// What a future that can be broken off has without waiting.
+/// Returns the output that a future has without waiting. The future must be safe to drop.
 async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -267,13 +267,13 @@ async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// By how much a buffer's memory exceeds its content when it takes `bytes` more: it doubles.
+/// Returns by how much a buffer's memory exceeds its content when the buffer takes `bytes` more: the buffer doubles.
 fn growth(buffer: &BytesMut, bytes: usize) -> usize {
     let (len, capacity) = (buffer.len(), buffer.capacity());
     if len + bytes <= capacity { capacity - len } else { bytes.max(2 * capacity - len) }
 }
 
-/// Listens to a client, if it is to be listened to.
+/// Listens to a client, if there is one to listen to.
 async fn overheard(wire: Option<&mut &mut Wire>) -> (Result<Heard, WireError>, Arc<Bounds>) {
     match wire {
         Some(wire) => (wire.overhear().await, Arc::clone(wire.bounds())),
@@ -281,14 +281,14 @@ async fn overheard(wire: Option<&mut &mut Wire>) -> (Result<Heard, WireError>, A
     }
 }
 
-/// Waits until the session is ended and the server need not be waited for any more.
+/// Waits until the session has ended and the server need not be waited for any more.
 async fn killed(handle: &Handle) {
     if handle.ends(Ending::Cut).await == Ending::Cut {
         tokio::time::sleep(KILLED_WAIT_MAX).await;
     }
 }
 
-/// What a read from the server means: its end is no answer.
+/// Judges a read from the server: the end of the stream is an error.
 fn filled(read: std::io::Result<usize>) -> Result<(), Lost> {
     match read {
         Ok(0) => Err(Lost::Upstream(std::io::ErrorKind::UnexpectedEof.into())),
@@ -297,7 +297,7 @@ fn filled(read: std::io::Result<usize>) -> Result<(), Lost> {
     }
 }
 
-/// Sends what is in `frames`, and a packet behind it.
+/// Sends `frames`, and a packet after them.
 async fn send(stream: &mut Stream, frames: &mut BytesMut, payload: &[u8]) -> std::io::Result<()> {
     if payload.len() > SCRATCH_BYTES_MAX {
         stream.write_all(frames).await?;
@@ -308,7 +308,7 @@ async fn send(stream: &mut Stream, frames: &mut BytesMut, payload: &[u8]) -> std
     stream.flush().await
 }
 
-/// Sends a packet frame by frame from where it is.
+/// Sends a packet frame by frame without a copy.
 async fn send_large(stream: &mut Stream, payload: &[u8]) -> std::io::Result<()> {
     let end = payload.len().is_multiple_of(FRAME_MAX).then_some(&[][..]);
     for (seq, piece) in payload.chunks(FRAME_MAX).chain(end).enumerate() {
@@ -319,12 +319,12 @@ async fn send_large(stream: &mut Stream, payload: &[u8]) -> std::io::Result<()> 
     stream.flush().await
 }
 
-/// The start of a COM_QUERY packet: the command and, where agreed on, no attributes.
+/// Returns the start of a COM_QUERY packet: the command and, if agreed on, no attributes.
 pub(crate) fn query_prefix(attributes: bool) -> Vec<u8> {
     if attributes { vec![Command::Query.byte(), 0, 1] } else { vec![Command::Query.byte()] }
 }
 
-// A packet that is looked at whole is one frame: nothing the server says about a session is larger.
+// A packet that is parsed as a whole is one frame: no report of the server on a session is larger.
 const _: () = assert!(FRAME_MAX > FLUSH_AT_BYTES);
 
 #[cfg(test)]

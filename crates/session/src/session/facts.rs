@@ -1,4 +1,4 @@
-//! What is known of one statement beside its text and its effects: found out when it is read, passed on with it, and gone with it.
+//! Facts of one statement beside its text and its effects: found when the statement is read, passed on with it, and dropped with it.
 
 use freshet_catalog::Told;
 use freshet_follow::RightsTaken;
@@ -6,22 +6,22 @@ use freshet_sql::{Around, BinlogEffect, Effects, Flavor, OnRights, Writes};
 
 use crate::fences::Reach;
 
-/// What a statement runs, by the definitions at the time when it is sent.
+/// What a statement runs, by the definitions at the time when the statement is sent.
 #[derive(Debug, Default)]
 pub(crate) struct StatementFacts {
-    /// It runs unknown code, or may do so.
+    /// The statement runs unknown code, or may do so.
     pub(crate) runs_unknown_code: bool,
-    /// It runs code that sets variables, and is known to make no temporary tables.
+    /// The statement runs code that sets variables, and that certainly makes no temporary tables.
     pub(crate) sets_variables: bool,
-    /// It runs routines, all of which are understood.
+    /// The statement runs routines, and Freshet understands all of them.
     pub(crate) runs_routines: bool,
-    /// It runs routines that may begin and end transactions.
+    /// The statement runs routines that may begin and end transactions.
     pub(crate) may_commit: bool,
-    /// It runs code that may ask about the statement before it.
+    /// The statement runs code that may ask about the statement before it.
     pub(crate) asks_back: bool,
-    /// It writes through a view.
+    /// The statement writes through a view.
     pub(crate) opens_views: bool,
-    /// The definitions by which the code that it runs was understood.
+    /// The definitions by which Freshet understood the code that the statement runs.
     pub(crate) ran_by: Option<Told>,
 }
 
@@ -40,7 +40,7 @@ impl From<&Reach> for StatementFacts {
 }
 
 impl StatementFacts {
-    /// Whether it runs any code but its own text.
+    /// Whether the statement runs any code besides its own text.
     pub(crate) fn run_code(&self) -> bool {
         self.runs_unknown_code || self.sets_variables || self.runs_routines
     }
@@ -52,11 +52,11 @@ pub(super) fn changes_rights(effects: &Effects) -> bool {
         || matches!(effects.around, Around::Accounts | Around::Rights)
 }
 
-/// From whom a statement on accounts or privileges may take rights.
+/// Returns from whom a statement on accounts or privileges may take rights.
 pub(super) fn taken_by(text: &[u8], flavor: Flavor) -> RightsTaken {
     match freshet_sql::binlog_effect(text, "", flavor, true) {
         BinlogEffect::Accounts { users, on_rights: OnRights::Takes, .. } => RightsTaken::from_users(users),
-        // What was loaded anew is looked at before the client is told.
+        // Rights that are loaded anew are read before the client gets its answer.
         BinlogEffect::Accounts { on_rights: OnRights::Keeps | OnRights::Reloads, .. } => {
             RightsTaken::FromNobody
         }
@@ -64,7 +64,7 @@ pub(super) fn taken_by(text: &[u8], flavor: Flavor) -> RightsTaken {
     }
 }
 
-/// What a look-up that gave no answer has found. A later look-up for the same statement adds to it.
+/// The outcome of a look-up that gave no answer. A later look-up for the same statement adds to it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Missed {
     /// The fingerprint of the stored answer's body that a change has made stale.
@@ -73,19 +73,19 @@ pub(crate) struct Missed {
     pub(crate) declined: bool,
     /// The answer is stored, and a write under way may change it.
     pub(crate) fenced: bool,
-    /// The answer is stored, and it is not known yet whether it is that of the transaction's moment.
+    /// The answer is stored, and it is not known yet whether it belongs to the transaction's moment.
     pub(crate) unsettled: bool,
-    /// The answer is stored, and it is this session that makes it anew.
+    /// The answer is stored, and this session refreshes it.
     pub(crate) refreshes: bool,
 }
 
 impl Missed {
-    /// Whether the answer may be stored. It is not if it was stored already, and can be given to others, or to this client later.
+    /// Whether the answer may be stored. It may not if it is stored already, and others, or this client later, can get it.
     pub(crate) fn may_be_stored(self) -> bool {
         !self.declined && !self.unsettled
     }
 
-    /// What both have found.
+    /// Returns what both look-ups have found.
     pub(crate) fn and(self, later: Self) -> Self {
         Self {
             stale_body: later.stale_body.or(self.stale_body),

@@ -40,19 +40,19 @@ struct Passing {
     listed: Option<Listed>,
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[expect(clippy::large_enum_variant, reason = "nearly all are answered, and are passed on at once")]
 enum Exchanged {
     Answered(Relayed),
-    /// The transaction that it belongs to could not be begun: its answer is still to be read.
+    /// The command's transaction could not begin: the command's answer is still to be read.
     NotEntered(u16),
 }
 
 impl Session {
-    /// Sends a command and passes the answer on, with fences raised before and handed over after.
+    /// Sends a command and passes the answer on. Raises fences before, and hands them over after.
     ///
     /// # Errors
-    /// [`Lost`]: one of the two connections is gone, and so is the session.
+    /// [`Lost`]: the client's or the server's connection is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         self.note_answered_by_server(None);
         if !forward.is_same_elsewhere() {
@@ -67,7 +67,7 @@ impl Session {
         }
         let counted =
             self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
-        // Boxed, since it is large: every future that waits for it has room for it, and is moved with that room.
+        // Boxed, since the future is large: every future that waits for it would reserve room for it, and move that room.
         let mut relayed = if self.ruled.are_timed() {
             Box::pin(self.forward_timed(forward)).await?
         } else {
@@ -80,8 +80,8 @@ impl Session {
         Ok(relayed)
     }
 
-    /// Answers a statement that asks for the GTID of a write, which the server knows on a connection alone that the session has given up. Sessions that have
-    /// written keep theirs as soon as anybody has asked for that.
+    /// Answers a statement that asks for the GTID of a write, if only a connection that the session has given up knows that GTID. As soon
+    /// as any client has asked for a GTID, sessions that have written keep their connections.
     fn asks_for_lost_gtid(&mut self, text: &[u8]) -> bool {
         if !contains_ignoring_case(text, b"last_gtid") {
             return false;
@@ -94,7 +94,7 @@ impl Session {
         self.state.gtid == KnownGtid::Lost
     }
 
-    /// As [`Session::forward_now`], of a statement of which rules say when it is sent, or how long it may take.
+    /// Like [`Session::forward_now`], for a statement that rules delay or limit in time.
     async fn forward_timed(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         if let Some(delay) = self.ruled.take_delay() {
             self.delays(delay).await?;
@@ -123,11 +123,11 @@ impl Session {
         }
         let schema = self.state.schema.clone();
         let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.parse_settings()));
-        // Until the answer is on its way, and what it has changed is seen.
+        // Held until the answer is on its way, and its changes are taken over.
         let changing = self.changes_rights(effects, text);
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
         self.sends(command, effects, text);
-        // What names a statement that the client has closed is refused, once the server knows of that.
+        // The server refuses a command that names a closed statement, once it knows of the close.
         let names_closed = self.lease.prepared.names_closed(payload);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
         let brings = self.brings_back(found_rows.is_none(), asks_back, keeps_diagnostics);
@@ -179,7 +179,7 @@ impl Session {
         Ok(relayed)
     }
 
-    /// After FLUSH STATUS, the session counts anew.
+    /// Resets the session's counts after FLUSH STATUS.
     fn heed_flush(&mut self, Message { command, text, .. }: Message<'_>, relayed: &Relayed) {
         if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
             self.state.served = Served::default();
@@ -191,29 +191,29 @@ impl Session {
         changes_rights(effects).then(|| self.shared.upstream.changing_rights(taken_by(text, self.flavor())))
     }
 
-    /// While LOCK TABLES holds tables, nobody reads them from memory, if the session wants it so.
+    /// Bars all sessions from reading locked tables from memory while LOCK TABLES holds, if the session wants that.
     async fn lock_others_out(&mut self, effects: &Effects) {
         if effects.locks_tables != Some(true) {
             return;
         }
         let locked = Box::pin(fences::locked(&effects.write_locks, self.shared.sources())).await;
-        // Those of the locks before are over with these.
+        // This statement ends the earlier locks.
         self.state.unlocking = Unlocking::of(&self.shared, locked.at_once);
         if self.state.locals.wlock_invalidates(&self.shared.globals) {
-            // What is stored for them goes for good.
+            // The stored results of these tables are dropped for good.
             self.shared.upstream.changed_unlogged(&locked.all);
             self.state.wlock = (!locked.all.is_empty()).then(|| self.shared.wlock(locked.all));
         }
     }
 
-    /// Notes that a command is sent after what was answered from memory last.
+    /// Notes that a command is sent after the last answer from memory.
     fn comes_after_hit(
         &mut self,
         Message { command, text, .. }: Message<'_>,
         effects: &Effects,
         asks_back: bool,
     ) {
-        // After these nearly all of it can still be asked for. Preparing even leaves the row counts as they were.
+        // After these commands, the client can still ask for nearly all facts of the answer. A preparation even keeps the row counts.
         let pings = matches!(command, Command::Ping | Command::StmtReset);
         let prepares = command == Command::StmtPrepare;
         self.state.pinged = pings || prepares && self.state.pinged;
@@ -221,18 +221,18 @@ impl Session {
             self.state.warnings.clear();
         }
         if !pings && !prepares {
-            // It leaves counts of its own, and what is done again now would come after it.
+            // The command leaves counts of its own, and a repetition now would replace them.
             self.state.ended_since = None;
         }
         if !pings && !prepares || asks_back {
             self.state.prepared_since = None;
-            // What executes a text by its name may be another statement then, and its variables may have other values.
+            // By then the name may mean another statement, and the variables may have other values.
             let is_fixed = !begins_with_execute(&self.state.last_hit);
             self.state.found.pass(effects.session && !(is_fixed && self.leaves_environment(text)));
         }
     }
 
-    /// The server took what was held for no statement for one, which may have done anything.
+    /// Handles a command that Freshet took for no statement, but that the server executed: the command may have done anything.
     async fn was_not_refused(&mut self, text: &[u8], relayed: &Relayed) {
         warn!(error = relayed.error, "a statement or command that is not known here was not refused");
         let effects = Effects::worst();
@@ -240,8 +240,8 @@ impl Session {
         self.conclude(&Ran { effects: &effects, text, facts, relayed, stays: None }, in_flight);
     }
 
-    /// What the statement changed without a word in the binlog is taken over before the client is told that it ran: its
-    /// answer is still here.
+    /// Takes over changes that the binlog does not report, before the client gets the answer: the answer is still
+    /// here.
     async fn look_around(&self, effects: &Effects, relayed: &Relayed) {
         let failed = relayed.error.is_some() && relayed.results == 0;
         let rights = match effects.around {
@@ -254,8 +254,8 @@ impl Session {
         self.shared.upstream.look_around(rights).await;
     }
 
-    /// Sends a command and passes its answer on. A server that refuses a large packet answers before it has read all of
-    /// it and closes: what it said is passed on all the same.
+    /// Sends a command and passes its answer on. A server that refuses a large packet answers and closes before it has read the whole
+    /// packet: its answer is passed on nevertheless.
     async fn exchange(
         &mut self,
         before: &[String],
@@ -282,14 +282,14 @@ impl Session {
         }
     }
 
-    /// Passes a command on that gets no answer.
+    /// Passes on a command that gets no answer.
     pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
         self.sends(super::split(payload).0, &Effects::none(), &[]);
         self.write_command(payload, &[]).await?;
         Ok(Flow::Continue)
     }
 
-    /// Raises what must stand before the statement is sent, and tells what it runs.
+    /// Raises the fences that must stand before the statement is sent, and returns what the statement runs.
     async fn raise(
         &mut self,
         effects: &Effects,
@@ -303,10 +303,10 @@ impl Session {
         if effects.refused && !effects.several || touches_nothing && self.state.pending.is_empty() {
             return (None, StatementFacts::default());
         }
-        // What is in no binlog is stamped by what was fenced for it, so that has to be all that it may touch.
+        // Changes without a binlog are stamped by the fences of the statement, so the fences must cover all that the statement may touch.
         let may_number = self.state.may_number;
         let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
-        // Boxed, since reads have room for its large state otherwise, and do not need it.
+        // Boxed, since reads would reserve room for its large state otherwise, and do not need it.
         let mut reach = Box::pin(self.reach(effects, write)).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
             reach.narrow_to_nothing();
@@ -325,18 +325,18 @@ impl Session {
         (in_flight, facts)
     }
 
-    /// Whether [`Session::learn`] would take away what the statement before left, and code behind a statement with these
-    /// effects may ask for it: a stored function, or one behind a view.
+    /// Whether [`Session::learn`] would lose what the statement before left, and code behind a statement with these
+    /// effects may ask for it: a stored function, or a function behind a view.
     pub(crate) async fn would_be_asked_between(&self, effects: &Effects) -> bool {
         if self.environment().is_some() || effects.reads.is_nothing() && effects.calls.is_nothing() {
             return false;
         }
-        // As the session was last known to read texts: nothing else hangs on it.
+        // By the modes of texts that were last known; nothing else depends on them here.
         let effects = qualify(effects.clone(), self.state.schema.as_deref());
         Box::pin(self.reach(&effects, None)).await.asks_back()
     }
 
-    /// Whether this client's account may write nothing, so that a statement with these effects does not.
+    /// Whether this client's account may write nothing, so that a statement with these effects writes nothing.
     async fn may_write_nothing(&self, effects: &Effects) -> bool {
         let shared = &self.shared;
         let bounds =
@@ -344,7 +344,7 @@ impl Session {
         !effects.may_commit_for_others && !self.state.unlogged && bounds().await
     }
 
-    /// How the rows of a write are read. Where the environment is not known, an empty string may be NULL, and the text may be in any
+    /// Returns how the rows of a write are read. If the environment is unknown, an empty string may be NULL, and the text may be in any
     /// character set.
     fn modes_of_write(&self) -> Modes {
         let modes = self.modes();
@@ -356,12 +356,12 @@ impl Session {
         }
     }
 
-    /// How texts are read.
+    /// Returns how texts are read.
     pub(crate) fn parse_settings(&self) -> ParseSettings {
         ParseSettings { modes: self.modes(), modes_of_write: self.modes_of_write(), zone: self.zone() }
     }
 
-    /// The time zone in which moments are meant, where the environment is known.
+    /// Returns the session's time zone, if the environment is known.
     pub(crate) fn zone(&self) -> Zone {
         self.environment().map(|environment| environment.zone).unwrap_or_default()
     }
@@ -370,8 +370,8 @@ impl Session {
         fences::reach(effects, write, &self.state.temporary, self.shared.sources()).await
     }
 
-    /// Looks again at what could not be told of when a statement used it: if that runs code of which nothing is known, the
-    /// statement may have made temporary tables. While a definition is under way, it is too early to look.
+    /// Checks again the tables and routines that could not be judged when a statement used them. If they run unknown code, the
+    /// statement may have made temporary tables. While a definition is under way, the check is too early.
     pub(crate) async fn resolve_doubts(&mut self) {
         if self.state.unproven.is_empty() || self.shared.freshness().is_fenced(Dep::DEFINITIONS) {
             return;
@@ -389,7 +389,7 @@ impl Session {
         self.refresh_key();
     }
 
-    /// Takes what doubts are left for true: what is then still hidden, the server can be asked.
+    /// Takes all remaining doubts for true. The server can be asked about tables that are still hidden after that.
     pub(crate) fn believe_doubts(&mut self) {
         if !std::mem::take(&mut self.state.unproven).is_empty() {
             self.state.temporary.suspect();
@@ -398,7 +398,7 @@ impl Session {
         }
     }
 
-    /// Whether all code that this runs is understood; `None` if that cannot be told.
+    /// Whether Freshet understands all code that this runs; `None` if that is unknown.
     async fn is_plain(&self, doubt: &Doubt) -> Option<bool> {
         let sources = self.shared.sources();
         match doubt {
@@ -407,7 +407,7 @@ impl Session {
                 let info = fences::settled(schema, &table.name, sources).await?;
                 Some(!info.runs_unknown_code && !info.has_triggers)
             }
-            // Nobody can be asked about it.
+            // Nobody can be asked about a routine without a schema.
             Doubt::Routine(call) if call.name.schema.is_none() => Some(false),
             Doubt::Routine(call) => {
                 let routine = fences::settled_routine(call, sources).await?;
@@ -416,12 +416,12 @@ impl Session {
         }
     }
 
-    /// Sends a command that will be answered, with what sets the session up before it if that is due.
+    /// Sends a command that will be answered. If the session's set-up is due, sends that first.
     pub(super) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
         self.send_behind(&[], payload).await
     }
 
-    /// The same, behind these statements.
+    /// Like [`Self::send`], after these statements.
     pub(super) async fn send_behind(&mut self, statements: &[String], payload: &[u8]) -> Result<(), Lost> {
         let tracking = self.due_tracking();
         if statements.is_empty() {
@@ -431,7 +431,7 @@ impl Session {
         self.write_command(payload, &before).await
     }
 
-    /// One write, for one command and for the statements before it.
+    /// Writes one command and the statements before it in one write.
     async fn write_command(&mut self, payload: &[u8], before: &[String]) -> Result<(), Lost> {
         self.shared.counters.add(Count::Forwarded);
         self.shared.counters.add_many(Count::BytesSent, payload.len());
@@ -439,7 +439,7 @@ impl Session {
         self.lease.send(before, payload).await
     }
 
-    /// Passes the answer to `command` on.
+    /// Passes on the answer to `command`.
     async fn answer(&mut self, command: Command, passing: Passing) -> Result<Relayed, Lost> {
         self.finish_tracking().await?;
         let told = self.state.told.clone().unwrap_or_default();
@@ -456,7 +456,7 @@ impl Session {
             relay.number(self.lease.prepared.next_numbered_here());
         }
         if let Some(put_right) = passing.put_right {
-            // What was sent with the command, before it, is counted by now.
+            // Statements that were sent with the command, before it, are counted by now.
             relay.put_right(put_right.counting(self.lease.own));
         }
         relay.list(passing.listed);
@@ -468,13 +468,13 @@ impl Session {
         let mut relayed = relay.finish();
         self.shared.counters.add_many(Count::BytesReceived, relayed.bytes);
         if self.lease.tracking.is_clients() || told.gtids == Gtids::All {
-            // These may be all that there are.
+            // These GTIDs may be all that there are.
             relayed.gtids.clear();
         }
         Ok(relayed)
     }
 
-    /// What puts the rows of the answer to `text` right, where it asks for anything that the server does not know.
+    /// Returns the corrections for the rows of the answer to `text`, if the text asks for facts that the server does not know.
     fn put_right(&self, text: &[u8]) -> Option<PutRight> {
         const ASKED: [&[u8]; 2] = [b"status", b"processlist"];
         if !ASKED.iter().any(|word| contains_ignoring_case(text, word)) {
@@ -491,7 +491,7 @@ impl Session {
             .or_else(|| processes().map(PutRight::Processes))
     }
 
-    /// Has the server execute a text of ours, or an execution by this packet, whatever becomes of it.
+    /// Has the server execute a text of Freshet's own, or an execution by this packet. Ignores an error of the server.
     ///
     /// # Errors
     /// The connection is lost.
@@ -506,7 +506,7 @@ impl Session {
         self.skip_answer(command).await
     }
 
-    /// Has the server drop what it was sent of a statement's parameters, for an execution that it was not sent.
+    /// Has the server drop the parts of a statement's parameters, because the execution was not sent to the server.
     ///
     /// # Errors
     /// The connection is lost.
@@ -524,8 +524,8 @@ impl Session {
         self.state.found.forget();
     }
 
-    /// Notes that the client has closed the statement with this number at the server, which is told later if it may have to be asked
-    /// about its last answer.
+    /// Notes that the client has closed the statement with this number at the server. The server is told later if the client may still ask
+    /// about the statement's last answer.
     ///
     /// # Errors
     /// The connection is lost.
@@ -535,7 +535,7 @@ impl Session {
         if is_asked_about { Ok(()) } else { self.send_closes().await }
     }
 
-    /// Tells the server of the statements that the client has closed, but for one whose last answer may be asked about.
+    /// Tells the server of the statements that the client has closed, except for one whose last answer the client may ask about.
     async fn send_closes(&mut self) -> Result<(), Lost> {
         let kept = self.last_executed_id();
         let (kept, closed): (Vec<u32>, Vec<u32>) =
@@ -548,12 +548,12 @@ impl Session {
         Ok(())
     }
 
-    /// The statement whose execution was answered from memory last, while nothing has reached the server since.
+    /// Returns the statement whose execution was answered from memory last, if nothing has reached the server since.
     pub(super) fn last_executed_id(&self) -> Option<u32> {
         self.state.last_hit_of.as_ref().and_then(|prepared| prepared.server_id())
     }
 
-    /// Reads an answer that the client is not to see.
+    /// Reads an answer that the client does not see.
     pub(super) async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
         self.finish_tracking().await?;
         self.unseen_answer(command).await.map(|_| ())

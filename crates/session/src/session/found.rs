@@ -1,4 +1,4 @@
-//! `FOUND_ROWS()` where answers come from memory.
+//! `FOUND_ROWS()` after answers from memory.
 //!
 //! | what is asked after | and then | the answer |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | the same, with another statement between that leaves `FOUND_ROWS()` alone | `SELECT FOUND_ROWS()` | the server's, with the number put right |
 //! | an answer from memory without a number | anything that may ask | the server's, after the statement was repeated there |
 //!
-//! The number is noted of what was asked right after, so it is the server's for those rows. What a LIMIT leaves out cannot be told from
-//! the answer itself; without LIMIT, the number is that of its rows.
+//! The number of a stored answer is the server's reply to a question right after it, so it is the server's number for those rows. The
+//! answer alone does not tell how many rows a LIMIT cuts off; without LIMIT, the number is the count of the answer's rows.
 
 use bytes::BytesMut;
 use freshet_cache::{Cache, Fences, Fill, Insert, Key, Lookup, Position};
@@ -25,10 +25,10 @@ use super::{Forward, Session, StatementFacts};
 use crate::environment::{key_of_executions, key_of_texts};
 use crate::relay::{Capture, Captured, Lost, Relayed, row_of};
 
-/// Behind the texts of questions in their keys: no execution's key ends so, since no text is so long.
+/// The ending of questions in their keys: no execution's key ends like this, since no text is that long.
 const QUESTION: [u8; 4] = u32::MAX.to_le_bytes();
 
-/// Whether what is stored under this text is the form of a question's answer, and no result.
+/// Whether the entry under this text is the form of a question's answer, and no result.
 pub(crate) fn is_question(text: &[u8]) -> bool {
     text.ends_with(&QUESTION)
 }
@@ -36,11 +36,11 @@ pub(crate) fn is_question(text: &[u8]) -> bool {
 /// The longest key of a stored answer that is remembered for the question after it, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024;
 
-/// How much longer an answer in another's form may be, in bytes.
+/// How many bytes longer an answer in another answer's form may be.
 const VALUE_BYTES_MAX: usize = 16;
 
 impl Session {
-    /// Answers the question about the rows found from memory, if it can be.
+    /// Answers the question about the rows found from memory, if possible.
     pub(crate) fn answer_found_rows(&mut self, text: &[u8]) -> bool {
         let tx = self.state.tx;
         let is_clear = tx.surely_autocommits() || tx.surely_transacts();
@@ -67,13 +67,13 @@ impl Session {
         *self.wire.out().1 = 0;
         self.active(now_ms());
         self.note_answered_from_memory(text, Some(1));
-        // What it has left is brought about in the transaction, where that is asked for.
+        // If the client asks for the counts, the statement is repeated in the transaction.
         self.state.view.has_served |= tx.begun().is_some();
         true
     }
 
-    /// Asks the server for the rows found. What is known here is put in the place of what it says; what it says of an answer that was just
-    /// stored is noted.
+    /// Asks the server for the rows found. A number that Freshet knows replaces the server's number. If an answer was just stored, the
+    /// server's number is noted with it.
     ///
     /// # Errors
     /// As [`Session::forward`].
@@ -105,7 +105,7 @@ impl Session {
         Ok(relayed)
     }
 
-    /// How many warnings the server gives of this syntax. Where the server is not known, an answer with a warning is not stored.
+    /// Returns how many warnings the server gives for this syntax. If the server is unknown, an answer with a warning is not stored.
     pub(crate) fn warnings_of(&self, deprecations: Deprecations) -> u16 {
         let server = if deprecations.are_none() { None } else { self.shared.upstream.server() };
         server.map_or(0, |server| deprecations.warnings(|what| server.warns_of.contains(&what)))
@@ -119,9 +119,9 @@ impl Session {
         self.state.found.filled = is_kept.then(filled);
     }
 
-    /// Whether the statement that was answered from memory last is to be repeated at the server before one that asks. With another
-    /// between, what that one has left is gone with it: so only for who asks for the rows found alone, and where it does nothing more
-    /// than it did then.
+    /// Whether the last statement that was answered from memory is to be repeated at the server before a statement that asks about it. A
+    /// statement in between replaces the counts. In that case, only a statement that asks for the found rows alone needs the repetition,
+    /// and only if the repeated statement does nothing more than it did the first time.
     pub(super) fn is_to_be_repeated(&self, text: &[u8], facts: &StatementFacts) -> bool {
         let found = &self.state.found;
         if !found.is_past {
@@ -139,14 +139,14 @@ impl Session {
             && !found.is_elsewhere
     }
 
-    /// Whether the client would be shown the warnings of a statement before the one that was answered from memory last, next to a statement that uses
-    /// no table: MariaDB keeps them for it.
+    /// Whether the client would see the warnings of a statement before the last answer from memory, at a statement that uses
+    /// no table: MariaDB keeps the warnings for such a statement.
     pub(super) fn shows_older_diagnostics(&self) -> bool {
         let is_last = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         is_last && self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb
     }
 
-    /// Whether an answer from memory that is not the last statement any more may still be asked for the rows that it found.
+    /// Whether the client may still ask for the found rows of an answer from memory that is not the last statement any more.
     pub(super) fn may_be_asked_for_rows(&self) -> bool {
         let found = &self.state.found;
         found.is_past && (found.rows.is_some() || !self.state.last_hit.is_empty())
@@ -182,17 +182,17 @@ impl Session {
 /// ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR, ER_NO_SUCH_TABLE, ER_UNKNOWN_STMT_HANDLER, ER_SP_DOES_NOT_EXIST.
 const NOTHING_READ: [u16; 10] = [1046, 1049, 1052, 1054, 1064, 1142, 1143, 1146, 1243, 1305];
 
-/// Where the forms of questions in this environment are.
+/// Returns the first part of the keys of questions' forms in this environment.
 fn space_of(environment: u32) -> u32 {
     key_of_executions(key_of_texts(environment, 0, false))
 }
 
-/// The key of a question's form.
+/// Returns the key of a question's form.
 fn question(text: &[u8]) -> Vec<u8> {
     [text, &QUESTION].concat()
 }
 
-/// Keeps the answer to a question as a form for others. It depends on no row.
+/// Stores the answer to a question as a form for other sessions. The form depends on no row.
 fn keep_form(cache: &Cache, environment: u32, text: &[u8], valid_from: Position, captured: Captured) {
     let text = question(text);
     let fill = Fill {
@@ -212,7 +212,7 @@ fn keep_form(cache: &Cache, environment: u32, text: &[u8], valid_from: Position,
     let _: Insert = cache.insert(Key { environment: space_of(environment), text: &text }, fill);
 }
 
-/// The packets of an answer, and which part of it each is.
+/// Returns the packets of an answer, with the part of the answer that each packet is.
 fn parts(
     body: &[u8],
     capabilities: Capabilities,
@@ -227,7 +227,7 @@ fn parts(
     })
 }
 
-/// The number in an answer of one row and one column.
+/// Returns the number in an answer of one row and one column.
 fn value(body: &[u8], capabilities: Capabilities) -> Option<u32> {
     let rows = parts(body, capabilities).collect::<Option<Vec<_>>>()?;
     let mut rows = rows.into_iter().filter(|(seen, _)| seen.part == Part::Row);
@@ -236,7 +236,7 @@ fn value(body: &[u8], capabilities: Capabilities) -> Option<u32> {
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 
-/// Appends the answer to a question in this form, with another number and with a session's own flags.
+/// Appends the answer to a question in this form, with another number and the session's own flags.
 fn put(
     out: &mut BytesMut,
     body: &[u8],

@@ -1,27 +1,27 @@
-//! What is known of `FOUND_ROWS()` in a session; `found.rs` says what becomes of it.
+//! What Freshet knows of `FOUND_ROWS()` in a session; `found.rs` has the rules.
 
 use freshet_cache::Position;
 
-/// What is known of `FOUND_ROWS()` in a session.
+/// What Freshet knows of `FOUND_ROWS()` in a session.
 #[derive(Debug, Default)]
 pub(crate) struct FoundRows {
-    /// What it is to the client, where that is known and the server may have another.
+    /// The number for the client, if it is known and the server may have another.
     pub(super) rows: Option<u32>,
-    /// The answer from memory to which it belongs is not the last statement any more: row counts and warnings are the server's.
+    /// The number's answer from memory is not the last statement any more: row counts and warnings are the server's.
     pub(super) is_past: bool,
-    /// Since then the session has moved, or its settings have changed.
+    /// Since then the session has moved to another schema, or its settings have changed.
     pub(super) is_elsewhere: bool,
     /// The answer that was stored last.
     pub(super) filled: Option<Filled>,
 }
 
-/// An answer that was stored, of which nothing more is known.
+/// An answer that was stored, before the client asked for its number of rows.
 #[derive(Debug)]
 pub(super) struct Filled {
     pub(super) environment: u32,
     pub(super) text: Box<[u8]>,
     pub(super) valid_from: Position,
-    /// What had been sent to the server when it was complete.
+    /// How many commands the server had been sent when the answer was complete.
     pub(super) sent: u64,
 }
 
@@ -31,12 +31,12 @@ impl FoundRows {
         *self = Self { rows, ..Self::default() };
     }
 
-    /// A statement of the client's that may ask about the one before it is the last one now.
+    /// Notes that the last statement is now one of the client's that may ask about the statement before it.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Another statement is the last one now. `moves`: it may change the session's environment.
+    /// Notes that another statement is the last one now. `moves`: the statement may change the session's environment.
     pub(super) fn pass(&mut self, moves: bool) {
         self.is_past = true;
         self.is_elsewhere |= moves;

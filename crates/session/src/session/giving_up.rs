@@ -1,19 +1,20 @@
-//! A session that is answered without its own connection gives that up, if nothing of it is left there. The next session of the same login and in the
-//! same environment that needs one has it (`session/pool.rs`); where none waits, another is opened and brought to the environment.
+//! A session that is answered without its own connection gives the connection up, if nothing of the session is left there. The next session
+//! of the same login and in the same environment that needs a connection takes it over (`session/pool.rs`). If no connection waits in the
+//! pool, the session opens another one and brings it to the environment.
 //!
 //! | | gives its connection up |
 //! |---|---|
-//! | many sessions have one | with the first statement that is answered without |
-//! | many have one, and its client is silent | after a second (`resting.rs`) |
-//! | few have | when it was not used for a second; for twice as long each time that another one had to be opened |
+//! | many sessions have a connection | with the first statement that is answered without it |
+//! | many sessions have one, and the client is silent | after a second (`resting.rs`) |
+//! | few sessions have one | when it was unused for a second; for twice as long after each time that another connection had to be opened |
 //!
-//! What keeps a connection is in `hold.rs`. Besides, it is kept where a statement was sent of which it is not known that it asks for nothing of the connection
-//! itself, such as its number; where no statements lead from how such sessions begin to the environment that this one is in; and where the client's
-//! password is not known, or its account has bounds (MAX_CONNECTIONS_PER_HOUR and the like). What `LAST_INSERT_ID()` says is taken along. What is prepared is
-//! prepared again (`session/making.rs`).
+//! `hold.rs` lists what keeps a connection. A session also keeps its connection in these cases: a statement was sent that may ask for facts
+//! of the connection itself, such as its number; no statements lead from the environment in which such sessions begin to the session's
+//! environment; the client's password is unknown; or the account has limits (MAX_CONNECTIONS_PER_HOUR and the like). The value of
+//! `LAST_INSERT_ID()` moves with the session. Prepared statements are prepared again (`session/making.rs`).
 //!
-//! Where no other connection can be had, or brought to where the session was, the session is over: somebody has changed the account's password or
-//! rights to log in, or a global variable meanwhile that no session can set.
+//! If no other connection can be opened, or brought to the session's environment, the session ends: meanwhile somebody has changed the
+//! account's password or its right to log in, or a global variable that no session can set.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,14 +29,14 @@ use crate::counters::Count;
 use crate::environment::{Environment, Known, path};
 use crate::shared::Multiplexing;
 
-/// How long a connection has to be without a statement of its own session before it is given up, in milliseconds. Twice as long each time that another
-/// one had to be opened, up to the most.
+/// How long a connection has to be without a statement of its own session before it is given up, in milliseconds. The time doubles each
+/// time that another connection had to be opened, up to the most.
 const UNUSED_MS_MIN: u64 = 1_000;
 const UNUSED_MS_MAX: u64 = 600_000;
-/// How long it holds, in milliseconds, that statements lead from how sessions begin to where one is.
+/// How long Freshet trusts, in milliseconds, that statements lead from the environment in which sessions begin to this session's environment.
 const IN_REACH_MS: u64 = 1_000;
 
-/// What the next statement may ask about the one before it.
+/// What the next statement may ask about the statement before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
     /// Anything.
@@ -45,7 +46,7 @@ pub(super) enum Asks {
 }
 
 impl Session {
-    /// Whether the connection may be of no use, as far as that is told by when it was used. To be asked between two commands.
+    /// Whether the connection may be useless, by the time of its last use. Called between two commands.
     pub(super) fn may_be_unused(&self) -> bool {
         let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
         if !is_answered_without || !self.lease.is_ready() || self.state.tx.may_be_open_at_server() {
@@ -53,7 +54,7 @@ impl Session {
         }
         let (used_ms, looked_ms) = (self.lease.used_ms, self.lease.looked_ms);
         let unused_ms = self.handle.active_ms().saturating_sub(used_ms.max(looked_ms));
-        // Once for each use, unless it had to have others opened again and again.
+        // Once for each use, unless the session had to open other connections again and again.
         let is_now = looked_ms <= used_ms
             && unused_ms >= self.state.keeps_unused_ms.saturating_sub(UNUSED_MS_MIN)
             && self.gives_up_at_once();
@@ -64,15 +65,15 @@ impl Session {
         match self.shared.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
-            // What is to be asked of a connection before it is given up costs more than a connection that waits.
+            // A question on a connection before it is given up costs more than a connection that waits.
             Multiplexing::On => self.lease.insert_id.is_some() && self.shared.may_rest(),
         }
     }
 
-    /// Gives the connection up, if it can go on without.
+    /// Gives the connection up, if the session can go on without it.
     pub(super) async fn gives_up(&mut self) {
         self.lease.looked_ms = now_ms().max(self.lease.used_ms + 1);
-        // Where none of its reads would be carried, the next one would need another.
+        // If no lane would carry the session's reads, its next read would need another connection.
         if !self.are_there_lanes() {
             return;
         }
@@ -85,15 +86,15 @@ impl Session {
         }
     }
 
-    /// Gives the connection up before a read that may be carried on it, if the session can go on without. What it was is returned.
+    /// Gives the connection up before a read that a lane may carry, if the session can go on without it. Returns the connection.
     pub(super) fn gives_to_all(&mut self) -> Option<ReleasedConnection> {
         self.lease.insert_id?;
         let environment = self.can_go_on_elsewhere(Asks::Nothing)?;
         self.parts_with_lease(environment)
     }
 
-    /// Goes on without its connection, in this environment. `None` if it is not known what `LAST_INSERT_ID()` says, or how
-    /// accounts are, or if somebody is about to kill it by the connection's number.
+    /// Goes on without the connection, in this environment. `None` if the value of `LAST_INSERT_ID()` or the state of the accounts is
+    /// unknown, or if somebody is about to kill the session by the connection's number.
     pub(super) fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<ReleasedConnection> {
         let (insert_id, epoch) = (self.lease.insert_id?, self.shared.gate.epoch()?);
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000)).then_some(())?;
@@ -110,7 +111,7 @@ impl Session {
         Some(ReleasedConnection { fit, lease, epoch })
     }
 
-    /// What `LAST_INSERT_ID()` says on the connection, which is asked if that is not known. `None` if it does not say.
+    /// Returns the value of `LAST_INSERT_ID()` on the connection. Asks the server if the value is unknown. `None` if the server does not say.
     pub(super) async fn learns_insert_id(&mut self) -> Option<u64> {
         if self.lease.insert_id.is_none() {
             let rows = self.lease.ask("SELECT LAST_INSERT_ID()").await.ok()?;
@@ -119,7 +120,7 @@ impl Session {
         self.lease.insert_id
     }
 
-    /// Takes a connection that another session has given up, where this one was. Whether there was one.
+    /// Takes over a connection that another session has given up in this session's environment. Returns whether there was one.
     pub(super) async fn takes_over(&mut self) -> bool {
         let Some(given_up) = self.state.given_up.take() else { return false };
         self.state.given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared, true).await;
@@ -131,7 +132,7 @@ impl Session {
         has_one
     }
 
-    /// The environment that it goes on in, if it can.
+    /// Returns the environment in which the session goes on without the connection, if it can.
     pub(super) fn can_go_on_elsewhere(&mut self, asks: Asks) -> Option<Arc<Environment>> {
         if !self.leaves_nothing_elsewhere(asks, false)
             || !self.shared.gate.could_open(&self.admitted)
@@ -139,7 +140,7 @@ impl Session {
         {
             return None;
         }
-        // What `init_connect` has done on one connection is not known on another.
+        // The effects of `init_connect` on one connection are unknown on another.
         let environment = self.environment().filter(|environment| environment.begins_alike)?;
         if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
             return None;
@@ -151,7 +152,8 @@ impl Session {
         if !self.state.in_reach.as_ref().is_some_and(is_in_reach) {
             let query = self.shared.vector(self.lease.version()?)?;
             let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
-            // Where it is not known how such sessions begin, it is by what every one has that the server's global variables do not change meanwhile.
+            // If it is unknown how such sessions begin, the path starts from the values that all sessions have and that no global variable
+            // changes meanwhile.
             let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
             begun.is_none_or(|begun| path(&query, &begun, &environment).is_some()).then_some(())?;
             self.state.in_reach = Some((Arc::clone(&environment), now_ms));
@@ -159,7 +161,8 @@ impl Session {
         Some(environment)
     }
 
-    /// Whether nothing of the session is on its connection that another one would not have. `is_read_first`: its environment is read before.
+    /// Whether the connection has nothing of the session that another connection would not have. `is_read_first`: the environment is read
+    /// before.
     pub(super) fn leaves_nothing_elsewhere(&mut self, asks: Asks, is_read_first: bool) -> bool {
         let tx = self.state.tx;
         let is_none_of_its_own = |hold: Hold| match hold {
@@ -167,13 +170,13 @@ impl Session {
             Hold::LastStatement => asks == Asks::Nothing,
             Hold::PreparedStatements => true,
             Hold::EnvironmentUnknown => is_read_first,
-            // Of one that has begun here alone, no connection knows.
+            // No connection knows of a transaction that has begun only here.
             Hold::Transaction => {
                 !tx.may_be_open_at_server() && !self.state.marked && !self.state.holds_tables
             }
             _ => false,
         };
-        // What it was answered last may be repeated, by the number that the server knows the statement by.
+        // The last answer may be repeated, by the server's number of the statement.
         let last = self.state.last_hit_of.as_ref();
         let has_last = last.is_none_or(|last| self.lease.prepared.is_one(last));
         let leaves_nothing = self.holds().list().all(is_none_of_its_own)
@@ -181,7 +184,7 @@ impl Session {
             && !(self.state.gtid == KnownGtid::There && self.shared.asks_for_gtids.load(Ordering::Relaxed))
             && self.state.pending.is_empty()
             && !self.state.stops_time
-            // It may have rights that another login is not given.
+            // The session may have rights that another login does not get.
             && self.has_rights_of_now()
             && !self.state.limits_time
             && !self.lease.has_diagnostics
@@ -201,10 +204,10 @@ impl Session {
         leaves_nothing
     }
 
-    /// Brings a connection that was just opened to where the session was when it gave its own up.
+    /// Brings a connection that was just opened to the state of the session when the session gave its own up.
     ///
     /// # Errors
-    /// The connection is lost, or it cannot be brought there: the session is over then.
+    /// The connection is lost, or cannot be brought there: the session is over then.
     pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
         self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
         self.handle.goes_on();
@@ -226,7 +229,7 @@ impl Session {
         }
     }
 
-    /// Has the server carry out what was carried out here. Where that leads is read when it is needed.
+    /// Has the server carry out the statements that Freshet carried out here. The resulting environment is read when it is needed.
     async fn says_again(&mut self, said: &[String]) -> Result<bool, Error> {
         self.learn().await?;
         self.lease.untouched = false;
@@ -238,7 +241,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Has the server carry these out. False if it has refused one.
+    /// Has the server carry out these statements. Returns false if the server has refused one.
     async fn carries_out(&mut self, statements: &[String]) -> Result<bool, Error> {
         for statement in statements {
             if let Err(error) = self.lease.ask(statement).await {
@@ -249,7 +252,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Whether the session is in this environment, by the statements that lead there.
+    /// Brings the session to this environment by the statements that lead there. Returns whether it is there.
     async fn reaches(&mut self, environment: &Environment) -> Result<bool, Error> {
         self.learn().await?;
         let Some(begun) = self.environment().cloned() else { return Ok(false) };
@@ -259,7 +262,7 @@ impl Session {
         if statements.is_empty() {
             return Ok(true);
         }
-        // How it is from here on is not how such sessions begin.
+        // From here on, the session is not like one that has just begun.
         self.lease.untouched = false;
         if !self.carries_out(&statements).await? {
             return Ok(false);
@@ -269,7 +272,7 @@ impl Session {
         Ok(self.is_in(environment))
     }
 
-    /// Whether the session is in this environment, but for what is not its own.
+    /// Whether the session is in this environment, apart from facts that are not the session's own.
     pub(super) fn is_in(&self, environment: &Environment) -> bool {
         self.environment().is_some_and(|own| own.is(environment))
     }

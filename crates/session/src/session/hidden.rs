@@ -1,8 +1,8 @@
-//! Finding out which tables temporary ones hide, after unknown code that may have made some.
+//! Finding the tables that temporary tables hide, after unknown code that may have made some.
 //!
 //! No server lists all temporary tables of a session: MySQL's `INNODB_TEMP_TABLE_INFO` has no names and one engine, and
-//! MariaDB's `information_schema.TABLES` has them since 11.2 only. Both servers tell of a table by its name: SHOW CREATE TABLE
-//! opens what a SELECT in this session would open, and begins with CREATE TEMPORARY if that is a temporary table.
+//! MariaDB's `information_schema.TABLES` has them since 11.2 only. Both servers tell about a table by its name: SHOW CREATE TABLE
+//! opens the table that a SELECT in this session would open, and its result begins with CREATE TEMPORARY if that is a temporary table.
 
 use freshet_upstream::{Error, Rows};
 
@@ -13,14 +13,13 @@ use crate::rows::Named;
 /// ER_NO_SUCH_TABLE.
 const NO_SUCH_TABLE: u16 = 1146;
 
-/// A table that is not there.
+/// The name of a table that does not exist.
 const NOT_THERE: &str = "freshet asks about locks";
 
 impl Session {
-    /// Asks the server about those of a statement's tables that unknown code may have hidden. This takes the row counts and
-    /// warnings of the statement before with it, as [`Session::learn`] does, and opens tables: not inside of a transaction.
-    ///
-    /// # Errors
+    /// Asks the server about those tables of a statement that unknown code may have hidden. The row counts and
+    /// warnings of the statement before are lost, as with [`Session::learn`], and the question opens tables: never call it inside a
+    /// transaction.
     /// The connection is lost.
     pub(crate) async fn find_hidden(&mut self, tables: &[Named], waits: bool) -> Result<(), Error> {
         if self.key_but_for_temporary_tables().is_none() || !self.state.temporary.is_worth_asking(waits) {
@@ -30,7 +29,7 @@ impl Session {
         Box::pin(self.find_hidden_among(&names)).await
     }
 
-    /// The same for tables of these schemas and names.
+    /// Like [`Session::find_hidden`], for tables of these schemas and names.
     ///
     /// # Errors
     /// The connection is lost.
@@ -48,14 +47,14 @@ impl Session {
         Ok(())
     }
 
-    /// Whether LOCK TABLES is in force: then the server refuses a table that is not locked before it looks for it. Where it says
-    /// neither (the account may see some tables of the schema alone), tables count as locked.
+    /// Whether LOCK TABLES is in force: if so, the server refuses a table that is not locked before it looks for the table. If the server's
+    /// error says neither (the account may see only some tables of the schema), tables count as locked.
     async fn has_locks(&mut self, schema: &str) -> Result<bool, Error> {
         Ok(self.ask_about(schema, NOT_THERE).await? != Existence::Absent)
     }
 
     async fn ask_about(&mut self, schema: &str, name: &str) -> Result<Existence, Error> {
-        // What other characters are depends on the session's character set.
+        // The meaning of other characters depends on the session's character set.
         let are_told = schema.is_ascii() && name.is_ascii() || self.modes().utf8_names;
         if !are_told {
             return Ok(Existence::Untold);
@@ -63,7 +62,7 @@ impl Session {
         let sql = format!("SHOW CREATE TABLE {}.{}", quoted(schema), quoted(name));
         match self.lease.ask(&sql).await {
             Ok(rows) => {
-                // To open a view, MariaDB may have moved the session there and back.
+                // MariaDB may have moved the session to the view's schema and back to open the view.
                 self.lease.announced = true;
                 Ok(shown(&rows))
             }
@@ -75,7 +74,7 @@ impl Session {
     }
 }
 
-/// What the definition of a table or a view says.
+/// Returns what the definition of a table or a view says.
 fn shown(rows: &Rows) -> Existence {
     let definition = rows.rows.first().and_then(|row| row.get(1)?.as_deref()).unwrap_or_default();
     if definition.starts_with(b"CREATE TEMPORARY ") {
@@ -87,7 +86,7 @@ fn shown(rows: &Rows) -> Existence {
     }
 }
 
-/// A name in backticks, which no mode reads otherwise.
+/// Returns a name in backticks, which every mode reads alike.
 fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

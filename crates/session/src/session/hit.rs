@@ -1,20 +1,20 @@
-//! Answering from memory, as far as the session's level lets it.
+//! Answers from memory, as far as the session's level allows.
 //!
-//! * `strict`: what a write under way may change is refused, so that every answer is as new as anything anyone has seen.
-//! * `session`: what is fenced may be served as long as it cannot be older than what *this session* has seen. All that a
-//!   forwarded answer contains of writes through us was fenced before the answer was complete, or is applied. So if every fence
-//!   that stands now was raised after that answer was complete, all of it is applied, and the stamps tell. The session's own
-//!   writes are among it. A stored answer that was not fenced when it was complete ([`READ_UNFENCED`]) contains nothing
-//!   that is not applied. Any other may contain the write under way: where it is taken from under a fence, it counts like
-//!   a forwarded one.
-//! * `eventual`: fences are passed over.
+//! * `strict`: an answer that a write under way may change is refused, so that every answer is as new as anything anyone has seen.
+//! * `session`: a fenced answer may be served if it cannot be older than what *this session* has seen. All writes through Freshet that a
+//!   forwarded answer contains were fenced before the answer was complete, or are applied. So if every fence
+//!   that stands now was raised after that answer was complete, all of these writes are applied, and the stamps show them. The session's own
+//!   writes are among them. A stored answer that was not fenced when it was complete ([`READ_UNFENCED`]) contains nothing
+//!   that is not applied. Any other stored answer may contain the write under way: if it is served under a fence, it counts like
+//!   a forwarded answer.
+//! * `eventual`: fences are ignored.
 //!
-//! At these three everything committed up to `max_staleness` ago is proven to be applied, whoever wrote it.
+//! At these three levels everything committed up to `max_staleness` ago is proven to be applied, whoever wrote it.
 //!
-//! * `semisync`: as `strict`, while it is proven that commits wait for us. Fences count as well as stamps: tables without
+//! * `semisync`: like `strict`, while it is proven that commits wait for Freshet. Fences count as well as stamps: tables without
 //!   transactions, and some definitions, change before the server waits.
 //!
-//! Proofs that run out with time are looked at once more after the stamps were read: this thread may have been held up.
+//! A proof that runs out with time is checked once more after the stamps were read: this thread may have been held up.
 
 use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, MomentReader, Position};
 use freshet_protocol::StatusFlags;
@@ -32,39 +32,39 @@ use crate::counters::Count;
 use crate::level::Level;
 use crate::wire::Wire;
 
-/// The flags of a stored answer that stay its own; the others are those of the session that reads it. What an answer
-/// reports as changed is the default schema at most, which is part of the key.
+/// The flags of a stored answer that stay its own; the other flags are those of the session that reads it. An answer reports at most a change
+/// of the default schema, which is part of the key.
 pub(super) const ENTRY_FLAGS: StatusFlags =
     StatusFlags::NO_GOOD_INDEX.union(StatusFlags::NO_INDEX).union(StatusFlags::SESSION_STATE_CHANGED);
 
-/// Set in the flags of a stored answer if nothing that it depends on was fenced when it was complete. It has the bit of a flag that no
+/// Set in the flags of a stored answer if none of its dependencies was fenced when the answer was complete. The bit is that of a flag that no
 /// answer to a SELECT has, and is never sent.
 pub(crate) const READ_UNFENCED: StatusFlags = StatusFlags::PS_OUT_PARAMS;
 
-/// What the buffer for the last statement keeps of itself, in bytes.
+/// How many bytes the buffer for the last statement keeps between two statements.
 const LAST_HIT_BYTES_KEPT: usize = 16 * 1024;
 
-/// How long the server's connection may lie unused while its client is answered from memory, at most, in
-/// milliseconds, before it is pinged so that the server does not take the client for gone.
+/// How long the server's connection may be unused while its client is answered from memory, at most, in
+/// milliseconds. Then Freshet pings the server, so that the server does not take the client for gone.
 const KEEPALIVE_MS_MAX: u64 = 60_000;
 
-/// What of what is stored a session may take.
+/// Which stored answers a session may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admits {
-    /// What is not fenced.
+    /// Answers that are not fenced.
     Unfenced,
-    /// That, and what is fenced where all that the session has seen is applied.
+    /// Answers that are not fenced, and fenced ones if all that the session has seen is applied.
     NotOlderThanSeen,
-    /// Fenced or not.
+    /// All answers, fenced or not.
     Any,
 }
 
 impl Session {
-    /// Answers from memory, if it may be and can be. Nothing is parsed and nothing is allocated on this path. `statement` is the text,
-    /// or the packet of the execution, that is sent again if a later one asks about it.
+    /// Answers from memory, if that is allowed and possible. This path parses nothing and allocates nothing. `statement` is the text,
+    /// or the packet of the execution. It is sent again if a later statement asks about it.
     ///
     /// # Errors
-    /// What the look-up has found, where that is no answer.
+    /// The outcome of the look-up, if it is no answer.
     pub(crate) fn answer_from_memory(&mut self, key: Key<'_>, statement: &[u8]) -> Result<(), Missed> {
         let now = now_ms();
         let level = self.state.locals.level(&self.shared.globals);
@@ -87,10 +87,10 @@ impl Session {
         Ok(())
     }
 
-    /// Answers a statement from memory that may be answered with what is stale, if there is anything.
+    /// Answers a statement whose answer may be stale from memory, if there is an answer.
     ///
     /// # Errors
-    /// What the look-up has found, where that is no answer.
+    /// The outcome of the look-up, if it is no answer.
     pub(crate) fn answer_by_bargain(&mut self, key: Key<'_>, statement: &[u8]) -> Result<(), Missed> {
         let now = now_ms();
         let flags = self.state.status_for_answers();
@@ -102,13 +102,13 @@ impl Session {
                 other => return Err(missed(&other)),
             };
         self.shared.counters.add(Count::Bargains);
-        // Of what is written, it may show what no stamp tells of yet.
+        // A stale answer may show writes that no stamp shows yet.
         self.note_seen();
         self.note_answered(statement, (found_rows, tag, before), now);
         Ok(())
     }
 
-    /// What follows an answer from memory. `before`: how much was unsent before it.
+    /// Does what follows an answer from memory. `before`: how many bytes were unsent before it.
     fn note_answered(
         &mut self,
         statement: &[u8],
@@ -127,7 +127,7 @@ impl Session {
         self.destination.set(Destination::Memory);
     }
 
-    /// Notes that `statement`, which found so many rows if that is known, was answered from memory.
+    /// Notes that `statement` was answered from memory, with the number of rows that it found, if that is known.
     pub(super) fn note_answered_from_memory(&mut self, statement: &[u8], found_rows: Option<u32>) {
         self.state.pinged = false;
         self.state.served.texts += 1;
@@ -143,7 +143,8 @@ impl Session {
         self.state.found.hit(found_rows);
     }
 
-    /// Takes what is stored as the session's transaction reads, which begins with it if there is none.
+    /// Takes a stored answer as the session's transaction reads. If autocommit is off and no transaction has begun, one begins with the
+    /// answer.
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let before = self.state.tx;
         let begins = self.begin_by_itself();
@@ -157,7 +158,7 @@ impl Session {
         }
         let taken = match self.state.view.reads(self.shared.freshness()) {
             Reads::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
-            // What is stored may be as new as can be.
+            // The stored answer may be as new as possible.
             Reads::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
             Reads::AsOf(moment) if self.may_take(moment) => self.take_as_of(key, now, moment),
             Reads::AsOf(_) if self.opens_before() => self.take_nothing_yet(key, now),
@@ -169,7 +170,7 @@ impl Session {
         };
         match taken {
             Ok(_) => self.state.view.has_served = true,
-            // Its read view is opened for this statement, whoever answers it.
+            // The read view is opened for this statement, whoever answers it.
             Err(missed) if begins && missed.unsettled && self.opens_before() => {}
             Err(_) if begins => self.takes_back_beginning(before),
             Err(_) => {}
@@ -177,7 +178,7 @@ impl Session {
         taken
     }
 
-    /// Begins a transaction with an answer from memory, where autocommit is off and none has begun. Whether it has.
+    /// Begins a transaction with an answer from memory, if autocommit is off and none has begun. Returns whether one has begun.
     fn begin_by_itself(&mut self) -> bool {
         let before = self.state.tx;
         if !before.begins_by_itself() {
@@ -193,13 +194,13 @@ impl Session {
         true
     }
 
-    /// There was no such answer.
+    /// Takes back the beginning of a transaction, because there was no such answer.
     fn takes_back_beginning(&mut self, before: Tx) {
         self.state.tx = before;
         self.state.view.end();
     }
 
-    /// Whether an answer of this moment may be given. One that is not the read view's is still to be proven.
+    /// Whether an answer of this moment may be given. An answer of another moment than the read view's still needs a proof.
     fn may_take(&self, moment: Moment) -> bool {
         let is_of_view = !matches!(moment, Moment::AsOf(_));
         is_of_view || self.state.view.may_be_bound() && !self.state.locals.opens_eagerly(&self.shared.globals)
@@ -210,7 +211,7 @@ impl Session {
         self.state.view.opens == Opens::Before && !self.state.locals.opens_eagerly(&self.shared.globals)
     }
 
-    /// Gives nothing, and says whether there would be something. What is not to be found is asked for and stored.
+    /// Gives no answer, and returns whether there would be one. If there is none, the server is asked and the answer is stored.
     fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<Taken, Missed> {
         let never = Position::new(u64::MAX);
         self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
@@ -229,7 +230,7 @@ impl Session {
         match found {
             Lookup::Hit(taken) => {
                 self.state.view.serves(moment);
-                // The sooner, the less has changed.
+                // The sooner the proof, the less has changed.
                 is_proven_now(&mut self.state.view, &self.shared);
                 Ok(taken)
             }
@@ -256,7 +257,7 @@ impl Session {
             .get_as_of((key, now), reader, self.state.view.served(), |entry| copied(entry, flags, wire))
     }
 
-    /// Whether this level gives what is fenced now; `None` if it gives nothing.
+    /// Whether this level gives fenced answers now; `None` if it gives no answers.
     pub(crate) fn passes_fences(&self, level: Level, now: u64) -> Option<bool> {
         Some(match self.admits(level, now)? {
             Admits::Unfenced => false,
@@ -265,7 +266,7 @@ impl Session {
         })
     }
 
-    /// What this level lets through at this moment; `None` if the proof that it needs is not there.
+    /// Returns which answers this level allows at this moment; `None` if the proof that the level needs is missing.
     pub(super) fn admits(&self, level: Level, now: u64) -> Option<Admits> {
         let is_proven = match level {
             Level::Strict | Level::Session | Level::Eventual => self.is_current(now),
@@ -277,12 +278,12 @@ impl Session {
             Level::Session => Admits::NotOlderThanSeen,
             Level::Eventual => Admits::Any,
         };
-        // `query_cache_wlock_invalidate` bars everybody, whatever they were promised.
+        // `query_cache_wlock_invalidate` bars every session, whatever its level.
         Some(if self.shared.is_wlocked() { Admits::Unfenced } else { admits })
     }
 
-    /// Whether a proof that the level needs has run out meanwhile. What `strict` and `session` promise of writers around us is
-    /// counted from the question.
+    /// Whether a proof that the level needs has run out meanwhile. The promise of `strict` and `session` about writers that bypass Freshet
+    /// counts from the client's question.
     pub(super) fn runs_out(&self, level: Level) -> bool {
         match level {
             Level::Strict | Level::Session => false,
@@ -291,8 +292,8 @@ impl Session {
         }
     }
 
-    /// Whether everything committed up to `max_staleness` ago is applied. The proof is renewed every now and then, and in
-    /// time if somebody asks.
+    /// Whether everything committed up to `max_staleness` ago is applied. The proof is renewed from time to time, and before it runs
+    /// out if a session asks.
     fn is_current(&self, now: u64) -> bool {
         let max = self.state.locals.max_staleness_ms(&self.shared.globals);
         let age = now.saturating_sub(self.shared.upstream.current_to_ms());
@@ -324,13 +325,13 @@ impl Session {
         }
     }
 
-    /// Notes that an answer is complete that may show any write of up to now.
+    /// Notes that an answer is complete that may show any write up to now.
     pub(crate) fn note_seen(&mut self) {
         self.seen = Seen::by_now(&self.shared);
     }
 
-    /// Whether the server's connection has been unused for so long, at the last command, that it needs a sign of life. That leaves counts of its own, which
-    /// must be nobody's: those that the client may ask for are brought about anew.
+    /// Whether the server's connection has been unused for so long, at the last command, that it needs a ping. A ping leaves counts of its
+    /// own. If the client may ask for the counts of its last statement, that statement is repeated.
     pub(crate) fn needs_keepalive(&self) -> bool {
         if !self.lease.is_open() || self.lease.is_lent() {
             return false;
@@ -343,10 +344,10 @@ impl Session {
     }
 }
 
-/// The flags that an answer was stored with, the rows that its statement found, where they are known, and the digest that it is counted under.
+/// The flags that an answer was stored with, the rows that its statement found, if known, and the digest under which the answer is counted.
 type Taken = (StatusFlags, Option<u32>, u16);
 
-/// What a look-up says that found no answer.
+/// Returns the outcome of a look-up that found no answer.
 fn missed(found: &Lookup<Taken>) -> Missed {
     match found {
         Lookup::Declined => Missed { declined: true, ..Missed::default() },
@@ -357,14 +358,14 @@ fn missed(found: &Lookup<Taken>) -> Missed {
     }
 }
 
-/// Whether a text that is looked up begins as a statement does that writes or ends a transaction (INSERT, UPDATE, DELETE, REPLACE,
-/// COMMIT, ROLLBACK). All texts are looked up before anything is known of them.
+/// Whether a text begins as INSERT, UPDATE, DELETE, REPLACE, COMMIT and ROLLBACK do. Every text is looked up before it is read, also
+/// those of statements that read nothing.
 fn writes_or_ends(text: &[u8]) -> bool {
     text.first().is_some_and(|first| matches!(first.to_ascii_lowercase(), b'i' | b'u' | b'd' | b'r' | b'c'))
 }
 
-/// Looks up, and copies what is found to the client's buffer with this session's flags, if there is room for it. The flags
-/// that it was stored with are returned, and the rows that its statement found.
+/// Looks up an answer, and copies it to the client's buffer with this session's flags, if there is room. Returns the flags
+/// that the answer was stored with, and the rows that its statement found.
 fn copy_stored(
     cache: &Cache,
     (key, now, fences): (Key<'_>, u64, Fences),
@@ -384,8 +385,8 @@ fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Ta
     Some((stored, entry.found_rows, entry.tag))
 }
 
-/// Puts an answer into the client's buffer that was given to another session. Of the flags that it came with, its own stay; the others are this
-/// session's.
+/// Puts an answer that was given to another session into the client's buffer. The answer keeps its own flags of [`ENTRY_FLAGS`]; all other
+/// flags are this session's.
 #[inline]
 pub(super) fn put_answer<'a>(
     wire: &mut Wire,

@@ -1,4 +1,4 @@
-//! Why a session cannot be answered from memory, or must keep the server connection that it has. All reasons are here.
+//! Why a session cannot be answered from memory, or must keep its server connection. All reasons are here.
 //!
 //! | | no answers from memory | keeps its connection |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | [`Hold::CacheOff`] to [`Hold::EnvironmentRefused`] | yes | no |
 //! | all others | no | yes |
 //!
-//! Of these, [`Hold::CacheOff`], [`Hold::Transaction`], [`Hold::PreparedStatements`] and [`Hold::LastStatement`] keep it only where nothing else can bring about what they
-//! stand for: see `giving_up.rs`.
+//! [`Hold::CacheOff`], [`Hold::Transaction`], [`Hold::PreparedStatements`] and [`Hold::LastStatement`] keep the connection only if their
+//! state cannot be brought about on another connection: see `giving_up.rs`.
 //!
 //! Temporary tables and doubts bar a statement only if it may name such a table: see `select::key_for`.
 
@@ -68,7 +68,7 @@ impl Hold {
         Self::UnloggedWrites,
     ];
 
-    /// A set of them, in words.
+    /// Returns a set of reasons in words.
     pub(crate) fn words(set: u32) -> String {
         let has = |at: &usize| set & (1 << at) != 0;
         let words: Vec<String> =
@@ -76,7 +76,7 @@ impl Hold {
         words.join("; ")
     }
 
-    /// Those that bar every answer from memory, whatever tables it reads.
+    /// The reasons that bar every answer from memory, whatever tables it reads.
     const BAR_ALL_HITS: [Self; 7] = [
         Self::UnknownReads,
         Self::NextTransaction,
@@ -87,7 +87,7 @@ impl Hold {
         Self::EnvironmentRefused,
     ];
 
-    /// Those that bar the answers that may be hidden by temporary tables.
+    /// The reasons that bar the answers whose tables may be hidden by temporary tables.
     const HIDE_TABLES: [Self; 2] = [Self::TemporaryTables, Self::Doubts];
 }
 
@@ -129,12 +129,12 @@ pub(crate) struct Holds<'a> {
 }
 
 impl Holds<'_> {
-    /// All of them.
+    /// Returns all reasons of the session.
     pub(crate) fn list(self) -> impl Iterator<Item = Hold> {
         Hold::ALL.into_iter().filter(move |hold| self.has(*hold))
     }
 
-    /// The same as a set, for [`Hold::words`].
+    /// Returns the reasons as a set, for [`Hold::words`].
     pub(crate) fn set(self) -> u32 {
         self.list().fold(0, |set, hold| set | 1 << hold as u32)
     }
@@ -144,7 +144,7 @@ impl Holds<'_> {
         Hold::BAR_ALL_HITS.into_iter().any(|hold| self.has(hold))
     }
 
-    /// Why the session cannot be answered from memory, in the words for a statement.
+    /// Returns why the session cannot be answered from memory, in the words for a statement.
     pub(crate) fn why(self) -> Why {
         let bars = Hold::BAR_ALL_HITS.into_iter().find(|hold| self.has(*hold));
         match bars {
@@ -156,18 +156,18 @@ impl Holds<'_> {
         }
     }
 
-    /// Whether some table may be hidden by a temporary one.
+    /// Whether a temporary table may hide some table.
     pub(crate) fn hide_tables(self) -> bool {
         Hold::HIDE_TABLES.into_iter().any(|hold| self.has(hold))
     }
 
-    /// Whether this is one of them.
+    /// Whether the session has this reason.
     pub(crate) fn has(self, hold: Hold) -> bool {
         let Self { state, lease, globals } = self;
         match hold {
             Hold::UnknownReads => !state.knows_reads(),
             Hold::Transaction => !state.tx.surely_autocommits(),
-            // The server reports it of a transaction that is open, too. A statement outside of transactions is one of its own.
+            // The server also reports this for an open transaction. A statement outside of transactions is a transaction of its own.
             Hold::NextTransaction => {
                 let is_of_open = state.tx.is_open() || state.tx.begun().is_some();
                 let is_noted = !state.tx.said().is_empty() && state.tx.surely_autocommits();
@@ -188,7 +188,7 @@ impl Holds<'_> {
             Hold::PreparedTexts => !state.texts.are_none(),
             Hold::LongData => lease.prepared.have_long_data(),
             Hold::Cursor => lease.traces.cursor && !lease.prepared.are_none(),
-            // An answer from memory was the last: its statement brings the same counts about on any connection.
+            // If the last statement was answered from memory, its statement brings the same counts about on any connection.
             Hold::LastStatement => !lease.untouched && (state.last_hit.is_empty() || state.found.is_past()),
             Hold::UnknownCode => lease.traces.unknown_code,
             Hold::UnloggedWrites => state.unlogged,

@@ -1,14 +1,14 @@
-//! Sessions that keep rights which were taken away since.
+//! Sessions that keep rights that were taken away since.
 //!
-//! Both servers let a session keep the rights on its schema that it had when it moved there, and those on everything that it had when it
-//! logged in. What it reads by rights that are gone, no other session may be given: a later one could be in that schema by another right. So from
-//! the moment on at which that may be, what such a session reads is stored for itself alone, and what it could read before it moved is
-//! stored for nobody.
+//! Both servers let a session keep the rights on its schema that it had when it moved there, and the global rights that it had when it
+//! logged in. If a session reads by rights that are gone, no other session may get the result: a later session could be in that schema by
+//! another right. So from the moment at which rights may be gone, the results of such a session are stored for itself alone, and the
+//! results that it could read before it moved are stored for nobody.
 
 use super::Session;
 use super::ruled::KeptRights;
 
-/// How often one session may move before nothing more is stored for it: each time takes identities.
+/// How often one session may move before nothing more is stored for it: each move takes identities.
 const MOVES_MAX: u32 = 64;
 
 impl Session {
@@ -17,9 +17,9 @@ impl Session {
         self.lease.is_open() && self.shared.upstream.may_rights_be_gone(user, self.lease.rights_from)
     }
 
-    /// Sees to it that what is read from here on is stored for whom it may be. Whether other keys are used for that than before.
+    /// Makes sure that results from here on are stored only for sessions that may have them. Returns whether the session's keys have changed.
     pub(super) fn heed_rights(&mut self) -> bool {
-        // What its account may is known with it.
+        // The rights of the session's account are known with its environment.
         if self.environment().is_none() {
             return false;
         }
@@ -38,27 +38,27 @@ impl Session {
         true
     }
 
-    /// As [`Self::heed_rights`], before a statement whose look-up found nothing.
+    /// Like [`Self::heed_rights`], before a statement whose look-up found nothing.
     pub(crate) fn heed_rights_at_miss(&mut self) {
         if self.heed_rights() {
             self.refresh_key();
         }
     }
 
-    /// Whether it was not seen to keep any.
+    /// Whether the session was not seen to keep any rights.
     pub(super) const fn has_rights_of_now(&self) -> bool {
         self.ruled.keeper.is_none()
     }
 
-    /// The session has moved to another schema, or may have. The server has looked at its rights anew.
+    /// Notes that the session has moved to another schema, or may have. The server has checked the session's rights anew.
     pub(super) fn has_moved_by_the_way(&mut self) {
         if let Some(keeper) = &mut self.ruled.keeper {
             keeper.version = u64::MAX;
         }
     }
 
-    /// Whether what is read from here on may be stored under the session's keys as they are. To be asked after it was read from where on the
-    /// answer is valid.
+    /// Whether results from here on may be stored under the session's keys as they are. Called after `valid_from` of the answer was
+    /// read.
     pub(crate) fn has_keys_of_its_rights(&self) -> bool {
         self.ruled.keeper.is_some() || !self.may_keep_rights()
     }

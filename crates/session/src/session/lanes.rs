@@ -1,14 +1,17 @@
 //! Lanes: connections that carry the statements of many sessions at once ([`Lane`]).
 //!
-//! A lane is a connection that a session has lent, one that needs it for nothing itself at the moment. It carries reads of other sessions
-//! of the same environment, and so of the same account, with the same settings. To a session whose read was carried it is as if it had been answered from memory:
-//! its own connection knows nothing of it. Where the session that lends its connection can go on without (`session/giving_up.rs`), the lane is nobody's from then
-//! on; otherwise it takes its connection back with its next statement that is not carried.
+//! A lane is a connection that a session has lent because the session does not need it at the moment. The lane carries reads of other
+//! sessions of the same environment, and so of the same account, with the same settings. For a session whose read was carried, the read is
+//! like an answer from memory: its own connection does not know of the read. If the lender can go on without its connection
+//! (`session/giving_up.rs`), the lane belongs to nobody from then on; otherwise the lender takes its connection back for its next statement
+//! that is not carried.
 //!
-//! What a read leaves on a connection is not the lender's: its own last statement was carried too, and is repeated where something asks about
-//! it. What a session has that a read of another one could see, or change, keeps its connection from being lent: see [`Session::may_ride`].
+//! The counts and warnings that a carried read leaves on a connection do not belong to the lender: the lender's own last statement was
+//! carried too, and is repeated if a statement asks about it. State of a session that a read of another session could see, or change, keeps
+//! the session from lending its connection: see [`Session::may_ride`].
 //!
-//! The reads of transactions that the server knows nothing of are carried on lanes of their own, which are in a transaction themselves ([`SharedView`]).
+//! The reads of transactions that the server does not know of have lanes of their own, which are in a transaction themselves
+//! ([`SharedView`]).
 
 mod shared_view;
 mod suspension;
@@ -40,8 +43,8 @@ use crate::environment::{Environment, Known};
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed};
 use crate::shared::{Multiplexing, Shared};
 
-/// As many commands must be with the server, on connections of their own, before one of these is lent: alone, a statement is
-/// answered as soon on its own.
+/// How many commands must be with the server, on connections of their own, before one of these connections is lent: a single statement
+/// is answered as soon on its own connection.
 const UNDER_WAY_MIN: usize = 2;
 
 thread_local! {
@@ -51,27 +54,27 @@ thread_local! {
 /// The lanes of one thread.
 #[derive(Default)]
 struct Lanes {
-    /// One for each kind of session, or [`LANES_MAX`].
+    /// The lanes for each kind of session, at most [`LANES_MAX`] each.
     open: RefCell<HashMap<Fit, Vec<OpenLane>>>,
-    /// Commands with the server on connections of their own.
+    /// How many commands are with the server on connections of their own.
     under_way: Cell<usize>,
     suspension: Suspension,
 }
 
-/// So many lanes carry the reads of the same sessions at most. Two, so that the server has something to do while the answers of one are
-/// handed out. More share out what keeps one busy: with four, most of what lanes gain is gone.
+/// The most lanes that carry the reads of the same sessions. Two, so that the server has work while the answers of one lane are
+/// handed out. More lanes divide the work of one: with four, most of the gain of lanes is lost.
 const LANES_MAX: usize = 2;
-/// As many statements must wait on a lane before there is another one.
+/// How many statements must wait on a lane before another lane opens.
 const DEEP: usize = 12;
 
-/// What the sessions have in common whose reads a lane carries.
+/// What the sessions whose reads a lane carries have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Fit {
-    /// Where what all sessions share lies.
+    /// The address of the state that all sessions share.
     shared: usize,
     /// The environment's identity.
     environment: u32,
-    /// Statements are sent with attributes.
+    /// Whether statements are sent with attributes.
     has_attributes: bool,
     carriage: Carriage,
 }
@@ -79,17 +82,17 @@ struct Fit {
 /// How a read is carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Carriage {
-    /// It reads what is committed then.
+    /// The read sees what is committed at that time.
     Alone,
-    /// It is of a transaction, and reads in a read view that it shares with others.
+    /// The read belongs to a transaction, and reads in a read view that it shares with others.
     InView,
 }
 
-/// A lane, and of when the rights are that its account was given.
+/// A lane, and the position of the rights that its account was given.
 struct OpenLane {
     lane: Rc<Lane>,
     rights_from: Position,
-    /// The read view that it is in.
+    /// The read view that the lane is in.
     view: Option<Rc<SharedView>>,
 }
 
@@ -102,19 +105,20 @@ pub(crate) struct Ride {
 /// For how long a session lends its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lends {
-    /// Until it needs it itself.
+    /// Until the session needs the connection itself.
     ForATime,
-    /// It goes on without: a lane that comes and goes under a load that needs two would cost more than it saves.
+    /// The session goes on without the connection: a lane that comes and goes under a load that needs two lanes would cost more than it
+    /// saves.
     ForGood,
 }
 
 impl Lanes {
-    /// Whether there may be a lane, or is reason to make one.
+    /// Whether there may be a lane, or there is reason to make one.
     fn are_worth_it(&self) -> bool {
         self.under_way.get() >= UNDER_WAY_MIN || !self.open.borrow().is_empty()
     }
 
-    /// The read view of a lane for these, which is opened if there is none, or none that is young.
+    /// Returns the read view of a lane for these sessions. Opens one if the lane has none, or no young one.
     fn view(&self, fit: &Fit, lane: &Rc<Lane>, shared: &Arc<Shared>) -> Option<Rc<SharedView>> {
         let mut open = self.open.borrow_mut();
         let its_own = open.get_mut(fit)?.iter_mut().find(|open| Rc::ptr_eq(&open.lane, lane));
@@ -129,7 +133,7 @@ impl Lanes {
         opened
     }
 
-    /// The lane for these on which the fewest wait, with its rights.
+    /// Returns the lane for these sessions on which the fewest statements wait, with its rights.
     fn of(&self, fit: &Fit) -> Option<(Rc<Lane>, Position)> {
         let open = self.open.borrow();
         let open = open.get(fit)?.iter().filter(|open| open.lane.is_open());
@@ -137,14 +141,14 @@ impl Lanes {
         least.map(|OpenLane { lane, rights_from, .. }| (Rc::clone(lane), *rights_from))
     }
 
-    /// From when the rights are of a lane for these, if that is open.
+    /// Returns the position of the rights of a lane for these sessions, if the lane is open.
     fn rights_of(&self, fit: &Fit, lane: &Rc<Lane>) -> Option<Position> {
         let open = self.open.borrow();
         let its_own = open.get(fit)?.iter().find(|open| Rc::ptr_eq(&open.lane, lane))?;
         its_own.lane.is_open().then_some(its_own.rights_from)
     }
 
-    /// Whether another lane for these would do better than this one, on which the fewest wait.
+    /// Whether another lane for these sessions would do better than this one, on which the fewest statements wait.
     fn are_too_few(&self, fit: &Fit, lane: &Lane) -> bool {
         let how_many = |open: &Vec<OpenLane>| open.iter().filter(|open| open.lane.is_open()).count();
         fit.carriage == Carriage::Alone
@@ -152,7 +156,7 @@ impl Lanes {
             && self.open.borrow().get(fit).map_or(0, how_many) < LANES_MAX
     }
 
-    /// Notes a lane, and forgets those that are closed.
+    /// Notes a lane, and drops the closed lanes.
     fn opened(&self, fit: Fit, lane: OpenLane) {
         let mut open = self.open.borrow_mut();
         for lanes in open.values_mut() {
@@ -163,17 +167,17 @@ impl Lanes {
     }
 }
 
-/// As many commands as this of one thread, on connections of their own, keep no server busy for longer than one of them alone.
+/// How many commands of one thread, on connections of their own, a server finishes about as fast as one alone.
 const AT_ONCE: usize = 8;
 
-/// How many times as long as it takes alone a statement takes at least, for all that are with the server: where a thousand are, none is
-/// answered quickly, and each that shared a connection would be.
+/// Returns how many times longer a statement takes at least, because of all statements that are with the server: with a thousand of them,
+/// none is answered quickly, though each would be on a shared connection.
 pub(crate) fn crowd() -> u32 {
     let under_way = LANES.with(|lanes| lanes.under_way.get());
     u32::try_from(under_way / AT_ONCE).unwrap_or(u32::MAX).max(1)
 }
 
-/// A command is with the server on a connection of its own, as long as this lives.
+/// A command that is with the server on a connection of its own, as long as this value lives.
 pub(super) struct UnderWay;
 
 impl UnderWay {
@@ -190,8 +194,8 @@ impl Drop for UnderWay {
 }
 
 impl Session {
-    /// Whether a read of this session may be carried with those of others: it is known in which environment it is, and nothing of the session can be
-    /// seen by its reads alone. A session that has no connection of its own and begins as others did needs none for such reads.
+    /// Whether a lane may carry a read of this session: the session's environment is known, and the session's reads alone show nothing of the
+    /// session. A session that has no connection of its own and begins as others did needs none for such reads.
     pub(crate) fn may_ride(&mut self) -> Option<Carriage> {
         if !self.state.tx.surely_autocommits() {
             self.state.view.note_lanes(self.are_there_for_transactions());
@@ -200,7 +204,7 @@ impl Session {
         if is_known { self.carriage() } else { None }
     }
 
-    /// How its next read is carried, if its transaction allows it.
+    /// Returns how the session's next read is carried, if its transaction allows it.
     fn carriage(&self) -> Option<Carriage> {
         let (tx, view) = (self.state.tx, &self.state.view);
         if tx.surely_autocommits() {
@@ -224,7 +228,7 @@ impl Session {
         }
     }
 
-    /// What was served in the session's transaction is not true in its read view.
+    /// Notes that a result served in the session's transaction is not true in its read view.
     pub(super) fn note_refuted(&mut self) {
         if self.state.view.opens_late() {
             LANES.with(|lanes| lanes.suspension.note_conflict(now_ms()));
@@ -265,8 +269,8 @@ impl Session {
             && !BAR.into_iter().any(|hold| self.holds().has(hold))
     }
 
-    /// Takes it that a session without a connection is in the environment in which others like it have begun, if there is a lane in that. Its own
-    /// connection is asked once it is opened ([`Session::connect`]).
+    /// Assumes that a session without a connection is in the environment in which others like it have begun, if there is a lane for that
+    /// environment. The session's own connection is asked once it is opened ([`Session::connect`]).
     fn believes_where_it_is(&mut self) -> bool {
         let Known::Recalled(environment) = &self.state.environment else { return false };
         let environment = Arc::clone(environment);
@@ -292,15 +296,15 @@ impl Session {
         }
     }
 
-    /// The lane for a read, and its read view. `rights` are the rights by which it reads. `None` if there is none: there is no need of one, or no
-    /// connection to be lent.
+    /// Returns the lane for a read, and its read view. `rights` are the rights by which the read is done. `None` if there is none: lanes
+    /// are not worth it, or there is no connection to lend.
     pub(crate) fn finds_ride(&mut self, rights: Dep, carriage: Carriage) -> Option<Ride> {
         let fit = self.fit(self.environment()?, carriage);
         let lane = self.lane(rights, fit)?;
         self.rides_on(lane, &fit)
     }
 
-    /// The same lane once more, after something was waited for, if it is still to be had.
+    /// Returns the same lane once more after a wait, if it is still there.
     pub(crate) fn finds_ride_again(&self, rights: Dep, carriage: Carriage, ride: Ride) -> Option<Ride> {
         let fit = self.fit(self.environment()?, carriage);
         let rights_from = LANES.with(|lanes| lanes.rights_of(&fit, &ride.lane))?;
@@ -327,7 +331,7 @@ impl Session {
         }
         if let Some((lane, rights_from)) = LANES.with(|lanes| lanes.of(&fit)) {
             if !self.shared.upstream.are_rights_of(rights, rights_from) {
-                // Nobody may need its connection, and so it would stay.
+                // Nobody may need the lane's connection, so it would stay open.
                 lane.close();
             }
             if !self.is_of_now(rights, rights_from) {
@@ -342,7 +346,7 @@ impl Session {
         if is_wanted { self.opens(fit, rights, Lends::ForATime) } else { None }
     }
 
-    /// Lends the session's own connection as a lane for these, if it may.
+    /// Lends the session's own connection as a lane for these sessions, if that is allowed.
     fn opens(&mut self, fit: Fit, rights: Dep, lends: Lends) -> Option<Rc<Lane>> {
         let rights_from = self.lease.rights_from;
         if !self.is_of_now(rights, rights_from) {
@@ -354,7 +358,7 @@ impl Session {
         Some(lane)
     }
 
-    /// Makes a lane of the session's own connection, if it may be one.
+    /// Makes a lane of the session's own connection, if that is allowed.
     fn lend(&mut self, lends: Lends) -> Option<Rc<Lane>> {
         let may_lend = self.lease.is_ready()
             && !self.lease.traces.cursor
@@ -384,13 +388,13 @@ impl Session {
     /// Takes the session's connection back, if it is lent.
     ///
     /// # Errors
-    /// It was lost meanwhile.
+    /// The connection was lost meanwhile.
     pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
         let Some(lent) = self.lease.lent() else { return Ok(()) };
         lent.lane().close();
         let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
         while connection.is_none() {
-            // What it waits for is a read, which is its session's again then.
+            // The lane waits for a read. The session of that read carries it out itself after the kill.
             let thread = self.handle.thread_id();
             if let Err(error) = kill(&self.shared, self.admitted.hand_over(), thread).await {
                 debug!(%error, thread, "a read that holds its session up could not be killed");
@@ -404,7 +408,7 @@ impl Session {
 }
 
 impl Session {
-    /// Waits for what becomes of a read that is carried.
+    /// Waits for the outcome of a carried read.
     ///
     /// # Errors
     /// The session is ended, or its client has left.
@@ -415,11 +419,11 @@ impl Session {
         Ok(self.waits_for(outcome).await?.unwrap_or(Err(NotCarried::Elsewhere)))
     }
 
-    /// Puts an answer that was carried, of a statement whose text brings about so many warnings, into the client's buffer. `None` if it is
+    /// Puts a carried answer into the client's buffer. The text of its statement causes the given number of warnings. `None` if the answer is
     /// not to be passed on.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The answer cannot be read.
     pub(crate) fn put_carried(
         &mut self,
         lane: &Lane,
@@ -455,7 +459,7 @@ impl Session {
         Ok(Some(relayed))
     }
 
-    /// Notes that `statement`, which found so many rows if that is known, was answered so.
+    /// Notes that a lane answered `statement`, with the number of rows that it found, if that is known.
     pub(crate) fn answered_by_lane(&mut self, statement: &[u8], found_rows: Option<u32>) {
         self.note_seen();
         self.active(now_ms());
@@ -464,5 +468,5 @@ impl Session {
     }
 }
 
-/// How long a statement may take to end that was killed, before it is killed once more.
+/// How long a killed statement may take to end before it is killed once more.
 const KILLED_WAIT: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
-//! The server connection that serves a session, with all that is known of that connection and nothing of the client.
+//! The server connection that serves a session. The lease has all facts of that connection and none of the client.
 //!
-//! A session has the environment, the transaction and the settings that its client believes in (`session/state.rs`). What the
-//! connection was asked to report, what ran on it, and the numbers that the server gave out on it belong to the connection: a
-//! session that is served by another one starts with what that one is like.
+//! A session has the environment, the transaction and the settings that its client believes in (`session/state.rs`). The reports that the
+//! connection was asked for, the statements that ran on it, and the numbers that the server gave out on it belong to the connection: a
+//! session that is served by another connection starts with the facts of that one.
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -25,12 +25,12 @@ use crate::relay::Own;
 /// Where the connection is.
 #[derive(Debug)]
 enum ConnectionPlace {
-    /// It is not open: it was not needed yet, or was given up.
+    /// The connection is not open: the session has not needed one yet, or has given it up.
     Nowhere,
     Here(Connection),
-    /// It carries the statements of many sessions meanwhile (`session/lanes.rs`).
+    /// The connection carries the statements of many sessions meanwhile (`session/lanes.rs`).
     Lent(Returning),
-    /// It was lost while it was lent. What its session has left there is gone, and no other connection takes its place.
+    /// The connection was lost while it was lent. The session's state on it is gone, and no other connection takes its place.
     Lost,
 }
 
@@ -62,45 +62,45 @@ impl ConnectionPlace {
 #[derive(Debug)]
 pub(crate) struct Lease {
     at: ConnectionPlace,
-    /// The rights that its login was given are those of this position or of a later one.
+    /// The rights that the connection's login was given are those of this position or of a later one.
     pub(crate) rights_from: Position,
-    /// Which server it leads to, as its greeting says; known once it is set up.
+    /// The modes of the server at the other end, by its greeting; known once the connection is set up.
     pub(crate) server: Option<Modes>,
-    /// When it was opened at the latest, in monotonic milliseconds.
+    /// When the connection was opened at the latest, in monotonic milliseconds.
     pub(crate) opened_ms: u64,
-    /// When it was last used, in monotonic milliseconds.
+    /// When the connection was last used, in monotonic milliseconds.
     pub(crate) used_ms: u64,
-    /// When it was last looked at whether the session can do without it, likewise.
+    /// When Freshet last checked whether the session can do without the connection, in monotonic milliseconds.
     pub(super) looked_ms: u64,
-    /// What `LAST_INSERT_ID()` says there, if that is known.
+    /// The value of `LAST_INSERT_ID()` on the connection, if it is known.
     pub(super) insert_id: Option<u64>,
-    /// Nothing was asked on it whose answer tells it from another one, such as its number.
+    /// No question was sent whose answer differs between connections, such as the connection's number.
     pub(super) is_unknown_to_client: bool,
-    /// How many commands it was sent, those of our own included.
+    /// How many commands the connection was sent, Freshet's own included.
     pub(crate) sent: u64,
-    /// What of these its client did not ask for.
+    /// The commands that the client did not ask for.
     pub(crate) own: Own,
-    /// It may have warnings or an error of an earlier statement that can still be asked for.
+    /// The connection may have warnings or an error of an earlier statement that the client can still ask for.
     pub(crate) has_diagnostics: bool,
-    /// When the login on it was made, if its session has been no other's before.
+    /// When the connection's login was made, if the connection has served no other session before.
     pub(crate) begun: Option<LoginBegun>,
-    /// It may be kept for another client when this one has left.
+    /// The permission to keep the connection for another client when this one has left.
     pub(crate) leave: Option<Leave>,
-    /// It was sent nothing since the login but questions of our own, which leave no trace.
+    /// Since the login, the connection was sent only questions of Freshet's own, which leave no trace.
     pub(crate) untouched: bool,
-    /// Nothing has run that would be left on it by a reset and a new login.
+    /// Nothing has run whose effects would survive a reset and a new login.
     pub(crate) can_be_undone: bool,
-    /// Whether the server reports what must be known of the session.
+    /// Whether the server reports the session facts that Freshet needs.
     pub(crate) tracking: Tracking,
-    /// The server is to be asked for its reports anew before the next statement that may follow a question of ours.
+    /// The server must be asked for its reports anew before the next statement that may follow a question of Freshet's own.
     pub(crate) asks_anew: bool,
-    /// An answer without room for it announced a change of the session's state that an opened view explains.
+    /// An answer without room for a report announced a change of the session's state that an opened view explains.
     pub(crate) announced: bool,
-    /// By the numbers that the server has given them.
+    /// The prepared statements, by the numbers that the server has given them.
     pub(crate) prepared: PreparedStatements,
-    /// What ran on it has left there.
+    /// What the statements on the connection have left there.
     pub(crate) traces: Traces,
-    /// What a command is put together in before it is sent.
+    /// The buffer in which a command is put together before it is sent.
     pub(super) scratch: BytesMut,
 }
 
@@ -111,7 +111,7 @@ impl Default for Lease {
 }
 
 impl Lease {
-    /// What came with a login, if it took a connection. All up to `rights_from` was applied before it was made.
+    /// Makes the lease of a login's connection, if the login took one. All up to `rights_from` was applied before the login was made.
     pub(crate) fn of(admitted: &mut Admitted, rights_from: Position) -> Self {
         Self {
             rights_from,
@@ -147,20 +147,21 @@ impl Lease {
         }
     }
 
-    /// Of a session that has given this one up, with what it has prepared: it goes on with the same rights until it has another.
+    /// Makes the lease of a session that has given its connection up, with its prepared statements. The session goes on with the same
+    /// rights until it has another connection.
     pub(super) fn after(before: &Self, prepared: PreparedStatements) -> Self {
         Self { rights_from: before.rights_from, server: before.server, prepared, ..Self::as_new(None) }
     }
 
-    /// Its client was told, or may be, what tells this connection from others: its session keeps it from now on.
+    /// Notes that the client was told, or may be told, what distinguishes this connection from others: the session keeps it from now on.
     pub(crate) fn tells_of_itself(&mut self) {
         self.is_unknown_to_client = false;
     }
 
-    /// COM_RESET_CONNECTION has succeeded. What a reset leaves that a login would not is not known, nor has `init_connect` run.
+    /// Notes that COM_RESET_CONNECTION has succeeded. A reset may leave effects that a login would not, and does not run `init_connect`.
     pub(crate) fn note_reset(&mut self) {
         let (prepared, rights_from) = (self.prepared.begun_anew(), self.rights_from);
-        // A reset leaves COM_SET_OPTION, and on MySQL traces of the optimizer and the resource group.
+        // A reset keeps the effects of COM_SET_OPTION, and on MySQL traces of the optimizer and the resource group.
         let (can_be_undone, is_unknown_to_client) = (self.can_be_undone, self.is_unknown_to_client);
         let anew = Self::as_new(self.at.take());
         *self = Self { prepared, rights_from, can_be_undone, is_unknown_to_client, ..anew };
@@ -175,37 +176,37 @@ impl Lease {
         !matches!(self.at, ConnectionPlace::Nowhere)
     }
 
-    /// Whether it was lost while it was lent.
+    /// Whether the connection was lost while it was lent.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self.at, ConnectionPlace::Lost)
     }
 
-    /// The session is over: nothing may be asked on it any more.
+    /// Marks the connection as lost: the session is over, and nothing may be asked on the connection any more.
     pub(super) fn lose(&mut self) {
         self.at = ConnectionPlace::Lost;
     }
 
-    /// Whether it is open and carries the statements of many sessions.
+    /// Whether the connection is open and carries the statements of many sessions.
     pub(crate) fn is_lent(&self) -> bool {
         matches!(self.at, ConnectionPlace::Lent(_))
     }
 
-    /// The connection, to be a lane, if nothing is under way on it.
+    /// Returns the connection, to be a lane, if nothing is under way on it.
     pub(super) fn take_to_lend(&mut self) -> Option<Connection> {
         if self.heard().is_empty() { self.take() } else { None }
     }
 
-    /// It is a lane now.
+    /// Notes that the connection is a lane now.
     pub(super) fn lend_as(&mut self, returning: Returning) {
         self.at = ConnectionPlace::Lent(returning);
     }
 
-    /// The lane that its connection is.
+    /// Returns the lane that the connection is.
     pub(super) fn lent(&mut self) -> Option<&mut Returning> {
         if let ConnectionPlace::Lent(lent) = &mut self.at { Some(lent) } else { None }
     }
 
-    /// The connection is back, unless it was lost.
+    /// Takes the connection back; `None` if it was lost.
     pub(super) fn give_back(&mut self, connection: Option<Connection>) {
         let back = connection.map_or(ConnectionPlace::Lost, ConnectionPlace::Here);
         if let ConnectionPlace::Lent(lent) = std::mem::replace(&mut self.at, back) {
@@ -217,22 +218,22 @@ impl Lease {
         self.used_ms = now_ms();
     }
 
-    /// Whether it is open and the server reports what is to be known of the session.
+    /// Whether the connection is open and the server reports the session facts that Freshet needs.
     pub(crate) fn is_ready(&self) -> bool {
         self.at.here().is_some() && self.tracking == Tracking::On
     }
 
-    /// The server's number of the connection; 0 while there is none.
+    /// Returns the server's number of the connection; 0 if there is none.
     pub(crate) fn thread_id(&self) -> u32 {
         self.at.here().map_or(0, Connection::thread_id)
     }
 
-    /// Whether nothing but the login is in the server's session, or would be if it were opened now.
+    /// Whether the server's session has nothing but the login, or would have nothing else if it were opened now.
     pub(crate) fn is_new(&self) -> bool {
         (!self.is_open() || self.begun.is_some()) && self.untouched
     }
 
-    /// The server's version, as its greeting says.
+    /// Returns the server's version, by its greeting.
     pub(crate) fn version(&self) -> Option<&[u8]> {
         self.at.here().map(|connection| connection.greeting().server_version.as_slice())
     }
@@ -246,20 +247,20 @@ impl Lease {
         self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES)
     }
 
-    /// What was agreed on with the server.
+    /// Returns the capabilities that were agreed on with the server.
     pub(crate) fn capabilities(&self) -> Capabilities {
         self.at.here().map_or(Capabilities::empty(), Connection::capabilities)
     }
 
-    /// The connection, for an exchange.
+    /// Returns the connection, for an exchange.
     ///
     /// # Errors
-    /// There is none.
+    /// The session has no connection.
     pub(crate) fn connection(&mut self) -> Result<&mut Connection, Lost> {
         self.at.here_mut().ok_or_else(|| Lost::Upstream(std::io::ErrorKind::NotConnected.into()))
     }
 
-    /// A question of our own. It leaves its row count and warnings behind.
+    /// Asks a question of Freshet's own. The question leaves its row count and warnings behind.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost or not open.
@@ -288,12 +289,12 @@ impl Lease {
         let (stream, buffer) = connection.parts();
         match stream.poll_read_ready(cx) {
             Poll::Pending => Poll::Pending,
-            // Whether it spoke, closed or failed: the connection is over.
+            // In all cases (the server spoke, closed or failed), the connection is over.
             Poll::Ready(()) => pin!(stream.read_buf(buffer)).poll(cx).map(drop),
         }
     }
 
-    /// Whether it is open, and the server has nothing to say that nobody asked for.
+    /// Whether the connection is open, and the server says nothing that nobody asked for.
     pub(super) async fn is_quiet(&mut self) -> bool {
         match self.at.here_mut() {
             Some(connection) => connection.is_quiet().await,
@@ -301,7 +302,7 @@ impl Lease {
         }
     }
 
-    /// What the server has said that nobody asked for.
+    /// Returns the bytes that the server has sent unasked.
     pub(crate) fn heard(&mut self) -> &[u8] {
         self.at.here_mut().map_or(&[], |connection| connection.parts().1)
     }

@@ -1,8 +1,8 @@
-//! What becomes of the server's connection when its client has left: the next login of the same user may have it.
+//! The server's connection after its client has left: the next login of the same user may take it over.
 //!
-//! COM_RESET_CONNECTION and the COM_CHANGE_USER of that login undo nearly everything. MySQL's leave the row count of the last
-//! SELECT, the traces of the optimizer, and the resource group; so the first is set anew, and a session that may have left
-//! anything else is closed.
+//! COM_RESET_CONNECTION and the COM_CHANGE_USER of that login undo nearly everything. On MySQL the row count of the last SELECT, the traces
+//! of the optimizer, and the resource group stay. So Freshet sets the row count anew, and closes a connection that may have anything else
+//! left.
 
 use std::time::Duration;
 
@@ -53,12 +53,12 @@ impl Session {
         self.lease.can_be_undone &= is_undone(command, effects, text);
         self.lease.traces.sent(command, effects, text);
         if first_word_is(text.trim_ascii_start(), "LOAD") {
-            // It gives ids out, and does not tell.
+            // LOAD gives ids out, and does not report them.
             self.lease.insert_id = None;
         }
     }
 
-    /// Notes its answer.
+    /// Notes the answer to a command.
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         self.lease.traces.ran(facts, relayed);
         if !relayed.gtids.is_empty() && self.flavor() == Flavor::MariaDb {
@@ -80,7 +80,7 @@ async fn reset(connection: &mut Connection) -> Result<(), Error> {
     connection.forget_row_count().await
 }
 
-/// Whether a reset and a new login undo all that such a command leaves in its session.
+/// Whether a reset and a new login undo all effects of such a command on its session.
 fn is_undone(command: Command, effects: &Effects, text: &[u8]) -> bool {
     match command {
         Command::InitDb | Command::Ping | Command::StmtClose | Command::StmtReset => return true,

@@ -1,4 +1,4 @@
-//! A client's life: its commands one after another, and how it ends.
+//! A client's life: its commands one after another, and how the session ends.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -23,19 +23,20 @@ use crate::relay::Lost;
 use crate::shared::Shared;
 use crate::wire::WireError;
 
-/// How long, and for how many bytes, a client that is sent away may go on sending.
+/// How long, and for how many bytes, a client that is sent away may continue to send.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 const FAREWELL_BYTES_MAX: usize = 64 << 20;
 
-/// How long the server may take to say its last word to a client that it has killed.
+/// How long the server may take for its last message to a client that it has killed.
 const LAST_WORD_MAX: Duration = Duration::from_millis(500);
 
-/// Serves one client until it leaves. Whatever happens to it stays here: nothing is returned.
+/// Serves one client until it leaves. Returns nothing: errors of one client concern nobody else.
 pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     let Some(_place) = shared.enter() else {
         return crate::auth::refuse_too_many(stream, shared.bounds()).await;
     };
-    // Before the first housekeeping only the follower may have met the server; a client needs no connection of its own then.
+    // Before the first housekeeping only the follower may have met the server. With the greeting known, a client needs no connection of its
+    // own.
     if !shared.gate.knows_greeting() {
         shared.greet_as_server();
     }
@@ -70,22 +71,22 @@ impl Session {
                 }
             }
         }
-        // Whoever does not even read a farewell is left without.
+        // A client that does not read even the farewell does not get one.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
         if has_left {
             self.hand_on().await;
         }
     }
 
-    /// Waits for a command, and answers it and those that have arrived with it. `has_left`: the client has left between two
+    /// Waits for a command, and answers it and the commands that have arrived with it. `has_left`: the client has left between two
     /// commands.
     async fn next_commands(&mut self, has_left: &mut bool) -> Result<Flow, Lost> {
-        // Pinned where it is made: what is awaited by itself is moved first, once for each answer.
+        // Pinned here: a future that is awaited by value is moved first, once for each answer.
         let next = pin!(self.next_command()).await;
         *has_left = matches!(next, Err(WireError::Closed));
         let Some(mut packet) = next? else { return Ok(Flow::Close) };
         let mut at_once = self.answer_at_once(&mut packet)?;
-        // What was answered before this one does not wait with it.
+        // Earlier answers do not wait with this one.
         let is_unsettled = matches!(at_once, Err(missed) if missed.unsettled) && !self.lease.is_lent();
         if is_unsettled && self.wire.flush().await.is_ok() {
             Box::pin(self.make_way()).await?;
@@ -94,7 +95,7 @@ impl Session {
         *has_left = split(&packet).0 == Command::Quit;
         let flow = match at_once {
             Ok(flow) => flow,
-            // What was answered before this one does not wait for the server.
+            // Earlier answers do not wait for the server.
             Err(_) if self.wire.flush().await.is_err() => Flow::Close,
             Err(missed) => {
                 if self.lease.is_lent()
@@ -114,8 +115,8 @@ impl Session {
         Ok(flow)
     }
 
-    /// Carries out this command and those that have arrived with it. Nothing is sent yet. `Err` within: somebody has to be waited
-    /// for, and `packet` is the command for which.
+    /// Carries out this command and the commands that have arrived with it. Nothing is sent yet. The inner `Err`: a command has to wait
+    /// for somebody, and `packet` is that command.
     fn answer_at_once(&mut self, packet: &mut BytesMut) -> Result<Result<Flow, Missed>, WireError> {
         loop {
             let done = commands::at_once(self, packet);
@@ -129,8 +130,8 @@ impl Session {
         }
     }
 
-    /// The next command; `None` when the session is to end. What the server says unasked (that it shuts down, or that
-    /// it killed or timed this connection out) is passed on first.
+    /// Returns the next command; `None` when the session is to end. A message that the server sends unasked (that it shuts down, or that
+    /// it killed or timed out this connection) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
         self.handle.pauses(now_ms, self.state.schema.as_deref());
         if self.may_be_unused() {
@@ -146,8 +147,8 @@ impl Session {
             self.handle.rests_no_more();
             return Ok(Some(packet?.payload));
         }
-        // A session that is ended says so only where all of them are: who is killed, or too long idle, is told no more than
-        // the server tells.
+        // A session that ends tells its client only when all sessions end: a client that is killed, or idle for too long, is told no more
+        // than the server tells.
         if soon == Ending::Drain && self.handle.ending() == Ending::Drain {
             return Ok(self.shutting_down());
         }
@@ -155,7 +156,7 @@ impl Session {
         Ok(None)
     }
 
-    /// As [`Self::wait_for_command`], for a session that gives its connection and its buffers up meanwhile, if it is to.
+    /// Like [`Self::wait_for_command`], for a session that may give its connection and its buffers up meanwhile.
     async fn wait_for_command_or_rest(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let mut waited = pin!(self.wait_for_command(soon)).await;
         while waited.is_none() && self.handle.takes_rest() {
@@ -167,23 +168,23 @@ impl Session {
         waited
     }
 
-    /// Waits for a command; `None` if the session is to end so `soon` or to rest, or if the server speaks unasked. A command that is here
-    /// already is no reason to go on then: whoever is killed gets no answer any more, though one from memory needs no server.
+    /// Waits for a command; `None` if the session is to end so `soon` or to rest, or if the server speaks unasked. In these cases a command
+    /// that has arrived is not carried out: a killed client gets no more answers, though an answer from memory needs no server.
     async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease) = (&self.handle, &mut self.lease);
         let command = pin!(self.wire.command());
         pin!(wait_for(command, (soon, true), handle, lease)).await
     }
 
-    /// As [`Self::wait_for_command`], for a client whose transaction has read from memory what is to be proven.
+    /// Like [`Self::wait_for_command`], for a client whose transaction has read results from memory that still need their proof.
     async fn wait_for_proof(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let command = pin!(self.wire.command());
         wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
     }
 
-    /// As [`Self::wait_for_command`], for a client whose transaction has read from memory: if it takes its time, the server opens its
-    /// read view meanwhile, since what was read becomes the harder to prove the longer nobody asks.
+    /// Like [`Self::wait_for_command`], for a client whose transaction has read from memory. If the client takes its time, the server opens
+    /// the transaction's read view meanwhile: the later the proof, the harder it is.
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let mut command = pin!(self.wire.command());
@@ -212,10 +213,10 @@ impl Session {
         wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
     }
 
-    /// What the server says at the end of its connection is the client's to hear.
+    /// Passes on the server's last message at the end of its connection.
     async fn pass_on_last_word(&mut self) {
         if self.handle.ending() == Ending::Cut {
-            // It closes the connection at once; a client is not made to wait for long where it does not.
+            // The server usually closes the connection at once; if it does not, the client does not wait for long.
             let _ = tokio::time::timeout(LAST_WORD_MAX, poll_fn(|cx| self.lease.poll_unasked(cx))).await;
         }
         if self.lease.is_open() {
@@ -231,15 +232,15 @@ impl Session {
 
     async fn farewell(&mut self, error: &WireError) {
         let Some(packet) = error.to_err_packet() else { return };
-        // The server counts a command's first packet as soon as it has begun.
+        // The server counts a command's first packet as soon as the packet has begun.
         self.wire.set_seq(self.wire.seq().max(1));
         self.put_error(&packet);
-        // The client may be gone, or say nothing more; it is closed either way.
+        // The client may be gone, or silent; it is closed either way.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.let_finish()).await;
     }
 
-    /// Says what is to be said and hears a client out that is still sending: a connection that is closed over unread
-    /// bytes is reset, and what the client was told is lost on the way.
+    /// Flushes the last messages, and reads on from a client that is still sending: a connection that is closed with unread
+    /// bytes is reset, and the client would lose the messages.
     async fn let_finish(&mut self) -> Result<(), WireError> {
         self.wire.give_packet_up();
         self.wire.flush().await?;
@@ -276,7 +277,7 @@ async fn wait_for(
     .await
 }
 
-/// Waits for a command, and meanwhile a little for the proof that what was served is true in the read view that was opened.
+/// Waits for a command, and meanwhile a little for the proof that the served results are true in the read view that was opened.
 async fn wait_and_prove(
     mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
     soon: Ending,

@@ -1,4 +1,4 @@
-//! A statement that is written to the query log, if a rule says so (`query_log.rs`).
+//! Writing a statement to the query log, if a rule says so (`query_log.rs`).
 
 use super::Session;
 use super::ruled::{Logged, RowCounts};
@@ -6,13 +6,13 @@ use crate::query_log::{self, Event};
 use crate::relay::Relayed;
 
 impl Session {
-    /// Begins a line for a command that comes, if there may be one for it: it is decided later.
+    /// Begins a log line for a command that arrives, if there may be one: the rules decide later.
     pub(crate) fn begins_line(&mut self, begin: impl FnOnce() -> Logged) {
         let may_be = self.ruled.are_there() && self.shared.rules.log.is_on();
         self.ruled.logged = may_be.then(begin);
     }
 
-    /// Whether there may be one for the command under way.
+    /// Whether the command under way may have a log line.
     pub(crate) fn has_line(&self) -> bool {
         self.ruled.logged.is_some()
     }
@@ -24,7 +24,7 @@ impl Session {
         sent.rows += relayed.rows;
     }
 
-    /// Writes the line of a statement that has ended, if it is to have one.
+    /// Writes the line of a statement that has ended, if the rules want one.
     pub(crate) fn ends_line(&mut self, query: &[u8]) {
         let logged = self.ruled.logged.take().filter(|_| self.ruled.is_logged());
         let Some(Logged { began, at, command }) = logged else { return };

@@ -1,14 +1,14 @@
-//! Statements that are prepared from memory, and what the server has to hear of them, and when.
+//! Statements that are prepared from memory, and what the server hears of them, and when.
 //!
-//! COM_STMT_PREPARE of a text that is known is answered with what the server has said of it ([`crate::preparations`]). The server hears
-//! of the statement before the first command that it has to carry out with it, and before anything that may make it prepare the
-//! statement in another way: what changes the session's settings or schema, defines tables, or runs unknown code. Until then the session's
-//! environment is the one in which the client had it prepared.
+//! COM_STMT_PREPARE of a known text is answered with the server's earlier answer to it ([`crate::preparations`]). The server hears of the
+//! statement before the first command for which it needs the statement. It also hears of the statement before anything that may make it
+//! prepare the statement differently: a change of the session's settings or schema, a definition of a table, or unknown code. Until then
+//! the session's environment is the one in which the client prepared the statement.
 //!
-//! The server may refuse to prepare it then: a table has been dropped meanwhile, a right has been revoked, or there are
-//! `max_prepared_stmt_count` statements. The client gets that error for the command that it has sent. A server that has the statement gives the
-//! same error there, as it prepares it anew after a definition has changed; the last of the three it gives for the preparation itself. The
-//! limit is one of statements at the server, and one that is prepared from memory is none.
+//! The server may refuse to prepare the statement then: a table has been dropped meanwhile, a right has been revoked, or there are
+//! `max_prepared_stmt_count` statements. The client gets that error for its command. A server that has the statement gives the first two
+//! errors at the same point, because it prepares the statement anew after a definition has changed; it gives the third error for the
+//! preparation itself. The limit counts statements at the server, and a statement that is prepared from memory is not at the server.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::relay::Lost;
 
 /// Whether the server has a statement now.
 pub(crate) enum Made {
-    /// Under this number.
+    /// The server has it under this number.
     At(u32),
-    /// It refuses to prepare it.
+    /// The server refuses to prepare it.
     Refused(ErrPacket),
 }
 
-/// What a client has had prepared since the last answer from memory, or since the last command that the server has carried out.
+/// What a client has prepared since the last answer from memory, or since the last command that the server has carried out.
 #[derive(Debug)]
 pub(crate) enum PreparedSince {
     /// By the server, with this packet.
@@ -40,7 +40,7 @@ pub(crate) enum PreparedSince {
     Here(Arc<Prepared>),
 }
 
-/// What the servers say of a number that they have given to no statement.
+/// Returns the server's error for a number that belongs to no statement.
 pub(crate) fn unknown_statement(id: u32, command: Command, flavor: Flavor) -> ErrPacket {
     let given_to = match (flavor, command) {
         (Flavor::MySql, _) => "mysql_stmt_precheck",
@@ -54,13 +54,13 @@ pub(crate) fn unknown_statement(id: u32, command: Command, flavor: Flavor) -> Er
 }
 
 impl Session {
-    /// Answers a preparation from memory, if it can be. `environment`: the first part of the keys of answers.
+    /// Answers a preparation from memory, if possible. `environment`: the first part of the keys of answers.
     pub(crate) fn prepare_from_memory(&mut self, text: &[u8], environment: u32) -> bool {
         let Some(preparation) = self.preparation_of(text, environment) else { return false };
         let level = self.state.locals.level(&self.shared.globals);
         let is_room = self.wire.has_room(preparation.answer.len());
         let Some(id) = self.lease.prepared.next_here(text.len()).filter(|_| is_room) else { return false };
-        // Proofs that run out with time are looked at after the stamps were read.
+        // Proofs that run out with time are checked after the stamps were read.
         if self.runs_out(level) {
             return false;
         }
@@ -76,7 +76,7 @@ impl Session {
         true
     }
 
-    /// What is known of a text's preparation and may be given now.
+    /// Returns the stored preparation of a text, if it may be given now.
     fn preparation_of(&mut self, text: &[u8], environment: u32) -> Option<Arc<Preparation>> {
         let now = now_ms();
         let mut key = std::mem::take(&mut self.state.execution_key);
@@ -106,7 +106,7 @@ impl Session {
         *self.wire.out().1 = 0;
     }
 
-    /// Closes a statement of which the server knows nothing. False if that has to hear of it.
+    /// Closes a statement that the server does not know. Returns false if the server has to hear of the close.
     pub(crate) fn close_here(&mut self, id: u32) -> bool {
         if self.lease.prepared.get(id).is_none_or(|prepared| prepared.server_id().is_some()) {
             return false;
@@ -117,10 +117,10 @@ impl Session {
         true
     }
 
-    /// Has the server prepare a statement, if it has not yet. Its connection is open.
+    /// Has the server prepare a statement, if it has not yet. The session's connection is open.
     ///
     /// # Errors
-    /// One of the two connections is lost.
+    /// The client's or the server's connection is lost.
     pub(crate) async fn make(&mut self, prepared: &Arc<Prepared>) -> Result<Made, Lost> {
         if let Some(id) = prepared.server_id() {
             return Ok(Made::At(id));
@@ -152,10 +152,10 @@ impl Session {
         }
     }
 
-    /// Has the server prepare this text in the place of a statement of ours, if it has not.
+    /// Has the server prepare this text in the place of a statement of Freshet's own, if it has not yet.
     ///
     /// # Errors
-    /// One of the two connections is lost.
+    /// The client's or the server's connection is lost.
     pub(crate) async fn make_otherwise(
         &mut self,
         prepared: &Arc<Prepared>,
@@ -178,10 +178,11 @@ impl Session {
         Ok(Made::At(ok.statement_id))
     }
 
-    /// Has the server prepare `made` for the client in the place of `text`, a statement of ours, so that it has a number that nobody else has.
+    /// Has the server prepare `made` for the client in the place of `text`, a statement of Freshet's own. So the statement has a number
+    /// that no other statement has.
     ///
     /// # Errors
-    /// One of the two connections is lost.
+    /// The client's or the server's connection is lost.
     pub(crate) async fn prepare_substitute(&mut self, text: &[u8], made: Vec<u8>) -> Result<(), Lost> {
         let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
         let relayed = self.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
@@ -194,16 +195,17 @@ impl Session {
         Ok(())
     }
 
-    /// Answers a command with what the server says of its statement, which it does not prepare.
+    /// Answers a command with the server's error for its statement, which the server does not prepare.
     pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
         self.forget_last_hit();
         self.lease.has_diagnostics = true;
         self.put_error(refusal);
-        // The server has it too, in words and packets of its own.
+        // The server has these warnings too, in its own words and packets.
         self.state.warnings.clear();
     }
 
-    /// Whether the session's environment is the one in which a client had this prepared. If anything has changed that, it is read anew.
+    /// Whether the session's environment is the one in which the client prepared this statement. If anything may have changed the
+    /// environment, it is read anew.
     async fn is_as_prepared(&mut self, prepared: &Prepared) -> Result<bool, Lost> {
         if prepared.prepared_in.is_at(self.state.environment_version) {
             return Ok(true);
@@ -213,19 +215,19 @@ impl Session {
         Ok(self.environment().is_some_and(|environment| prepared.prepared_in.is_of(environment.id, version)))
     }
 
-    /// A statement that can not be prepared any more as it was: unknown code has changed the session, of which nothing told before.
+    /// Returns the error for a statement that can no longer be prepared as it was: unknown code has changed the session without a report.
     fn not_made(&self, prepared: &Prepared) -> ErrPacket {
         unknown_statement(prepared.id, Command::StmtExecute, self.flavor())
     }
 
-    /// What has the server prepare a text.
+    /// Returns the packet that has the server prepare a text.
     pub(crate) fn packet_of_preparing(&self, text: &[u8]) -> Vec<u8> {
         let stripped = without_hint(text, self.modes());
         [&[Command::StmtPrepare.byte()], stripped.as_deref().unwrap_or(text)].concat()
     }
 
-    /// Has the server prepare all that it has not, before a statement after which it may do so in another way. One that it refuses is tried again
-    /// when it is executed.
+    /// Has the server prepare all statements that it has not prepared, before a statement after which it may prepare them differently. A
+    /// statement that the server refuses is tried again when it is executed.
     pub(super) async fn make_all(&mut self) -> Result<(), Lost> {
         for prepared in self.lease.prepared.unmade() {
             self.make(&prepared).await?;
@@ -234,7 +236,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the server may prepare a text in another way after such a statement, or before it.
+    /// Whether the server may prepare a text differently after this command, or before it.
     pub(super) fn may_prepare_otherwise(
         &self,
         Message { command, text, .. }: Message<'_>,
@@ -256,10 +258,10 @@ impl Session {
             || facts.runs_unknown_code
     }
 
-    /// Has the server prepare a text and drop it: it says whether the account may execute it, and runs nothing.
+    /// Has the server prepare a text and drop it: the server says whether the account may execute the text, and runs nothing.
     ///
     /// # Errors
-    /// One of the two connections is lost.
+    /// The client's or the server's connection is lost.
     pub(crate) async fn tries(&mut self, text: &[u8]) -> Result<Result<usize, ErrPacket>, Lost> {
         let stripped = without_hint(text, self.modes());
         let text = stripped.as_deref().unwrap_or(text);
@@ -275,15 +277,15 @@ impl Session {
         })
     }
 
-    /// Notes that the server was sent a preparation. Its warnings or its error can still be asked for, those of the last answer from memory
-    /// cannot any more, and its counts can.
+    /// Notes that the server was sent a preparation. From now on the client can ask for the preparation's warnings or error, and no longer
+    /// for the warnings of the last answer from memory; the counts of that answer stay.
     pub(super) fn has_prepared(&mut self, payload: &[u8]) {
         if !self.state.last_hit.is_empty() && !self.state.found.is_past() {
             self.state.prepared_since = Some(PreparedSince::ThereBy(payload.into()));
         }
     }
 
-    /// Has the server do what a preparation does that was answered from memory, or by it before the answer that was repeated.
+    /// Repeats at the server the effects of the last preparation: one answered from memory, or one sent before the answer that was repeated.
     pub(super) async fn repeat_preparation(&mut self) -> Result<(), Lost> {
         let payload = match self.state.prepared_since.take() {
             None => return Ok(()),

@@ -15,17 +15,17 @@ use crate::relay::Lost;
 use crate::shared::Shared;
 use crate::wire::WireError;
 
-/// Whoever kills a statement that takes too long.
+/// The task that kills a statement that takes too long.
 pub(super) struct Killer {
     stands_down: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl Session {
-    /// Waits as long as a rule says. A session that is ended meanwhile does not wait.
+    /// Waits as long as a rule says. A session that ends meanwhile does not wait.
     ///
     /// # Errors
-    /// It is ended.
+    /// The session has ended.
     pub(super) async fn delays(&mut self, delay: Duration) -> Result<(), Lost> {
         let handle = Arc::clone(&self.handle);
         tokio::select! {
@@ -35,7 +35,7 @@ impl Session {
         }
     }
 
-    /// Has the statement that is sent next be killed after this time.
+    /// Starts a task that kills the next statement after this time.
     pub(super) fn kills_after(&self, limit: Duration) -> Killer {
         let (stands_down, is_done) = oneshot::channel();
         let (shared, admitted, thread) =
@@ -53,14 +53,15 @@ impl Session {
 }
 
 impl Killer {
-    /// The statement is over. Returns when nothing can be killed any more, so that no later statement is.
+    /// Ends the task because the statement is over. Returns when the task can kill nothing any more, so that no later statement is killed.
     pub(super) async fn stand_down(self) {
         let _ = self.stands_down.send(());
         let _ = self.task.await;
     }
 }
 
-/// Kills what a connection executes: as its own account, which always may, or as Freshet's where no password is known.
+/// Kills the statement on a connection: as the connection's own account, which always may, or as Freshet's account if the password is
+/// unknown.
 pub(super) async fn kill(shared: &Shared, mut admitted: Admitted, thread: u32) -> Result<(), Error> {
     let statement = format!("KILL QUERY {thread}");
     if crate::auth::open(&shared.gate, &mut admitted).await.is_ok()

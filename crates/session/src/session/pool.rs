@@ -1,7 +1,7 @@
-//! Connections that sessions have given up, for the next session that needs one just like that: of the same login, in the same environment.
+//! Connections that sessions have given up, for the next session of the same login in the same environment that needs one.
 //!
-//! On such a connection nothing of the session before is left that the next one could see, but for two things that are known of it: what
-//! `LAST_INSERT_ID()` says there, and the statements that are prepared there, which are taken for those of the same text.
+//! Such a connection has nothing of the session before that the next session could see, except for two known facts: the value of
+//! `LAST_INSERT_ID()` on it, and its prepared statements, which the next session uses for the same texts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -22,44 +22,44 @@ use crate::shared::Shared;
 
 /// How long a connection waits for a session, in milliseconds.
 const KEPT_MS_MAX: u64 = 3_000;
-/// Where more sessions than this have a connection, the next one that needs one waits for one that is given up, for so long, before another is opened.
+/// If more sessions than `ENOUGH` have a connection, the next session waits `SOUGHT_MAX` for one that is given up, before another is opened.
 const ENOUGH: usize = 64;
 const SOUGHT_MAX: Duration = Duration::from_millis(50);
-/// Unless none like that was given up for so long, in milliseconds.
+/// A session does not wait if no matching connection was given up for this long, in milliseconds.
 const COMES_MS: u64 = 1_000;
-/// How often it is looked at whether it has waited for longer.
+/// How often the pool checks whether a connection has waited too long.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 
 thread_local! {
     static POOL: Pool = Pool::default();
 }
 
-/// What two sessions have in common of which one may have the connection of the other.
+/// What two sessions have in common if one may take over the connection of the other.
 #[derive(Debug, Clone)]
 pub(super) struct PoolFit {
-    /// Where what all sessions share lies.
+    /// The address of the state that all sessions share.
     shared: usize,
-    /// The one that both are in.
+    /// The environment of both sessions.
     pub(super) environment: Arc<Environment>,
     login: LoginFit,
-    /// To which MariaDB goes back where the session is reset.
+    /// The collation to which MariaDB goes back when the session is reset.
     collation: u8,
 }
 
-/// How the connection was that a session has given up.
+/// The state of the connection that a session has given up.
 #[derive(Debug)]
 pub(super) struct GivenUp {
-    /// The next one is to be like that.
+    /// The next connection must fit this.
     pub(super) fit: PoolFit,
-    /// What `LAST_INSERT_ID()` is to the client.
+    /// The value of `LAST_INSERT_ID()` for the client.
     pub(super) insert_id: u64,
-    /// The SETs that have led there, of a session that has had no connection yet.
+    /// The SETs that have led to the environment, if the session has had no connection yet.
     pub(super) said: Option<Vec<String>>,
 }
 
 impl GivenUp {
-    /// Takes a connection that another session has given up, where this one was. Where many have one, it waits a little for one that is given up, if
-    /// somebody `waits` for it. `None` if there was one.
+    /// Takes a connection that another session has given up in the same environment. If many sessions have one, and somebody `waits` for
+    /// it, waits a little for a connection that is given up. Returns `None` if there was one.
     pub(super) async fn take_over(
         self,
         lease: &mut Lease,
@@ -88,17 +88,17 @@ impl GivenUp {
         None
     }
 
-    /// Has `LAST_INSERT_ID()` be on a connection what it is to the client.
+    /// Sets `LAST_INSERT_ID()` on a connection to the client's value.
     ///
     /// # Errors
-    /// The connection is lost, or is of no more use.
+    /// The connection is lost, or is useless.
     pub(super) async fn restores_insert_id(&self, lease: &mut Lease) -> Result<(), Error> {
         let id = self.insert_id;
         lease.traces.writes |= id != 0;
         if lease.insert_id != Some(id) {
             let done = lease.ask(&format!("DO LAST_INSERT_ID({id})")).await;
             if done.is_err() {
-                // The client would be told another one.
+                // The client would get another value.
                 lease.lose();
             }
             done?;
@@ -113,12 +113,12 @@ impl GivenUp {
 pub(super) struct ReleasedConnection {
     pub(super) fit: PoolFit,
     pub(super) lease: Lease,
-    /// How accounts were then.
+    /// The state of accounts at that time.
     pub(super) epoch: Epoch,
 }
 
 impl ReleasedConnection {
-    /// Keeps it for the next one.
+    /// Keeps the connection for the next session.
     pub(super) fn put(mut self, shared: &Shared) {
         let is_of_now = || shared.gate.epoch().is_some_and(|now| self.epoch.begins_alike(now));
         POOL.with(|pool| pool.given_up_ms.borrow_mut().insert(self.fit.environment.id, now_ms()));
@@ -130,7 +130,7 @@ impl ReleasedConnection {
             }
         }
         if shared.is_server_full() {
-            // Whoever needs one may be on another thread, and of another login.
+            // The session that needs a connection may be on another thread, and of another login.
             return close(self.lease);
         }
         let environment = self.fit.environment.id;
@@ -147,7 +147,8 @@ impl ReleasedConnection {
         });
     }
 
-    /// Makes a lane of it, which is nobody's: when nobody uses it any more, its connection is kept for the next one. `None` if it cannot be one.
+    /// Makes a lane of the connection that belongs to nobody: when nobody uses the lane any more, the connection is kept for the next
+    /// session. `None` if it cannot be a lane.
     pub(super) fn into_lane(mut self, shared: &Arc<Shared>) -> Option<Rc<Lane>> {
         let (lane, returning) = Lane::start(self.lease.take_to_lend()?);
         self.lease.lend_as(returning);
@@ -194,15 +195,15 @@ impl Drop for PooledCount {
     }
 }
 
-/// The connections of one thread that wait, the last to come last.
+/// The waiting connections of one thread, the newest last.
 #[derive(Default)]
 struct Pool {
     pooled: RefCell<HashMap<u32, Vec<PooledConnection>>>,
-    /// When the last one of each environment was given up, in monotonic milliseconds.
+    /// When the last connection of each environment was given up, in monotonic milliseconds.
     given_up_ms: RefCell<HashMap<u32, u64>>,
-    /// Sessions that wait for one, the first to come first.
+    /// Sessions that wait for a connection, the oldest first.
     seekers: RefCell<VecDeque<Seeker>>,
-    /// Somebody closes those that have waited for too long.
+    /// Whether a task closes the connections that have waited too long.
     is_swept: Cell<bool>,
 }
 
@@ -216,7 +217,8 @@ impl PoolFit {
         }
     }
 
-    /// Whether nothing tells the sessions apart. That their environments have one identity is not enough: how transactions begin, for one, is not in that.
+    /// Whether nothing distinguishes the two sessions. One identity of their environments is not enough: it does not say how transactions
+    /// begin, for example.
     fn is(&self, other: &Self) -> bool {
         let is_environment =
             || Arc::ptr_eq(&self.environment, &other.environment) || self.environment.is(&other.environment);
@@ -225,7 +227,7 @@ impl PoolFit {
     }
 }
 
-/// A connection, the one that came last, so that the others come of age.
+/// Takes the newest waiting connection, so that the others grow old and are closed.
 async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
     while let Some(mut pooled) = POOL.with(|pool| pool.pop(fit)) {
         if pooled.may_serve(now) && pooled.released.lease.is_quiet().await {
@@ -236,14 +238,14 @@ async fn take(fit: &PoolFit, now: Epoch) -> Option<Lease> {
     None
 }
 
-/// The next connection that is given up, if that is soon.
+/// Returns the next connection that is given up, if that is soon.
 async fn next(fit: &PoolFit) -> Option<Lease> {
     let (reply, mut given) = oneshot::channel();
     POOL.with(|pool| pool.seekers.borrow_mut().push_back(Seeker { fit: fit.clone(), reply }));
     let mut found = match tokio::time::timeout(SOUGHT_MAX, &mut given).await {
         Ok(lease) => lease.ok()?,
         Err(_) => {
-            // It may have come just now.
+            // A connection may have arrived just now.
             given.close();
             given.try_recv().ok()?
         }
@@ -255,7 +257,7 @@ async fn next(fit: &PoolFit) -> Option<Lease> {
     None
 }
 
-/// Closes those that have waited for too long, for as long as there are any.
+/// Closes the connections that have waited too long, as long as there are any.
 async fn sweep() {
     loop {
         tokio::time::sleep(SWEEP_PERIOD).await;
@@ -267,7 +269,7 @@ async fn sweep() {
     }
 }
 
-/// Closes the connection that has waited longest, for one that is not like any of them.
+/// Closes the connection that has waited longest, to make room for another kind of connection.
 pub(super) fn makes_room() {
     if let Some(pooled) = POOL.with(Pool::oldest) {
         close(pooled.released.lease);
@@ -291,13 +293,13 @@ impl PooledConnection {
 }
 
 impl Pool {
-    /// Whether one like this was given up of late, so that another one may be soon.
+    /// Whether a matching connection was given up of late, so that another may be soon.
     fn has_come(&self, fit: &PoolFit) -> bool {
         let last = self.given_up_ms.borrow().get(&fit.environment.id).copied();
         last.is_some_and(|at_ms| now_ms().saturating_sub(at_ms) < COMES_MS)
     }
 
-    /// Who has waited longest for one like this.
+    /// Returns the session that has waited longest for such a connection.
     fn seeker(&self, fit: &PoolFit) -> Option<oneshot::Sender<Lease>> {
         let mut seekers = self.seekers.borrow_mut();
         seekers.retain(|seeker| !seeker.reply.is_closed());
@@ -319,7 +321,7 @@ impl Pool {
         Some(of.remove(0))
     }
 
-    /// Takes those out that have waited for too long, and says whether there are no others.
+    /// Removes the connections that have waited too long, and returns whether none are left.
     fn sweep(&self) -> (Vec<PooledConnection>, bool) {
         let mut all = self.pooled.borrow_mut();
         let over = all.values_mut().flat_map(|of| of.extract_if(.., |pooled| !pooled.is_young())).collect();

@@ -1,4 +1,4 @@
-//! A prepared statement, as far as it is known here.
+//! A prepared statement, with all that Freshet knows of it.
 
 mod carriable;
 mod elsewhere;
@@ -32,121 +32,121 @@ pub(crate) use select::PreparedSelect;
 pub(crate) use statements::{LAST_PREPARED, PreparedStatements};
 use types::Types;
 
-/// A prepared statement. One session's own, and shared by what works for that session: what changes of it is in atomics and locks that nobody contends for.
+/// A prepared statement of one session. Shared by the parts that work for that session: its changing fields are atomics and locks without
+/// contention.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// The number by which its client knows it.
+    /// The client's number of the statement.
     pub(crate) id: u32,
-    /// Its number at the server; [`NOT_MADE`] while that has not prepared it.
+    /// The server's number of the statement; [`NOT_MADE`] if the server has not prepared it.
     server_id: AtomicU32,
-    /// The environment that it was prepared in.
+    /// The environment in which the statement was prepared.
     pub(crate) prepared_in: PreparedIn,
-    /// What executing it may do.
+    /// What executing the statement may do.
     pub(crate) effects: Arc<Effects>,
-    /// The rows that it writes, as far as its text tells.
+    /// The rows that the statement writes, as far as its text tells.
     write: Option<RowWrite>,
-    /// Its text, if it is a write.
+    /// The text, if the statement is a write.
     text: Option<Again>,
-    /// What it kills, if it is a KILL.
+    /// What the statement kills, if it is a KILL.
     kill: Option<PreparedKill>,
-    /// What it does to the transaction, if it is such a statement and no more.
+    /// What the statement does to the transaction, if it does nothing else.
     pub(crate) control: Option<ControlStatement>,
-    /// It certainly leaves FOUND_ROWS() as it is.
+    /// The statement certainly leaves FOUND_ROWS() as it is.
     pub(crate) keeps_found_rows: bool,
-    /// What there is to know of it if its answers may come from memory.
+    /// The facts of a SELECT whose answers may come from memory.
     pub(crate) select: Option<PreparedSelect>,
-    /// The text as it came to be prepared, if query rules have made another of it, or if it is kept nowhere else.
+    /// The text that the client sent to be prepared, if query rules have rewritten it, or if no other field has it.
     asked: Option<Box<[u8]>>,
     is_rewritten: bool,
-    /// Its text, if it is one of ours.
+    /// The text, if the statement is Freshet's own.
     ours: Option<substitute::Substitute>,
-    /// How many parameters it has.
+    /// How many parameters the statement has.
     parameters: usize,
-    /// Their types.
+    /// The types of the parameters.
     types: Mutex<Types>,
-    /// What it was executed with, where that counts for its answers.
+    /// The values of earlier executions, if answers depend on them.
     history: Option<Mutex<History>>,
-    /// What the server knows of the first of these.
+    /// What the server knows of the first of these executions.
     first: Option<Mutex<First>>,
     /// A cursor may be open.
     cursor: AtomicBool,
-    /// Values have been sent in pieces that the next execution will not repeat.
+    /// Parts of values have been sent that the next execution does not repeat.
     long_data: AtomicBool,
-    /// It was executed where another time zone may have been set than where it was prepared: of a literal the server may have made a
-    /// moment there.
+    /// An execution may have run in another time zone than the preparation: the server may have made a moment of a literal in that zone.
     was_elsewhere: AtomicBool,
-    /// The version of the catalog by which nothing that it reads runs any code; [`NEVER`] if there is none.
+    /// The version of the catalog at which none of the statement's tables runs any code; [`NEVER`] if there is none.
     plain_at: AtomicU64,
 }
 
-/// A statement that begins, marks or ends a transaction, and no more.
+/// A statement that only begins, marks or ends a transaction.
 #[derive(Debug)]
 pub(crate) struct ControlStatement {
     pub(crate) control: TransactionControl,
     pub(crate) text: Box<[u8]>,
 }
 
-/// The text of a write, to be read again where the definitions of its tables tell more; or of a CALL.
+/// The text of a write, read again when the definitions of its tables tell more; or the text of a CALL.
 #[derive(Debug)]
 pub(crate) struct Again {
     pub(crate) text: Box<[u8]>,
     pub(crate) modes: Modes,
-    /// That of when it was prepared.
+    /// The time zone of the preparation.
     pub(crate) prepared_in: ZoneAt,
-    /// That of when it was prepared.
+    /// The default schema of the preparation.
     pub(crate) schema: Option<String>,
 }
 
-/// The time zone of a session and whether its texts are in UTF-8, and the version of its environment.
+/// The time zone of a session, whether its texts are in UTF-8, and the version of its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ZoneAt {
     pub(crate) zone: Zone,
     pub(crate) version: u64,
-    /// Its texts are known to be in UTF-8.
+    /// The session's texts are known to be in UTF-8.
     pub(crate) are_utf8: bool,
 }
 
 impl ZoneAt {
-    /// Whether nothing is known to lie between the two that could have changed the zone.
+    /// Whether nothing between the two can have changed the zone, as far as is known.
     fn is_same(self, other: Self) -> bool {
         self.version == other.version || self.zone.is_fixed() && self.zone == other.zone
     }
 }
 
-/// The longest such text, in bytes.
+/// The longest text of a write or CALL that is kept, in bytes.
 pub(crate) const AGAIN_BYTES_MAX: usize = 4 << 10;
 
-/// The longest text of such a SELECT, in bytes.
+/// The longest text of a SELECT whose answers may come from memory, in bytes.
 pub(crate) const SELECT_BYTES_MAX: usize = LONG_BYTES_MIN - 1;
 
 /// What is known of one execution.
 #[derive(Debug, Default)]
 pub(crate) struct Executed<'a> {
-    /// The rows that it writes; `None` if they cannot be told.
+    /// The rows that the execution writes; `None` if they are unknown.
     pub(crate) write: Option<Write<'a>>,
-    /// The KILL that it is, and the id that it was given; `None` if that cannot be told.
+    /// The KILL that is executed, and its id; `None` if they are unknown.
     pub(crate) killed: Option<(&'a PreparedKill, u64)>,
-    /// The values of its parameters; `None` if they cannot be told.
+    /// The values of the parameters; `None` if they are unknown.
     pub(crate) values: Option<Vec<Datum>>,
 }
 
 /// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, ER_MALFORMED_PACKET.
 const NOT_READ: [u16; 3] = [1210, 1243, 1835];
 
-/// No number at the server, which counts from 1.
+/// The number of a statement that the server does not have: the server counts from 1.
 const NOT_MADE: u32 = 0;
 
-/// No version of the catalog.
+/// A version that the catalog never has.
 const NEVER: u64 = u64::MAX;
 
 impl Prepared {
-    /// Its text, if that is known.
+    /// Returns the text, if it is known.
     pub(crate) fn text(&self) -> &[u8] {
         let select = self.select.as_ref().map(|select| &*select.text);
         select.or(self.text.as_ref().map(|again| &*again.text)).unwrap_or_default()
     }
 
-    /// A statement that its client and the server know by this number.
+    /// Makes a statement that the client and the server know by this number.
     pub(crate) fn new(id: u32, parameters: usize, effects: impl Into<Arc<Effects>>) -> Self {
         Self {
             id,
@@ -173,7 +173,7 @@ impl Prepared {
         }
     }
 
-    /// A SELECT that was prepared from memory, under this number. The server has not prepared it.
+    /// Makes a SELECT that was prepared from memory, under this number. The server has not prepared it.
     pub(crate) fn here(id: u32, preparation: &Preparation, environment: u32, version: u64) -> Self {
         let select = PreparedSelect::here(preparation);
         let prepared = Self::new(id, preparation.parameters, Arc::clone(&preparation.effects));
@@ -182,52 +182,52 @@ impl Prepared {
         Self { server_id: AtomicU32::new(NOT_MADE), ..prepared }
     }
 
-    /// Its number at the server, if that has prepared it.
+    /// Returns the server's number of the statement, if the server has prepared it.
     pub(crate) fn server_id(&self) -> Option<u32> {
         Some(self.server_id.load(Ordering::Relaxed)).filter(|id| *id != NOT_MADE)
     }
 
-    /// Notes that the server has prepared it, under this number.
+    /// Notes that the server has prepared the statement, under this number.
     pub(super) fn note_made(&self, id: u32) {
         self.server_id.store(id, Ordering::Relaxed);
     }
 
-    /// The same statement, which writes these rows, or has a text that is to be read again before it is executed.
+    /// Adds the rows that the statement writes, or a text that is read again before the statement is executed.
     pub(crate) fn with_write(self, write: Option<RowWrite>, text: Option<Again>) -> Self {
         Self { write, text, ..self }
     }
 
-    /// The same statement, which kills what its parameter says.
+    /// Adds what the statement kills.
     pub(crate) fn with_kill(self, kill: Option<PreparedKill>) -> Self {
         Self { kill, ..self }
     }
 
-    /// The same as a SELECT whose answers may come from memory.
+    /// Adds the facts of a SELECT whose answers may come from memory.
     pub(crate) fn with_select(self, select: Option<PreparedSelect>) -> Self {
         let remembers = select.as_ref().is_some_and(|select| self.parameters > 0 && select.remembers);
         let (history, first) = (remembers.then(Mutex::default), remembers.then(Mutex::default));
         Self { select, history, first, ..self }
     }
 
-    /// The same statement, which is executed by its name. What it was executed with counts on either server.
+    /// Makes the statement one that is executed by its name. Both servers use the values of earlier executions in that case.
     pub(crate) fn by_name(self) -> Self {
         let has_values = self.parameters > 0;
         Self { history: has_values.then(Mutex::default), first: has_values.then(Mutex::default), ..self }
     }
 
-    /// The same statement, which came to be prepared as this text. `is_rewritten`: query rules have made another of it.
+    /// Adds the text that the client sent to be prepared. `is_rewritten`: query rules have rewritten it.
     pub(crate) fn asked_as(self, text: &[u8], is_rewritten: bool) -> Self {
         let is_kept = is_rewritten && text.len() <= SELECT_BYTES_MAX
             || self.text().is_empty() && text.len() <= AGAIN_BYTES_MAX;
         Self { asked: is_kept.then(|| text.into()), is_rewritten, ..self }
     }
 
-    /// Whether query rules have made another text of it when it was prepared.
+    /// Whether query rules have rewritten the text when it was prepared.
     pub(crate) fn is_rewritten(&self) -> bool {
         self.is_rewritten
     }
 
-    /// The text as it came to be prepared, as far as that is known.
+    /// Returns the text that the client sent to be prepared, as far as it is known.
     pub(crate) fn asked(&self) -> &[u8] {
         match &self.asked {
             Some(asked) => asked,
@@ -236,37 +236,37 @@ impl Prepared {
         }
     }
 
-    /// The same statement, which its client knows by this number of ours, if it was given one.
+    /// Sets the client's number of the statement, if Freshet gave one.
     pub(crate) fn numbered(self, id: Option<NonZeroU32>) -> Self {
         Self { id: id.map_or(self.id, NonZeroU32::get), ..self }
     }
 
-    /// The same statement, prepared in the environment with this identity, if that is known, and the session's version of it.
+    /// Sets the environment of the preparation, if it is known, and the session's version of it.
     pub(crate) fn prepared_in(self, environment: Option<u32>, version: u64) -> Self {
         Self { prepared_in: PreparedIn::new(environment, version), ..self }
     }
 
-    /// The same statement, which does this to the transaction.
+    /// Adds what the statement does to the transaction.
     pub(crate) fn with_control(self, control: Option<ControlStatement>) -> Self {
         Self { control, ..self }
     }
 
-    /// The same statement, which certainly leaves FOUND_ROWS() as it is, or may not.
+    /// Sets whether the statement certainly leaves FOUND_ROWS() as it is.
     pub(crate) fn keeping_found_rows(self, keeps_found_rows: bool) -> Self {
         Self { keeps_found_rows, ..self }
     }
 
-    /// How many parameters it has.
+    /// Returns how many parameters the statement has.
     pub(crate) fn parameters(&self) -> usize {
         self.parameters
     }
 
-    /// How many bytes of text are kept for its answers.
+    /// Returns how many bytes of text are kept for the statement's answers.
     pub(crate) fn select_bytes(&self) -> usize {
         self.select.as_ref().map_or(0, |select| select.text.len())
     }
 
-    /// Whether what it reads is known to run no code, by this version of the catalog.
+    /// Whether the statement's reads are known to run no code, by this version of the catalog.
     pub(crate) fn reads_plainly_at(&self, version: u64) -> bool {
         self.plain_at.load(Ordering::Relaxed) == version
     }
@@ -275,7 +275,7 @@ impl Prepared {
         self.plain_at.store(version, Ordering::Relaxed);
     }
 
-    /// Notes that parts of values have been sent, or are gone, and says whether there were any.
+    /// Notes that parts of values have been sent, or are gone. Returns whether there were any.
     pub(crate) fn set_long_data(&self, has: bool) -> bool {
         self.long_data.swap(has, Ordering::Relaxed)
     }
@@ -285,8 +285,8 @@ impl Prepared {
         self.long_data.load(Ordering::Relaxed)
     }
 
-    /// Notes how an execution ended, or that the server was not sent it after all. One that the server refused to read has left it with the types of before, which are
-    /// not known here any more.
+    /// Notes how an execution ended, or that it was not sent to the server after all. If the server refused to read the execution, the
+    /// server's types are unknown from now on.
     pub(crate) fn ended(&self, error: Option<u16>, is_unsent: bool) {
         if is_unsent {
             self.types().forget_told();
@@ -295,14 +295,14 @@ impl Prepared {
         }
     }
 
-    /// Notes an execution for many rows at once. It may have brought other types, which are the server's for what follows.
+    /// Notes an execution for many rows at once. Its types may differ, and the server keeps them for later executions.
     pub(crate) fn executed_in_bulk(&self) {
         self.types().forget();
         self.note_unlike_others();
     }
 
-    /// Puts the second part of an execution's key together: all that its answer hangs on beside the environment. `None` if its
-    /// answer is not to be had from memory.
+    /// Puts the second part of an execution's key together: all facts that its answer depends on besides the environment. `None` if the
+    /// answer cannot come from memory.
     pub(crate) fn key_of(
         &self,
         packet: &[u8],
@@ -325,7 +325,7 @@ impl Prepared {
         key.clear();
         key.extend_from_slice(&select.text);
         key.extend_from_slice(parts.values);
-        // From here on each part's length follows from what is behind it, so that no two executions look alike.
+        // From here on each part's length follows from the parts after it, so that different executions have different keys.
         said.iter().for_each(|one| key.extend_from_slice(&one.bytes()));
         key.extend_from_slice(parts.nulls);
         key.extend_from_slice(&u16::try_from(self.parameters).ok()?.to_le_bytes());
@@ -333,7 +333,7 @@ impl Prepared {
         Some(select)
     }
 
-    /// Notes what it is executed with.
+    /// Notes the values and types of an execution.
     fn notes(&self, parts: &ExecutionParts<'_>, said: &[ParameterType]) {
         self.with_history(|history| history.note(parts, said));
     }
@@ -344,7 +344,7 @@ impl Prepared {
         first.note_answered(|| self.with_types(packet, capabilities));
     }
 
-    /// The packet of an execution, with the types of its parameters.
+    /// Returns the packet of an execution, with the types of its parameters.
     fn with_types(&self, packet: &[u8], capabilities: Capabilities) -> Vec<u8> {
         let types = self.types();
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
@@ -353,26 +353,26 @@ impl Prepared {
         with.unwrap_or_else(|| packet.to_vec())
     }
 
-    /// Notes that the server has executed it, for the first time by this packet if it had not.
+    /// Notes that the server has executed the statement; for the first time by this packet, if it had not before.
     pub(crate) fn is_met(&self, packet: &[u8], capabilities: Capabilities) {
         if let Some(mut first) = self.first() {
             first.note_met(|| self.with_types(packet, capabilities));
         }
     }
 
-    /// What goes before an execution with values unlike those of before, or with unknown ones.
+    /// Returns the commands that go before an execution whose values are unlike earlier ones, or unknown.
     pub(crate) fn owed(&self) -> Vec<OwedCommand> {
-        // One that the server has not prepared is prepared before this is asked.
+        // A statement that the server has not prepared is prepared before this call.
         let id = self.server_id().unwrap_or(self.id);
         let shown = self.first().and_then(|first| first.execution(id));
         if shown.is_some() {
-            // The types that it brings hold for the server then.
+            // The types in this execution are the server's types from then on.
             self.types().forget_told();
         }
         shown.into_iter().collect()
     }
 
-    /// The same for one by this name.
+    /// Like [`Self::owed`], for executions by this name.
     pub(crate) fn owed_by_name(&self, name: &str) -> Vec<OwedCommand> {
         self.first().map(|first| first.statements(name, self.parameters)).unwrap_or_default()
     }
@@ -381,18 +381,19 @@ impl Prepared {
         Some(self.first.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether all its executions were alike.
+    /// Whether all executions were alike.
     fn is_like_before(&self, select: &PreparedSelect) -> bool {
         self.with_history(|history| history.is_alike(select.tells_kinds_alone())).unwrap_or(true)
     }
 
-    /// `None` where what it was executed with does not count.
+    /// Calls `with` on the history; `None` if earlier values do not matter.
     fn with_history<T>(&self, with: impl FnOnce(&mut History) -> T) -> Option<T> {
         let history = self.history.as_ref()?;
         Some(with(&mut history.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Notes an execution that the server is sent. Its packet, if the server has to be told of types that the client takes for known.
+    /// Notes an execution that is sent to the server. Returns its packet with types, if the server needs types that the client assumes to
+    /// be known.
     pub(crate) fn completed(&self, packet: &[u8], capabilities: Capabilities) -> Option<Vec<u8>> {
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities);
         let brings = match &parts {
@@ -411,7 +412,7 @@ impl Prepared {
         self.cursor.store(is_open, Ordering::Relaxed);
     }
 
-    /// What is to be known of an execution by this packet.
+    /// Returns what is known of an execution by this packet.
     pub(crate) fn executed(&self, packet: &[u8], capabilities: Capabilities, at: ZoneAt) -> Executed<'_> {
         let zone = self.zone(at);
         let has_long_data = self.long_data.swap(false, Ordering::Relaxed);
@@ -419,32 +420,32 @@ impl Prepared {
         if self.write.is_none() && self.text.is_none() && self.kill.is_none() && self.select.is_none() {
             match &parts {
                 Some(parts) => self.types().say(parts.types()),
-                // Those of an execution with attributes are the server's for what follows.
+                // The types in an execution with attributes are the server's types from then on.
                 None => self.types().forget(),
             }
             return Executed::default();
         }
-        // Whatever else is looked up or stored: what may have made the server resolve types anew counts.
+        // In any case, this notes what may have made the server resolve types anew.
         let is_plain = parts.is_some_and(|parts| !parts.has_cursor) && packet.len() <= CACHED_BYTES_MAX;
         if has_long_data || !is_plain {
             self.note_unlike_others();
         }
         self.cursor.fetch_or(parts.is_none_or(|parts| parts.has_cursor), Ordering::Relaxed);
         let mut types = self.types();
-        // Which parameter was sent in pieces is not kept; an execution that follows any has no values.
+        // Freshet does not record which parameter was sent in parts; an execution after such parts has no known values.
         let execution = Execution::parse(packet, self.parameters, capabilities, types.said(), |_| false);
         let Ok(execution) = execution else {
             drop(types);
             self.note_unread();
             return Executed::default();
         };
-        // Attributes have types too, behind those of the markers.
+        // Attributes have types too, after those of the markers.
         types.say(execution.types.map(|types| types.into_iter().take(self.parameters)));
         if has_long_data { Executed::default() } else { self.with(&execution.parameters, zone, at.are_utf8) }
     }
 
-    /// Which types the server has taken from an execution that it refused to read, if it has any, is not known. Of a SELECT it is told
-    /// again of those of before; of a write they are not known here any more, nor are its rows.
+    /// Notes that the server refused to read an execution: it is unknown which types the server has taken from it. The server is told the
+    /// types of a SELECT again. The types of a write, and its rows, are unknown from now on.
     fn note_unread(&self) {
         if self.select.is_some() {
             self.types().forget_told();
@@ -454,7 +455,7 @@ impl Prepared {
         self.note_unlike_others();
     }
 
-    /// Notes that it is executed with what may make the server read it in another way than before.
+    /// Notes an execution that may make the server read the statement in another way than before.
     fn note_unlike_others(&self) {
         self.with_history(History::note_unknown);
     }
@@ -463,7 +464,7 @@ impl Prepared {
         self.types.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time zone in which its moments are meant where it is executed now.
+    /// Returns the time zone of the statement's moments in an execution now.
     fn zone(&self, now: ZoneAt) -> Zone {
         let Some(Again { prepared_in, .. }) = &self.text else { return Zone::Other };
         if !prepared_in.is_same(now) {
@@ -490,7 +491,7 @@ impl Prepared {
     }
 }
 
-/// The id that is given to the marker of a KILL.
+/// Returns the id that is given for the marker of a KILL.
 fn id(parameters: &[Parameter<'_>]) -> Option<u64> {
     match *parameters.first()? {
         Parameter::UInt(id) => Some(id),

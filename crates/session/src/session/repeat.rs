@@ -1,9 +1,9 @@
-//! A SELECT whose connection was lost before any of its answer came is sent once more, if a rule has `retries`.
+//! Sends a SELECT once more if its connection was lost before any part of its answer came, and a rule has `retries`.
 //!
-//! Only that is repeated which cannot have changed anything, and of which nobody has seen anything: a text that reads tables alone, outside of
-//! transactions. The session goes on on another connection, so nothing may be left on the lost one that the client could miss: no user variables,
-//! no temporary tables, no locks, no prepared statements, and no id that an INSERT was given. The settings of the session have to be those of a
-//! new login, which is asked for before the statement is sent again. Otherwise the session ends, as it does without a rule.
+//! Only a statement that has changed nothing, and whose answer nobody has seen, is repeated: a text that reads tables alone, outside of
+//! transactions. The session goes on on another connection, so the lost connection must have nothing that the client could miss: no user
+//! variables, no temporary tables, no locks, no prepared statements, and no id of an INSERT. The settings of the session have to be those
+//! of a new login; Freshet checks this before it sends the statement again. Otherwise the session ends, as without a rule.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Session {
         (repeating.sent_in, repeating.is_unanswered) = (environment, false);
     }
 
-    /// Whether the statement under way, which has failed so, is to be sent again.
+    /// Whether the statement under way is to be sent again after this error.
     pub(crate) fn repeats_after(&self, lost: &Lost) -> bool {
         let repeating = &self.ruled.ruling.repeating;
         matches!(lost, Lost::Upstream(_))
@@ -46,10 +46,10 @@ impl Session {
             && self.handle.ending() == Ending::No
     }
 
-    /// Takes another connection for it, in as many tries as are left. Whether the session is there as it was before.
+    /// Opens another connection for the statement, with as many tries as are left. Returns whether the session has its earlier state there.
     ///
     /// # Errors
-    /// The session is ended.
+    /// The session has ended.
     pub(crate) async fn begins_elsewhere(&mut self) -> Result<bool, Lost> {
         let Some(sent_in) = self.ruled.ruling.repeating.sent_in.take() else { return Ok(false) };
         while self.ruled.ruling.repeating.left > 0 {

@@ -1,4 +1,4 @@
-//! What was answered here is brought about at the server, for a statement that asks about it.
+//! Repeating at the server the effects of answers that were given here, for a statement that asks about them.
 
 use freshet_protocol::Command;
 use freshet_sql::{Deprecations, contains_ignoring_case};
@@ -9,30 +9,30 @@ use super::{Made, Prepared, Session, StatementFacts, query_prefix};
 use crate::reading::without_hint;
 use crate::relay::{Lost, Repeated};
 
-/// Statements that leave a transaction as it is, whatever was done in it. A savepoint of the client's must not be set anew: what was
-/// written since would stay when the client goes back to it.
+/// Statements that leave a transaction as it is, whatever was done in it. A savepoint of the client's must not be set anew: writes
+/// since then would stay when the client goes back to it.
 const MARK_NOTHING: [&str; 2] = ["SAVEPOINT `freshet: nothing`", "RELEASE SAVEPOINT `freshet: nothing`"];
 
-/// The most rows that a statement finds in the place of another.
+/// The most rows that a stand-in statement finds.
 const STAND_IN_ROWS_MAX: u32 = 64;
 
-/// What is in the names of the status values that tell what a statement has cost, which no other statement in its place has.
+/// Part of the names of the status values that show a statement's cost. No stand-in has the same cost.
 const OF_COST: &[u8] = b"last_query";
 
-/// What has to be brought about at the server before a statement, which asks about the one before it, or is shown older warnings.
+/// What has to be repeated at the server before a statement that asks about the statement before it, or that would show older warnings.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BringsBack {
-    /// It asks about the statement before it.
+    /// The statement asks about the statement before it.
     pub(super) asks_back: bool,
     /// Warnings of an older statement would still be there after it.
     pub(super) keeps_older: bool,
-    /// What was answered here after the last answer from memory is brought about.
+    /// Statements that were answered here after the last answer from memory are repeated.
     pub(super) ends: bool,
 }
 
 impl Session {
-    /// What has to be brought about before a statement that asks about the one before it (`asks_back`), or keeps what that has left
-    /// (`keeps_diagnostics`). Nothing if the client is told something else anyway, and does not ask (`is_asked`).
+    /// Returns what has to be repeated before a statement that asks about the statement before it (`asks_back`), or keeps its warnings
+    /// (`keeps_diagnostics`). Nothing if the client gets a number from Freshet anyway, and the server is not asked (`is_asked`).
     pub(super) fn brings_back(&self, is_asked: bool, asks_back: bool, keeps_diagnostics: bool) -> BringsBack {
         if !is_asked {
             return BringsBack::default();
@@ -44,7 +44,7 @@ impl Session {
         }
     }
 
-    /// Brings about at the server what the client believes to be there. Whether the last answer from memory was repeated.
+    /// Brings about at the server the state that the client believes in. Returns whether the last answer from memory was repeated.
     pub(super) async fn bring_back(
         &mut self,
         text: &[u8],
@@ -63,22 +63,22 @@ impl Session {
         Ok(repeats)
     }
 
-    /// Brings the server's session to where the client believes it is: an answer from memory has left the row counts
-    /// and warnings of an earlier statement there. A ping after it has changed the row count alone.
+    /// Brings the server's session to the state that the client believes in: after an answer from memory, the server still has the row counts
+    /// and warnings of an earlier statement. A ping after the answer has changed only the row count.
     pub(super) async fn replay_last_hit(&mut self) -> Result<(), Lost> {
         self.replay(self.stand_in()).await
     }
 
-    /// A SELECT that leaves what the last answer from memory left to its client: so many rows found, and no warnings. It reads no table, so what was written
-    /// since cannot show in it, and it waits for nobody. `None` where the answer left more, or where that is not known.
+    /// Returns a SELECT that leaves the same as the last answer from memory: the same number of found rows, and no warnings. It reads no
+    /// table, so later writes cannot show in it, and it waits for nobody. `None` if the answer left more, or if that is unknown.
     fn stand_in(&self) -> Option<String> {
         let state = &self.state;
         let rows = state.found.rows.filter(|rows| *rows <= STAND_IN_ROWS_MAX)?;
-        // Where autocommit is off, a SELECT that reads tables begins a transaction.
+        // If autocommit is off, a SELECT that reads tables begins a transaction.
         let is_explicit = state.tx.is_open() || state.tx.begun().is_some_and(|begun| begun.is_explicit);
         let is_clear = state.tx.surely_autocommits() || is_explicit;
         let text = state.last_hit_of.as_ref().map_or(&*state.last_hit, |prepared| prepared.text());
-        // What is read in one way in some modes and in another in others.
+        // Some characters are read differently in some modes.
         let is_one_way = || !text.iter().any(|byte| b"\"\\|".contains(byte));
         let is_read_right = state.environment.current().is_some() || is_one_way();
         if state.last_hit.is_empty() || !is_clear || !is_read_right || begins_with_execute(text) {
@@ -89,11 +89,11 @@ impl Session {
             0 => "SELECT 1 LIMIT 0".to_owned(),
             rows => vec!["SELECT 1"; rows as usize].join(" UNION ALL "),
         };
-        // In a FROM: after statements without, MariaDB still shows the warnings of those before.
+        // In a FROM clause: after statements without one, MariaDB still shows the warnings of the statements before.
         (warnings == 0).then(|| format!("SELECT 1 FROM ({rows}) AS t LIMIT {STAND_IN_ROWS_MAX}"))
     }
 
-    /// As [`Self::replay_last_hit`], with another statement in the place of the last answer's, if there is one.
+    /// Like [`Self::replay_last_hit`], with the stand-in in the place of the last answer's statement, if there is one.
     async fn replay(&mut self, stand_in: Option<String>) -> Result<(), Lost> {
         if self.state.last_hit.is_empty() {
             self.repeat_preparation().await?;
@@ -102,7 +102,7 @@ impl Session {
         if let Some(text) = stand_in {
             self.execute_unseen(Command::Query, text.as_bytes()).await?;
         } else if let Some(prepared) = self.state.last_hit_of.clone() {
-            // What the server does not prepare any more, it does not execute.
+            // A statement that the server refuses to prepare is not executed.
             let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
             let mut packet = std::mem::take(&mut self.state.last_hit);
             packet[1..5].copy_from_slice(&id.to_le_bytes());
@@ -110,7 +110,7 @@ impl Session {
             self.execute_unseen(Command::StmtExecute, completed.as_deref().unwrap_or(&packet)).await?;
         } else {
             let mut payload = query_prefix(self.lease.has_attributes());
-            // Without a hint that the server no longer knows, as it was sent.
+            // Sent without a hint that the server no longer knows, like the first time.
             let stripped = without_hint(&self.state.last_hit, self.modes());
             payload.extend_from_slice(stripped.as_deref().unwrap_or(&self.state.last_hit));
             let is_execute = begins_with_execute(&self.state.last_hit);
@@ -127,7 +127,7 @@ impl Session {
         self.replay_end().await
     }
 
-    /// Has the server do nothing, which leaves no counts and no warnings, if a statement that leaves none was answered in its place.
+    /// Has the server carry out a statement that leaves no counts and no warnings, if such a statement was answered in its place.
     async fn replay_end(&mut self) -> Result<(), Lost> {
         if self.state.ended_since.take().is_none() {
             return Ok(());
@@ -138,16 +138,16 @@ impl Session {
         Ok(())
     }
 
-    /// Statements that leave no counts and no warnings, and the transaction as it is at the server.
+    /// Returns statements that leave no counts and no warnings, and leave the transaction at the server as it is.
     fn nothing_done(&self) -> &'static [&'static str] {
         let tx = self.state.tx;
-        // Where autocommit is off, what was replayed before it has begun a transaction, which is over; but savepoints stand there without
-        // one, and would be gone.
+        // If autocommit is off, the repeated statement has begun a transaction, which END ends. But savepoints may stand there without
+        // a transaction, and END would remove them.
         let is_marked = self.state.marked && !tx.autocommits();
         if tx.may_be_open_at_server() || is_marked { &MARK_NOTHING } else { &[END] }
     }
 
-    /// Executes at the server what was answered from memory last, if that was this statement.
+    /// Executes at the server the last statement that was answered from memory, if it was this statement.
     ///
     /// # Errors
     /// The connection is lost.

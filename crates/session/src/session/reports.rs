@@ -1,4 +1,4 @@
-//! What the server reports of a session: what the client asked to be told, and what must be known here.
+//! The server's reports on a session: the reports that the client asked for, and the reports that Freshet needs.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use freshet_sql::Flavor;
 
 use crate::environment::VectorQuery;
 
-/// How much is told of transactions.
+/// How much the server reports of transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TransactionTracking {
     Off,
@@ -14,7 +14,7 @@ pub(crate) enum TransactionTracking {
     Characteristics,
 }
 
-/// Which GTIDs are told.
+/// Which GTIDs the server reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gtids {
     Off,
@@ -22,23 +22,23 @@ pub(crate) enum Gtids {
     All,
 }
 
-/// The `session_track_…` variables of a session, as one side wants them.
+/// The `session_track_…` variables of a session, as the client or Freshet wants them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reports {
     pub(crate) schema: bool,
     pub(crate) state: bool,
     pub(crate) transactions: TransactionTracking,
-    /// MySQL alone has these.
+    /// Only MySQL has these.
     pub(crate) gtids: Gtids,
     /// The list as the server shows it.
     pub(crate) variables: String,
 }
 
-/// What both servers report of their own accord.
+/// The variables that both servers report by default.
 const VARIABLES_BY_DEFAULT: &str =
     "autocommit,character_set_client,character_set_connection,character_set_results,time_zone";
 
-/// The longest list of variables that is put back, in bytes.
+/// The longest list of variables that Freshet puts back, in bytes.
 const VARIABLES_BYTES_MAX: usize = 16 << 10;
 
 impl Default for Reports {
@@ -54,7 +54,7 @@ impl Default for Reports {
 }
 
 impl Reports {
-    /// As the server shows them, by their names without `session_track_`. `None` where they cannot be set again as they are.
+    /// Reads the variables as the server shows them, by their names without `session_track_`. `None` if they cannot be set again as they are.
     pub(crate) fn read(value: impl Fn(&str) -> String) -> Option<Self> {
         let variables = value("system_variables");
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_,* \t\n.$".contains(&byte);
@@ -76,34 +76,34 @@ impl Reports {
         })
     }
 
-    /// Whether anything is told of transactions.
+    /// Whether the server reports anything of transactions.
     pub(crate) fn tell_of_transactions(&self) -> bool {
         self.transactions != TransactionTracking::Off
     }
 
-    /// The names of the variables whose changes are told.
+    /// Returns the names of the variables whose changes are reported.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.split(',').map(str::trim).filter(|name| !name.is_empty())
     }
 
-    /// Whether changes of this variable are told.
+    /// Whether changes of this variable are reported.
     pub(crate) fn tell_of(&self, variable: &[u8]) -> bool {
         self.names().any(|name| name == "*" || name.as_bytes().eq_ignore_ascii_case(variable))
     }
 
-    /// What makes two clients' answers to the same SELECT differ.
+    /// Returns the settings that make two clients' answers to the same SELECT differ.
     pub(crate) fn form(&self) -> [u8; 4] {
         [self.schema.into(), self.state.into(), self.transactions as u8, self.gtids as u8]
     }
 
-    /// These, and what must be known of the session.
+    /// Returns these reports, and those that Freshet needs of the session.
     pub(crate) fn with_ours(&self, flavor: Flavor, query: &VectorQuery) -> Self {
-        // MySQL reports a variable by the name that it is listed by.
+        // MySQL reports a variable by the name that the list has.
         let mut names: Vec<&str> = self.names().collect();
         let mut ours: Vec<&str> = VARIABLES_BY_DEFAULT.split(',').collect();
         ours.extend(query.variables().iter().filter(|name| !is_quiet(name)));
         if flavor == Flavor::MariaDb {
-            // First, so that it is the one that is kept of those that share its report.
+            // Put first, so that this name is kept among the names that share its report.
             names.retain(|name| !name.eq_ignore_ascii_case("last_gtid"));
             names.insert(0, "last_gtid");
         }
@@ -128,7 +128,7 @@ impl Reports {
         }
     }
 
-    /// Whether the server reports the same by both. Of variables that share one report, `MariaDB` lists one from 11 on.
+    /// Whether the server reports the same for both. From version 11 on, `MariaDB` lists only one of the variables that share a report.
     pub(crate) fn are_like(&self, other: &Self) -> bool {
         let names = |them: &Self| {
             let names = them.names().map(str::to_ascii_lowercase);
@@ -137,7 +137,7 @@ impl Reports {
         self.form() == other.form() && names(self) == names(other)
     }
 
-    /// The statement that sets them.
+    /// Returns the statement that sets these reports.
     pub(crate) fn statement(&self, flavor: Flavor) -> String {
         let gtids = match (flavor, self.gtids) {
             (Flavor::MariaDb, _) => "",
@@ -148,7 +148,7 @@ impl Reports {
         format!("SET {gtids}{}", self.settings())
     }
 
-    /// The same without the GTIDs, which MySQL lets nobody set while a transaction is open.
+    /// Returns the same statement without the GTIDs, because MySQL does not allow setting them while a transaction is open.
     pub(crate) fn statement_in_transaction(&self) -> String {
         format!("SET {}", self.settings())
     }
@@ -168,13 +168,13 @@ impl Reports {
     }
 }
 
-/// Whether the reading of an environment covers a variable whose reports would tell nothing.
+/// Whether the reading of an environment covers a variable whose reports are useless.
 fn is_quiet(name: &str) -> bool {
     name == "wait_timeout" || name.starts_with("session_track_")
 }
 
-/// Which variable a change of this one may be reported as: `MariaDB` 11 keeps one name for all variables that lie in one place of a
-/// session's memory, or in none. Measured on 11.8.
+/// Returns the variable as which the server may report a change of this one: `MariaDB` 11 keeps one name for all variables that share one
+/// place in a session's memory, or have none. Measured on 11.8.
 fn reported_as(name: &str) -> Option<&'static str> {
     const REPORTED_AS: [(&str, &str); 8] = [
         ("sql_auto_is_null", "autocommit"),

@@ -1,13 +1,13 @@
-//! A session whose client is silent gives its connection up, where many have one, though the last statement was executed there: what that has left is
-//! asked for first, and is brought about elsewhere for a statement that asks about it.
+//! A session whose client is silent gives its connection up, if many sessions have one, even if the last statement ran there. Freshet first
+//! asks the server for the counts of that statement, and brings them about elsewhere for a statement that asks about them.
 //!
-//! | what the last statement has left | elsewhere |
+//! | left by the last statement | elsewhere |
 //! |---|---|
 //! | rows of a SELECT | a SELECT of as many rows (`replay.rs`) |
-//! | the number of rows that were changed | is put into a text that asks for it by `ROW_COUNT()` |
+//! | the number of changed rows | is put into a text that asks for it by `ROW_COUNT()` |
 //! | warnings | the session keeps its connection |
 //!
-//! A session that cannot have a connection, since the server has no more of them, has all others rest that can.
+//! If the server has no more connections for a session, all other sessions rest that can.
 
 use std::time::Duration;
 
@@ -20,16 +20,16 @@ use super::giving_up::Asks;
 use super::pool::makes_room;
 use crate::shared::Multiplexing;
 
-/// How often, and how long apart, it is looked for a connection where the server has no more.
+/// How often, and how long apart, Freshet looks for a connection if the server has no more.
 const LOOKS: u32 = 50;
 const LOOKS_APART: Duration = Duration::from_millis(20);
-/// The most rows of a SELECT that are made up.
+/// The most rows of a SELECT that Freshet makes up.
 const ROWS_MAX: u32 = 100_000;
 /// ER_CON_COUNT_ERROR and ER_TOO_MANY_USER_CONNECTIONS.
 const FULL: [u16; 2] = [1040, 1203];
 
 impl Session {
-    /// Gives the connection up, if it can go on without. To be called between two commands.
+    /// Gives the connection up, if the session can go on without it. Called between two commands.
     pub(super) async fn rests(&mut self) {
         if !self.shared.may_rest()
             || !self.lease.is_ready()
@@ -53,7 +53,7 @@ impl Session {
         }
     }
 
-    /// Opens a connection of the session's own. Where the server has no more, those that are not used are waited for a little.
+    /// Opens a connection of the session's own. If the server has no more, waits a little for the unused ones.
     ///
     /// # Errors
     /// The server cannot be reached, or refuses.
@@ -79,13 +79,13 @@ impl Session {
         }
     }
 
-    /// Asks what the last statement has left, and notes it as what is known here alone. `None` if that cannot be brought about elsewhere.
+    /// Asks what the last statement has left, and notes it as known only here. `None` if it cannot be brought about elsewhere.
     async fn learns_what_is_left(&mut self) -> Option<()> {
         let asked = self.lease.ask("SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()").await.ok()?;
         let number = |at: usize| asked.text(0, at)?.parse::<i64>().ok();
         let is_told = number(0).is_some() && number(1).is_some();
         let (changed, found) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
-        // It has been asked: whatever becomes of it, the connection does not have it any more.
+        // The value was asked for: in any case, the connection has a new one now.
         self.lease.insert_id = asked.text(0, 2).and_then(|id| id.parse().ok());
         let found = u32::try_from(found).unwrap_or(u32::MAX);
         self.forget_last_hit();
@@ -93,7 +93,7 @@ impl Session {
         self.state.found.hit(Some(found));
         self.state.ended_since = u32::try_from(changed).ok();
         if self.flavor() == Flavor::MySql {
-            // It warns of that question.
+            // MySQL gives a warning for that question.
             self.lease.ask("DO 0").await.ok()?;
         }
         (is_told && found <= ROWS_MAX && !self.shows_older_diagnostics()).then_some(())
@@ -102,13 +102,13 @@ impl Session {
 
 /// Where the connection comes from.
 pub(super) enum ConnectionOrigin {
-    /// It was opened. The rights of its login are those of this position or of a later one.
+    /// The connection was opened. The rights of its login are those of this position or of a later one.
     Own(Position),
-    /// Another session has given it up.
+    /// Another session has given the connection up.
     Another,
 }
 
-/// A SELECT that finds so many rows.
+/// Returns a SELECT that finds this many rows.
 fn rows_of(rows: u32) -> String {
     const SIDE: u32 = 64;
     if rows == 0 {

@@ -1,10 +1,10 @@
-//! What the query rules are to a session, and to its statement under way.
+//! How the query rules apply to a session, and to its statement under way.
 //!
-//! On the way of a hit nothing looks at rules: the key of a look-up stands for them (`environment/interner.rs`), and under such a key
-//! only that is stored which the rules let be stored for whoever has the key. Five kinds of statements are never looked up before they were decided:
-//! those that are rewritten, those that follow a rule with `next_query_flagIN`, those that were prepared as another text, those that are written
-//! to the query log, and those that are answered from memory without a key. What is stored for the first four has a *variant* in its key: the rules
-//! that they have met.
+//! A hit does not look at rules: the key of a look-up stands for them (`environment/interner.rs`). Under such a key, only answers are
+//! stored that the rules allow for everybody with that key. Five kinds of statements are never looked up before the rules decide: rewritten
+//! statements, statements after a rule with `next_query_flagIN`, statements that were prepared as another text, statements that are written
+//! to the query log, and statements that are answered from memory without a key. The first four kinds have a *variant* in their keys: the
+//! rules that they have met.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -16,65 +16,65 @@ use crate::created::Policy;
 use crate::environment::{Environment, RuledEnvironment};
 use crate::wire::Wire;
 
-/// What the rules are to a session.
+/// How the rules apply to a session.
 #[derive(Debug, Default)]
 pub(crate) struct Ruled {
     /// The rules as this session has last seen them; `None` if there are none.
     pub(super) set: Option<Arc<RuleSet>>,
-    /// The version at which it has.
+    /// The version of the rules at that time.
     pub(super) version: u64,
     pub(super) client: Client,
     pub(super) class: u32,
-    /// The flag with which the chain begins for the next statement, if a rule has said so.
+    /// The flag with which the chain begins for the next statement, if a rule has set one.
     pub(super) next_flag: Option<u32>,
     pub(super) ruling: Ruling,
-    /// The line that may be written about the command under way.
+    /// The log line that may be written about the command under way.
     pub(super) logged: Option<Logged>,
-    /// A rule has said that no other client's connection carries its reads.
+    /// A rule forbids that another client's connection carries this session's reads.
     pub(super) keeps_to_itself: bool,
-    /// The identity that was used last.
+    /// The identity of the last look-up.
     pub(super) last: Option<(RuledEnvironment, Option<u32>)>,
-    /// What else keeps its answers apart from those of others: rights that it has kept.
+    /// A further reason to keep the session's answers apart: rights that the session has kept.
     pub(super) keeper: Option<KeptRights>,
 }
 
-/// What stands in the keys of a session that keeps rights which were taken away: see `keeper.rs`.
+/// The part of a session's keys for kept rights that were taken away: see `keeper.rs`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeptRights {
-    /// No other session has it, nor this one before it has moved. `None`: it has moved too often.
+    /// A number that no other session has, nor this session before it has moved. `None`: the session has moved too often.
     pub(super) number: Option<u64>,
-    /// The version of the session's environment for which it is.
+    /// The version of the session's environment to which the number belongs.
     pub(super) version: u64,
-    /// How often it has moved since it was one.
+    /// How often the session has moved since it keeps rights.
     pub(super) moves: u32,
 }
 
-/// What is decided of the statement under way.
+/// The decision on the statement under way.
 #[derive(Debug, Default)]
 pub(super) struct Ruling {
-    /// The generation of the rules by which it is; 0 without rules.
+    /// The generation of the rules that decided; 0 without rules.
     pub(super) generation: u64,
-    /// The default schema for which it is.
+    /// The default schema of the decision.
     pub(super) schema: Option<String>,
     /// See [`RuledEnvironment::variant`].
     pub(super) variant: u64,
     pub(super) decision: Option<Decision>,
-    /// Nothing may be stored for it, and nothing taken.
+    /// Nothing may be stored for the statement, and nothing served.
     pub(super) is_barred: bool,
-    /// Its answer may be stale: the epoch of rights at which it is asked.
+    /// The answer may be stale: the epoch of rights at which the answer is asked for.
     pub(super) bargain: Option<u64>,
-    /// Its answer may be stale, by the policy of its query's cache.
+    /// The answer may be stale, by the policy of the query's cache.
     pub(super) agreed: Option<Agreed>,
-    /// The first part of the key under which it was looked for as that, and what was found.
+    /// The first part of the key of the look-up for a stale answer, and its outcome.
     pub(super) looked: Option<(u32, Missed)>,
-    /// The text as it came, of a statement that was rewritten.
+    /// The text that the client sent, if the statement was rewritten.
     pub(super) asked: Option<Vec<u8>>,
-    /// What the server did for it, if it was asked.
+    /// What the server did for the statement, if it was asked.
     pub(super) sent: Option<RowCounts>,
     pub(super) repeating: Repeating,
 }
 
-/// A statement under way about which a line may be written to the query log.
+/// A statement under way that may get a line in the query log.
 #[derive(Debug)]
 pub(crate) struct Logged {
     pub(super) began: SystemTime,
@@ -83,12 +83,12 @@ pub(crate) struct Logged {
 }
 
 impl Logged {
-    /// A text.
+    /// Begins the line of a text.
     pub(crate) fn text() -> Self {
         Self::new("COM_QUERY")
     }
 
-    /// An execution of a prepared statement.
+    /// Begins the line of an execution of a prepared statement.
     pub(crate) fn execution() -> Self {
         Self::new("COM_STMT_EXECUTE")
     }
@@ -98,53 +98,53 @@ impl Logged {
     }
 }
 
-/// How many rows a statement has changed, and how many it has got.
+/// How many rows a statement has changed, and how many it has returned.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowCounts {
     pub(super) affected: u64,
     pub(super) rows: u64,
 }
 
-/// What is known of the statement under way, as far as repeating it is concerned.
+/// What is known of the statement under way for a repetition.
 #[derive(Debug, Default)]
 pub(super) struct Repeating {
-    /// How often it may be sent again.
+    /// How often the statement may be sent again.
     pub(super) left: u64,
-    /// The environment in which it was sent, if it may be sent again.
+    /// The environment in which the statement was sent, if it may be sent again.
     pub(super) sent_in: Option<Arc<Environment>>,
-    /// The connection was lost before any of its answer came.
+    /// The connection was lost before any part of the answer came.
     pub(super) is_unanswered: bool,
 }
 
-/// What the policy of a cache lets the answer to a statement be.
+/// How stale the policy of a cache lets the answer to a statement be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Agreed {
     pub(crate) policy: Policy,
-    /// What stands for all policies.
+    /// The version of all policies.
     pub(crate) policies: u64,
-    /// The epoch of rights at which it is asked.
+    /// The epoch of rights at which the answer is asked for.
     pub(crate) rights: u64,
 }
 
-/// How a statement came.
+/// How a statement arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
     /// As a text.
     Text,
     /// To be prepared.
     ToBePrepared,
-    /// It was prepared as this text, or as what rules have made of it then.
+    /// As an execution: the statement was prepared as this text, or as the text that rules made of it then.
     Prepared { rewritten: bool },
 }
 
-/// What is stored of an answer, by the rules.
+/// Which answers are stored, by the rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Storing {
-    /// When it expires; 0: never.
+    /// When the answer expires; 0: never.
     pub(crate) expires_ms: u64,
-    /// From when on the first who asks for it makes it anew; 0: never.
+    /// From when on the first session that asks for the answer refreshes it; 0: never.
     pub(crate) refresh_ms: u64,
-    /// Answers without rows are stored.
+    /// Whether answers without rows are stored.
     pub(crate) empty: bool,
 }
 
@@ -161,7 +161,7 @@ impl Ruled {
         Self { client, ..Self::default() }
     }
 
-    /// Whether there are any.
+    /// Whether there are rules.
     pub(crate) const fn are_there(&self) -> bool {
         self.set.is_some()
     }
@@ -170,7 +170,7 @@ impl Ruled {
         self.set.as_ref().map_or(0, |set| set.generation)
     }
 
-    /// Whether what is decided of the statement under way is nothing but that its answer is cached as it would be without rules.
+    /// Whether the rules change nothing for the statement under way: its answer is cached as without rules.
     pub(crate) fn is_plain(&self) -> bool {
         let ruling = &self.ruling;
         let has_no_bound =
@@ -181,7 +181,7 @@ impl Ruled {
             && ruling.decision.as_ref().is_none_or(has_no_bound)
     }
 
-    /// Whether what is decided of the statement under way is that its answer is not cached.
+    /// Whether the rules forbid caching the answer to the statement under way.
     pub(super) const fn is_barring(&self) -> bool {
         self.ruling.is_barred
     }
@@ -191,55 +191,55 @@ impl Ruled {
         (self.ruling.bargain.is_some() || self.ruling.agreed.is_some()) && !self.ruling.is_barred
     }
 
-    /// The policy by which it may be, if it is none of the rules.
+    /// Returns the policy that lets the answer be stale, if it is not a rule that does.
     pub(crate) fn policy(&self) -> Option<Policy> {
         self.agreed().map(|agreed| agreed.policy)
     }
 
-    /// The same, with what it is found by.
+    /// Returns the same policy, with the numbers for its key.
     pub(crate) fn agreed(&self) -> Option<Agreed> {
         self.ruling.agreed.filter(|_| !self.ruling.is_barred)
     }
 
-    /// What was found of it under this first part of its key, if it was looked for.
+    /// Returns the outcome of a look-up under this first part of the key, if there was one.
     pub(crate) fn looked_under(&self, key: u32) -> Option<Missed> {
         self.ruling.looked.filter(|(looked, _)| *looked == key).map(|(_, missed)| missed)
     }
 
-    /// It was looked for under this first part of its key.
+    /// Notes a look-up under this first part of the key.
     pub(crate) fn has_looked(&mut self, key: u32, missed: Missed) {
         self.ruling.looked = Some((key, missed));
     }
 
-    /// Has nothing be stored for the statement under way, and nothing taken.
+    /// Forbids storing or serving anything for the statement under way.
     pub(crate) fn bar(&mut self) {
         self.ruling.is_barred = true;
     }
 
-    /// The text that takes the place of the statement under way, if it is rewritten: told once.
+    /// Returns the text that replaces the statement under way, if it is rewritten; only the first call returns the text.
     pub(crate) fn take_rewritten(&mut self) -> Option<Vec<u8>> {
         self.ruling.decision.as_mut()?.rewritten.take()
     }
 
-    /// Whether rules say when the statement under way is sent, or how long it may take.
+    /// Whether rules delay the statement under way, or limit its time.
     pub(super) fn are_timed(&self) -> bool {
         let settings = self.ruling.decision.as_ref().map(|decision| &decision.settings);
         settings.is_some_and(|settings| settings.delay_ms.is_some() || settings.timeout_ms.is_some())
     }
 
-    /// How long the statement under way is to wait before it is sent to the server: told once.
+    /// Returns how long the statement under way waits before it is sent to the server; only the first call returns the time.
     pub(super) fn take_delay(&mut self) -> Option<Duration> {
         let settings = &mut self.ruling.decision.as_mut()?.settings;
         settings.delay_ms.take().filter(|ms| *ms > 0).map(Duration::from_millis)
     }
 
-    /// How long the server may take for it.
+    /// Returns how long the server may take for the statement.
     pub(super) fn timeout(&self) -> Option<Duration> {
         let timeout = self.ruling.decision.as_ref()?.settings.timeout_ms;
         timeout.filter(|ms| *ms > 0).map(Duration::from_millis)
     }
 
-    /// How long it waits for the answer to another client that has asked the same; `None`: as long as that takes.
+    /// Returns how long the statement waits for another client's identical question; `None`: as long as that question takes.
     pub(super) fn patience(&self) -> Option<Duration> {
         self.ruling.decision.as_ref()?.settings.cache_timeout_ms.map(Duration::from_millis)
     }
@@ -249,23 +249,23 @@ impl Ruled {
         self.ruling.decision.as_ref().is_some_and(|decision| decision.is_logged)
     }
 
-    /// The hostgroup that rules name for it; 0 if they name none.
+    /// Returns the hostgroup that rules name for the statement; 0 if they name none.
     pub(super) fn hostgroup(&self) -> i64 {
         self.ruling.decision.as_ref().and_then(|decision| decision.settings.hostgroup).unwrap_or(0)
     }
 
-    /// The rules that it has met, if it has met any.
+    /// Returns the rules that the statement has met, if it has met any.
     pub(crate) fn outcome(&self) -> Option<&Arc<Outcome>> {
         let outcome = self.ruling.decision.as_ref().map(|decision| &decision.outcome);
         outcome.filter(|outcome| !outcome.is_nothing())
     }
 
-    /// The text as it came, if it was rewritten.
+    /// Returns the text that the client sent, if it was rewritten.
     pub(super) fn asked(&self) -> Option<Vec<u8>> {
         self.ruling.asked.clone()
     }
 
-    /// What is stored of its answer, which was asked for at this time.
+    /// Returns which answers to the statement are stored; the answer was asked for at this time.
     pub(crate) fn storing(&self, asked_ms: u64) -> Storing {
         let after = |age_ms: Option<u64>| age_ms.map_or(0, |age| asked_ms.saturating_add(age));
         let ruled = match &self.ruling.decision {
@@ -286,7 +286,7 @@ impl Ruled {
     }
 }
 
-/// The sooner of two times, of which 0 is never.
+/// Returns the sooner of two times; 0 is never.
 fn sooner(one_ms: u64, other_ms: u64) -> u64 {
     match (one_ms, other_ms) {
         (0, only) | (only, 0) => only,

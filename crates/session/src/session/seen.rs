@@ -1,24 +1,24 @@
-//! How new the newest is that a session has been shown.
+//! The newest writes that a session has been shown.
 
 use crate::shared::Shared;
 
-/// What a session has been shown of writes through us: nothing of those whose fences were raised later.
+/// The writes through Freshet that a session may have been shown: none whose fences were raised later.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Seen {
     fence: u64,
-    /// Fences that were exchanged for another are gone before their writes are applied.
+    /// Fences that were exchanged for other fences are gone before their writes are applied.
     exchanged: u64,
 }
 
 impl Seen {
-    /// To be read when an answer is complete.
+    /// Returns what the session may have seen by now. Called when an answer is complete.
     pub(super) fn by_now(shared: &Shared) -> Self {
         let exchanged = shared.upstream.fences_exchanged();
         Self { fence: shared.freshness().fences_raised(), exchanged }
     }
 
-    /// Whether all of it is applied. The stamps have to be read after this, and the fences are looked at before what they
-    /// were exchanged for.
+    /// Whether all seen writes are applied. The caller reads the stamps after this call. The fences are read before the fences that replaced
+    /// them.
     pub(super) fn is_applied(self, shared: &Shared) -> bool {
         shared.freshness().oldest_fence() > self.fence && shared.upstream.fences_exchanged() == self.exchanged
     }

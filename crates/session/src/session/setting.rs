@@ -1,5 +1,6 @@
-//! A SET of constants by a client that has no connection to the server, as drivers greet with: where it is known what it leads to, nobody is asked. The
-//! session is then like one that has given its connection up there (`giving_up.rs`).
+//! A SET of constants by a client that has no connection to the server, as drivers send at their start. If Freshet knows the resulting
+//! environment, it does not ask the server. The session is then like one that has given up a connection in that environment
+//! (`giving_up.rs`).
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use super::pool::{GivenUp, PoolFit};
 use crate::environment::{Environment, Known, Transition, path, sets_only_what_is_read};
 use crate::shared::Multiplexing;
 
-/// The variables that may be set so: they change how statements are read and answers written, and nothing that is noted besides. SET NAMES is one by itself.
+/// The variables that such a SET may name: they change how statements are read and answers written, and nothing else that Freshet notes.
+/// SET NAMES is allowed by itself.
 const VARIABLES: [&[u8]; 12] = [
     b"autocommit",
     b"character_set_client",
@@ -27,7 +29,7 @@ const VARIABLES: [&[u8]; 12] = [
     b"unique_checks",
 ];
 
-/// Whether a text names these variables alone, in front of each `=`. What looks like another one in a string is taken for one.
+/// Whether a text names only these variables in front of each `=`. A `=` in a string counts, too.
 fn names_these_alone(text: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_one = |before: &[u8]| {
@@ -43,12 +45,13 @@ fn names_these_alone(text: &[u8]) -> bool {
 }
 
 impl Session {
-    /// Carries a SET out that [may be](Session::may_set_here), if it is known what it leads to. False if it is the server's.
+    /// Carries out a SET that [may be carried out here](Session::may_set_here), if the resulting environment is known. Returns false if the
+    /// SET is for the server.
     pub(crate) fn sets_here(&mut self, text: &[u8]) -> bool {
         let before = self.state.environment.current().filter(|before| before.begins_alike).cloned();
         let Some(before) = before else { return false };
         let transition = Transition::by(&before, text);
-        // What transactions are like is noted of what the server says.
+        // How transactions behave is only learned from the server.
         let is_alike = |after: &Arc<Environment>| {
             after.transactions == before.transactions
                 && after.unlogged == before.unlogged
@@ -64,7 +67,7 @@ impl Session {
         self.handle.may_be_silent_for(after.idle_s_max.saturating_mul(1000));
         let before = self.state.given_up.take();
         let insert_id = before.as_ref().map_or(0, |given_up| given_up.insert_id);
-        // How a session that has had no connection yet begins is found out when it has one.
+        // How a session begins that has had no connection yet shows when it gets one.
         let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
         let said = said.filter(|_| !is_read).map(|mut said| {
             said.push(String::from_utf8_lossy(text).into_owned());
@@ -83,7 +86,7 @@ impl Session {
         true
     }
 
-    /// Sees to it that what such a SET leads to is known the next time: how the session was before it is read first.
+    /// Reads the environment before such a SET, so that the effect of the SET is known the next time.
     ///
     /// # Errors
     /// The connection is lost.
@@ -95,7 +98,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a text is such a SET of which the server need not know. To clients that track their session the server tells what has changed.
+    /// Whether the server need not know of this SET. Clients that track their session hear of the changes from the server.
     pub(crate) fn may_set_here(&self, text: &[u8]) -> bool {
         !self.lease.is_open()
             && !self.lease.is_lost()

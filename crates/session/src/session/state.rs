@@ -1,5 +1,5 @@
-//! A session as its client sees it: what is needed to answer in the server's place, and to know when we must not. What is known of
-//! the server's connection is in `lease.rs`, what is known of one statement in `facts.rs`.
+//! A session as its client sees it: the facts needed to answer in the server's place, and to know when Freshet must not. `lease.rs` has the
+//! facts of the server's connection, `facts.rs` those of one statement.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,100 +25,103 @@ use crate::shared::Wlock;
 use crate::variables::Locals;
 use crate::warnings::Warnings;
 
-/// Whether `@@last_gtid` tells the GTID of the session's last write.
+/// Whether `@@last_gtid` shows the GTID of the session's last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KnownGtid {
-    /// There was none.
+    /// There was no write with a GTID.
     None,
-    /// It does on the session's connection.
+    /// The session's connection shows it.
     There,
-    /// It would on one that the session has given up.
+    /// A connection that the session has given up would show it.
     Lost,
 }
 
-/// How many tables wait to be told of; a session with more counts as one whose temporary tables are not known.
+/// The most doubts of a session. With more, the session's temporary tables count as unknown.
 const UNPROVEN_MAX: usize = 64;
 
 /// The flags of an answer that are the session's own, besides those of its transaction; all others are the query's.
 const SESSION_FLAGS: StatusFlags =
     StatusFlags::DB_DROPPED.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
 
-/// What is known of one session.
+/// What Freshet knows of one session.
 #[derive(Debug)]
 pub(crate) struct State {
     /// The status flags of the server's last answer.
     status: StatusFlags,
     pub(crate) tx: Tx,
-    /// What its transaction reads.
+    /// What the session's transaction reads.
     pub(crate) view: ReadView,
-    /// A savepoint may stand at the server. Where autocommit is off, one stands also while the server says that no transaction is open,
-    /// and a transaction that is begun by a statement would do away with it.
+    /// A savepoint may stand at the server. If autocommit is off, a savepoint can stand while the server reports no open transaction.
+    /// A statement that begins a transaction would remove that savepoint.
     pub(crate) marked: bool,
-    /// A statement has opened tables since the last COMMIT or ROLLBACK of which the server knows. Where autocommit is off, it keeps
-    /// others from defining them anew until the next one, also while no transaction is open: tables without transactions open none.
+    /// A statement has opened tables since the last COMMIT or ROLLBACK that the server knows of. If autocommit is off, the server lets no
+    /// other session redefine these tables until the next COMMIT or ROLLBACK, even while no transaction is open: tables without
+    /// transactions open none.
     pub(crate) holds_tables: bool,
     pub(crate) environment: Known,
-    /// Another after each statement that may have changed it.
+    /// Increases with each statement that may have changed the environment.
     pub(crate) environment_version: u64,
     /// The default schema, as the login named it and the server has reported it since.
     pub(crate) schema: Option<String>,
-    /// It has said `USE freshet`: tables without a schema are ours, whatever the server's default schema is.
+    /// The client has said `USE freshet`: tables without a schema are Freshet's, whatever the server's default schema is.
     pub(crate) reads_ours: bool,
-    /// What the client is to be told of the session, where that was read: by default what the server tells of its own accord.
+    /// The reports that the client wants, if they were read: by default the server's own defaults.
     pub(crate) told: Option<Arc<Reports>>,
-    /// What it was told of last, whoever asked for it: that a transaction has begun, or that none has.
+    /// The last report that the client got, from whichever part: that a transaction has begun, or that none has.
     pub(crate) told_begun: AtomicBool,
     pub(crate) temporary: TemporaryTables,
     /// LOCK TABLES is in force.
     pub(crate) locked: bool,
-    /// While it is, and `query_cache_wlock_invalidate` says so: nobody is answered from memory.
+    /// Held under LOCK TABLES, if `query_cache_wlock_invalidate` is on: no session is answered from memory.
     pub(crate) wlock: Option<Wlock>,
-    /// What is dropped at its end.
+    /// What the end of LOCK TABLES drops.
     pub(crate) unlocking: Option<Unlocking>,
-    /// Tables, views and routines that statements have used, and of which it could not be told whether they run code: if they do,
-    /// there may be temporary tables that are not known here. Nothing is answered from memory until that is told.
+    /// Tables, views and routines that statements have used, and of which Freshet could not tell whether they run code. If they do,
+    /// there may be unknown temporary tables. Nothing is answered from memory until the doubts are resolved.
     pub(crate) unproven: Vec<Doubt>,
-    /// `sql_log_bin` is, or was, off: what is written may be in no binlog. Kept for the session's life, since procedures
+    /// `sql_log_bin` is, or was, off: writes may be in no binlog. Kept for the session's life, since procedures
     /// and transactions may have begun before it was turned on again.
     pub(crate) unlogged: bool,
-    /// The variable `timestamp` was named by a statement on the session: its time may stand still, near the server's. Kept for the session's life.
+    /// A statement named the variable `timestamp` on the session: the session's time may stand still, near the server's time. Kept for the
+    /// session's life.
     pub(crate) stops_time: bool,
-    /// It may have set how long its statements may take.
+    /// The session may have set a limit on the time of its statements.
     pub(crate) limits_time: bool,
-    /// Code has run that may have said which number a new row gets. Kept for the session's life.
+    /// Code has run that may have set the number of the next new row. Kept for the session's life.
     pub(crate) may_number: bool,
     pub(crate) pending: Pending,
-    /// What is prepared by its text.
+    /// The statements that are prepared as texts.
     pub(crate) texts: Texts,
-    /// The values that are known of its user variables.
+    /// The known values of the session's user variables.
     pub(crate) user_variables: UserVariables,
     pub(crate) locals: Locals,
-    /// Those of a statement that we answered ourselves.
+    /// The warnings of a statement that Freshet answered itself.
     pub(crate) warnings: Warnings,
-    /// The statement of the last answer from memory, while no other has reached the server since: empty otherwise.
+    /// The statement of the last answer from memory, while no other statement has reached the server since; otherwise empty.
     pub(crate) last_hit: Vec<u8>,
-    /// It is the packet of an execution of this statement, and no text.
+    /// If set, `last_hit` is the packet of an execution of this statement, and no text.
     pub(crate) last_hit_of: Option<Arc<Prepared>>,
-    /// What `FOUND_ROWS()` is to the client.
+    /// The value of `FOUND_ROWS()` for the client.
     pub(crate) found: FoundRows,
-    /// What was answered from memory.
+    /// The counts of answers from memory.
     pub(crate) served: Served,
-    /// What was prepared since.
+    /// What the client has prepared since.
     pub(crate) prepared_since: Option<PreparedSince>,
-    /// What the keys of executions are put together in.
+    /// The buffer in which the keys of executions are put together.
     pub(crate) execution_key: Vec<u8>,
-    /// The last statement has left this row count and no warnings, and the server does not know: one that ends a transaction or marks a place in it
-    /// was answered in its place, or the connection on which one was executed is given up.
+    /// The last statement has left this row count and no warnings, and the server does not know: Freshet answered a statement that ends a
+    /// transaction or marks a place in it, or the connection on which the last statement ran is given up.
     pub(crate) ended_since: Option<u32>,
-    /// A ping, or what leaves the same, is the last that came since.
+    /// The last command since then is a ping, or has the same effects.
     pub(crate) pinged: bool,
-    /// The environment part of the keys of this session's lookups; `None` while it must not be answered from memory.
+    /// The environment part of the keys of this session's look-ups; `None` while the session must not be answered from memory.
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
     pub(crate) key_version: u64,
-    /// How the next connection is to be, if the session has given one up.
+    /// What the next connection must be like, if the session has given one up.
     pub(super) given_up: Option<GivenUp>,
-    /// An environment to which statements lead from how sessions like this one begin, and when that was found, in monotonic milliseconds.
+    /// An environment that statements reach from the environment in which such sessions begin, and when that was found, in monotonic
+    /// milliseconds.
     pub(super) in_reach: Option<(Arc<Environment>, u64)>,
     /// Whether the server knows the GTID of the session's last write on its connection.
     pub(super) gtid: KnownGtid,
@@ -171,20 +174,20 @@ impl State {
         }
     }
 
-    /// Notes how an answer says that the session is; see [`Tx::answered`].
+    /// Takes over what an answer says of the session; see [`Tx::answered`].
     pub(crate) fn answered(&mut self, may_move: bool, status: Option<StatusFlags>, failed: bool) {
         self.status = status.unwrap_or(self.status);
         self.tx = self.tx.answered(may_move, status, failed);
     }
 
-    /// The flags of an answer of ours.
+    /// Returns the flags of an answer of Freshet's own.
     pub(crate) fn status_for_answers(&self) -> StatusFlags {
         self.status & SESSION_FLAGS | self.tx.flags()
     }
 
-    /// Whether it is known as of when the next statement reads.
+    /// Whether it is known which moment the next statement reads.
     pub(crate) fn knows_reads(&self) -> bool {
-        // MySQL's flags say that autocommit is on, where it is off by the global default, until a transaction has begun.
+        // If autocommit is off by the global default, MySQL's flags say that it is on until a transaction has begun.
         let agrees = || {
             let known = self.environment.current();
             known.is_none_or(|known| known.transactions.autocommit == self.tx.autocommits())
@@ -196,14 +199,14 @@ impl State {
         }
     }
 
-    /// Notes an answer to what has touched nothing of the transaction.
+    /// Notes an answer to a statement that has touched nothing of the transaction.
     pub(crate) fn stays(&mut self, begun: Begun, status: Option<StatusFlags>) {
         self.status = status.unwrap_or(self.status);
         self.tx = self.tx.begin(begun);
     }
 
-    /// A transaction is begun here as before, and not at the server, or without all that was to be done in it. `last`: the last flags
-    /// that the server has told, if it has told any.
+    /// Notes that a transaction is still begun only here, or that the server has not done all that was due at its begin. `last`: the server's
+    /// last flags, if there were any.
     pub(crate) fn note_not_entered(&mut self, last: Option<StatusFlags>) {
         self.view.note_not_open();
         if let Some(begun) = self.tx.begun() {
@@ -212,13 +215,13 @@ impl State {
         }
     }
 
-    /// Anything may have changed it.
+    /// Marks the environment as unknown, because anything may have changed it.
     pub(crate) fn environment_is_unknown(&mut self) {
         self.environment_version += 1;
         self.environment = Known::Unknown;
     }
 
-    /// Remembers tables and routines that may run unknown code: it cannot be told now whether they do.
+    /// Notes tables and routines that may run unknown code; at the moment Freshet cannot tell whether they do.
     pub(crate) fn doubts(&mut self, doubts: Vec<Doubt>) {
         for doubt in doubts {
             if !self.unproven.contains(&doubt) {
@@ -232,7 +235,7 @@ impl State {
         }
     }
 
-    /// Notes what a statement may have done that ran, whether or not it succeeded.
+    /// Notes what a statement may have done, whether or not it succeeded.
     pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
         self.temporary.ran(effects);
         self.locked |= effects.locks_tables == Some(true);

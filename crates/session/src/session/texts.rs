@@ -1,4 +1,4 @@
-//! What a session's statements do that it has prepared by their texts.
+//! The statements that a session has prepared as texts (PREPARE), and what they do.
 
 use std::sync::Arc;
 
@@ -8,32 +8,32 @@ use freshet_sql::{Effects, PreparedKill, contains_ignoring_case};
 use super::prepared::Prepared;
 use crate::reading::LONG_BYTES_MIN;
 
-/// How many are told apart; with more, none is known any more.
+/// The most statements that are noted; with more, none is known any more.
 const TEXTS_MAX: usize = 256;
 
-/// One of them.
+/// A statement that is prepared as text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
-    /// `None`: what it does is not known.
+    /// What the statement does; `None` if that is unknown.
     pub(crate) effects: Option<Effects>,
-    /// What it kills, if it is a KILL.
+    /// What the statement kills, if it is a KILL.
     pub(crate) kill: Option<Arc<PreparedKill>>,
-    /// What is known of it if it is a SELECT whose answers may come from memory.
+    /// What is known of the statement, if it is a SELECT whose answers may come from memory.
     pub(crate) select: Option<Arc<Prepared>>,
-    /// What there is to know of it if it is a statement of ours.
+    /// The statement, if it is Freshet's own.
     ours: Option<OfOurs>,
 }
 
-/// A statement of ours that is prepared by its text.
+/// A statement of Freshet's own that is prepared as text.
 #[derive(Clone, Debug)]
 pub(crate) struct OfOurs {
     pub(crate) text: Arc<[u8]>,
-    /// Whether the server has it too.
+    /// Whether the server has the statement too.
     pub(crate) is_there: bool,
 }
 
 impl Text {
-    /// What is known of the text of a statement that is not of ours.
+    /// Makes the entry of a statement that is not Freshet's own.
     pub(crate) fn new(
         effects: Option<Effects>,
         kill: Option<Arc<PreparedKill>>,
@@ -42,18 +42,18 @@ impl Text {
         Self { effects, kill, select, ours: None }
     }
 
-    /// That of a statement of ours.
+    /// Makes the entry of a statement of Freshet's own.
     pub(crate) fn of_ours(text: &[u8], is_there: bool) -> Self {
         let ours = Some(OfOurs { text: text.into(), is_there });
         Self { effects: Some(Effects::none()), ours, ..Self::default() }
     }
 }
 
-/// By their names, in lower case.
+/// The statements by their names, in lower case.
 #[derive(Debug)]
 pub(crate) struct Texts {
     known: HashMap<String, Text>,
-    /// There are no others.
+    /// Whether there are no other statements.
     are_all: bool,
 }
 
@@ -68,7 +68,7 @@ impl Texts {
         self.known.is_empty() && self.are_all
     }
 
-    /// What a statement of this name does; `None` where that is not known. Where there is none, the server says so.
+    /// Returns what the statement of this name does; `None` if that is unknown. If there is no such statement, the server refuses it.
     pub(crate) fn get(&self, name: &str) -> Option<Effects> {
         match self.known.get(name) {
             Some(text) => text.effects.clone(),
@@ -76,27 +76,27 @@ impl Texts {
         }
     }
 
-    /// The SELECT of this name, if its answers may come from memory.
+    /// Returns the SELECT of this name, if its answers may come from memory.
     pub(crate) fn select(&self, name: &str) -> Option<Arc<Prepared>> {
         self.known.get(name)?.select.clone()
     }
 
-    /// The statement of this name, if it is of ours.
+    /// Returns the statement of this name, if it is Freshet's own.
     pub(crate) fn of_ours(&self, name: &str) -> Option<OfOurs> {
         self.known.get(name)?.ours.clone()
     }
 
-    /// What a statement of this name kills, if it is certainly a KILL.
+    /// Returns what the statement of this name kills, if it is certainly a KILL.
     pub(crate) fn kill(&self, name: &str) -> Option<Arc<PreparedKill>> {
         self.known.get(name)?.kill.clone()
     }
 
-    /// A statement of this name is prepared.
+    /// Notes that a statement of this name is prepared.
     pub(crate) fn set(&mut self, name: String, text: Text) {
         if !is_plain(&name) {
             self.forget();
         } else if self.known.len() >= TEXTS_MAX {
-            // Nobody else has given these names away, and the server may not have what is ours.
+            // No other code has used these names, and the server may not have Freshet's own statements.
             self.known.retain(|_, text| text.ours.is_some());
             self.are_all = false;
         }
@@ -106,7 +106,7 @@ impl Texts {
         self.known.insert(name, text);
     }
 
-    /// There is no statement of this name any more.
+    /// Notes that there is no statement of this name any more.
     pub(crate) fn remove(&mut self, name: &str) {
         if !is_plain(name) {
             self.forget();
@@ -114,18 +114,19 @@ impl Texts {
         self.known.remove(name);
     }
 
-    /// Unknown code has run, which may have prepared anything, under any name: also under that of a statement of ours. If it has not, the
-    /// server refuses to execute what only we have, and nothing is silently left undone.
+    /// Forgets all statements, because unknown code has run and may have prepared anything under any name, including the name of a
+    /// statement of Freshet's own. If the code has not, the server refuses to execute a statement that only Freshet has, and nothing is
+    /// silently left undone.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
         self.are_all = false;
     }
 
-    /// A text is sent of which it was not told what it prepares, if it prepares anything.
+    /// Notes that a text is sent that may prepare unknown statements.
     pub(crate) fn forget_those_in(&mut self, text: &[u8]) {
         const PREPARE: &[u8] = b"prepare";
         let is_known = self.are_all || !self.known.is_empty();
-        // A long text is not gone through here: the others of this event loop would wait.
+        // A long text is not searched here: the other sessions of this event loop would wait.
         let is_long = text.len() >= LONG_BYTES_MIN;
         if is_known && (is_long || contains_ignoring_case(text, PREPARE)) {
             self.forget();
@@ -135,35 +136,35 @@ impl Texts {
         }
     }
 
-    /// The statement of this name is executed at the server with values that are not known here. Its later answers may hang on these: MySQL
-    /// resolves types by them, and in MariaDB a NULL is unsigned after an unsigned value. The server does not hear of the values in between
-    /// that are answered from memory.
+    /// Notes that the statement of this name is executed at the server with unknown values. Its later answers may depend on these values:
+    /// MySQL resolves types by them, and in MariaDB a NULL is unsigned after an unsigned value. The server does not see the values of
+    /// executions that are answered from memory.
     pub(crate) fn took_unknown(&mut self, name: &str) {
         if let Some(text) = self.known.get_mut(name) {
             text.select.take_if(|select| select.parameters() > 0);
         }
     }
 
-    /// Any of them may have been executed, with anything.
+    /// Notes that any of the statements may have been executed, with any values.
     fn forget_answers(&mut self) {
         self.known.values_mut().for_each(|text| text.select = None);
     }
 }
 
-/// The word that an EXECUTE begins with.
+/// The first word of an EXECUTE.
 const EXECUTE: &[u8] = b"EXECUTE";
 
-/// Whether it begins a text.
+/// Whether a text begins with EXECUTE.
 pub(crate) fn begins_with_execute(text: &[u8]) -> bool {
     text.get(..EXECUTE.len()).is_some_and(|start| start.eq_ignore_ascii_case(EXECUTE))
 }
 
-/// Whether it stands anywhere in a text.
+/// Whether EXECUTE stands anywhere in a text.
 pub(crate) fn names_execute(text: &[u8]) -> bool {
     contains_ignoring_case(text, EXECUTE)
 }
 
-/// Whether no other name is the same to a server: `é` is `e` to both, and MySQL takes no notice of blanks at the end.
+/// Whether a server takes no other name for this one: `é` equals `e` on both servers, and MySQL ignores blanks at the end.
 pub(crate) fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$')
 }

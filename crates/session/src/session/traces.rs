@@ -16,7 +16,7 @@ pub(crate) struct Traces {
     pub(super) others: bool,
     pub(super) cursor: bool,
     pub(super) unknown_code: bool,
-    /// It may have written, so that an id may have been given.
+    /// A statement may have written, so that an id may have been given.
     pub(super) writes: bool,
 }
 
@@ -36,7 +36,7 @@ impl Traces {
         self.others |= !locks && !sets;
     }
 
-    /// Notes its answer.
+    /// Notes the answer to a command.
     pub(crate) fn ran(&mut self, facts: &StatementFacts, relayed: &Relayed) {
         self.unknown_code |= facts.runs_unknown_code;
         self.cursor |= relayed.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));

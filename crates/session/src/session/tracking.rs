@@ -1,38 +1,39 @@
-//! Having the server report what must be known of a session.
+//! Making the server report the session facts that Freshet needs.
 //!
-//! What the client asked to be told goes through the same variables of the session, `session_track_…`. While those hold what we
-//! need, the client is told what it asked for and no more (`relay/filter.rs`). A statement that shows or sets them finds the
-//! client's own values: they are put back in the same breath, and read again before the next statement that may follow a question
-//! of ours.
+//! The reports that the client asked for use the same variables of the session, `session_track_…`. While the variables have Freshet's
+//! values, the client gets only the reports that it asked for (`relay/filter.rs`). A statement that shows or sets the variables finds the
+//! client's own values: Freshet puts them back in the same write, and reads them again before the next statement that may follow a question
+//! of Freshet's own.
 
 mod reporting;
 
-/// How far the server has been asked to report what must be known of a session.
+/// How far the server has been asked for the reports that Freshet needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracking {
-    /// It has not been asked, and may refuse.
+    /// The server has not been asked, and may refuse.
     Unmet,
-    /// It is asked together with the next command: until then nothing happens that it would report.
+    /// The server is asked together with the next command: until then nothing happens that it would report.
     Due,
-    /// It does, and is asked once more together with the next command, so that its answer tells what it reports only then.
+    /// The server reports, and is asked once more together with the next command. Its answer then includes what it reports only at that
+    /// point.
     Again,
-    /// It was asked, and its answer comes before that to the command.
+    /// The server was asked, and its reply comes before the answer to the command.
     Sent,
-    /// It does.
+    /// The server reports.
     On,
     /// The client's own settings are put back together with the next command.
     Returns(Naming),
-    /// They were, and the answer comes before that to the command.
+    /// The client's own settings were put back, and the reply comes before the answer to the command.
     Returned(Naming),
-    /// The server reports what the client asked for, and nothing else.
+    /// The server reports only what the client asked for.
     Own(Naming),
-    /// Unknown code has changed the settings while they were the client's own: the client is told what the server reports.
+    /// Unknown code has changed the settings while they were the client's own: the client gets all of the server's reports.
     Lost,
-    /// Unknown code has changed the settings while they were ours: what is not reported any more is not known here.
+    /// Unknown code has changed the settings while they were Freshet's: facts that are not reported any more are unknown here.
     Blurred,
 }
 
-/// What a statement does that names the settings.
+/// What a statement does with the settings that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Naming {
     Shows,
@@ -40,7 +41,7 @@ pub(crate) enum Naming {
 }
 
 impl Tracking {
-    /// A statement that names the settings is the next to be sent.
+    /// Returns the state when the next statement to be sent names the settings.
     pub(crate) fn named(self, naming: Naming) -> Self {
         match self {
             Self::Unmet | Self::Lost | Self::Blurred => self,
@@ -52,12 +53,12 @@ impl Tracking {
         }
     }
 
-    /// Whether all reports are what the client asked for.
+    /// Whether all reports are the ones that the client asked for.
     pub(crate) fn is_clients(self) -> bool {
         matches!(self, Self::Own(_) | Self::Returned(_) | Self::Lost)
     }
 
-    /// Whether nothing of the session changes unheard.
+    /// Whether every change of the session is reported.
     pub(crate) fn is_complete(self) -> bool {
         matches!(self, Self::Due | Self::Again | Self::On)
     }

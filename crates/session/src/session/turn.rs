@@ -1,4 +1,4 @@
-//! Whose turn it is to ask for an answer that is not in memory: see `coalescing.rs`.
+//! The turns of sessions that ask for the same answer, when it is not in memory: see `coalescing.rs`.
 
 use std::future::Future;
 use std::pin::pin;
@@ -17,14 +17,16 @@ use crate::relay::Lost;
 use crate::template::Template;
 use crate::wire::{Heard, WireError};
 
-/// How often a statement waits for the answer to another that something outruns, before it is sent itself.
+/// How often a statement waits for another session's answer that is outrun by a change, before the statement is sent itself.
 const WAITS_MAX: u32 = 2;
 
-/// The server's errors that say what a statement costs there, whoever asks and whatever is written meanwhile: it takes too long (ER_QUERY_TIMEOUT of
-/// MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. With any but these and the next, everybody is refused for himself, or is not.
+/// The server's errors that depend on a statement's cost, whoever asks and whatever is written meanwhile: the statement takes too long
+/// (ER_QUERY_TIMEOUT of MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. All errors besides these and
+/// the ones below may concern one session alone.
 const OF_COST: [u16; 7] = [1021, 1028, 1037, 1038, 1114, 1969, 3024];
-/// Those that are found in the rows that a statement reads, whoever asks: a subquery with several rows, a value out of range, a text that is no date, no
-/// regular expression or no JSON, a division by zero where that is an error.
+/// The errors that depend on the rows that a statement reads, whoever asks: a subquery with several rows, a value out of range, a text that
+/// is no date, no regular expression or no JSON, a division by zero if that is an error. regular expression or no JSON, a division by zero
+/// where that is an error.
 const OF_DATA: [u16; 16] =
     [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.
@@ -33,40 +35,40 @@ const INTERRUPTED: u16 = 1317;
 /// What a statement does whose answer is not in memory.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    /// It is sent to the server. With a leader, others may wait for its answer.
+    /// The statement is sent to the server. With a leader, other sessions may wait for its answer.
     Asks(Option<Box<Leader>>),
-    /// It looks again.
+    /// The statement is looked up again.
     LooksAgain,
-    /// It is answered: the one that it has waited for was refused, or it was interrupted itself. `is_noted`: if the client asks about it, it is
-    /// repeated at the server.
+    /// The statement is refused: the question that it has waited for was refused, or the statement was interrupted. `is_noted`: if the
+    /// client asks about the statement, it is repeated at the server.
     Refused { is_noted: bool },
 }
 
 /// How a wait for another client's answer has ended.
 enum WaitEnd {
-    /// That is over.
+    /// The question is over.
     Asked(QuestionState),
-    /// It took longer than a query rule lets this one wait.
+    /// The wait took longer than a query rule allows.
     TooLate,
-    /// The one who waits was interrupted.
+    /// The waiting statement was interrupted.
     Interrupted,
 }
 
-/// How often it has waited so far.
+/// How often a statement has waited so far.
 #[derive(Debug, Default)]
 pub(crate) struct Waited(u32);
 
 impl Session {
-    /// Whether its statements of this form may wait for one another. Of quick ones each is sent at once.
+    /// Whether the session's statements of this form may wait for one another. Quick statements are always sent at once.
     pub(crate) fn takes_turns(&self, template: &Template) -> bool {
         let now_ms = now_ms();
         template.profile.may_be_slow(now_ms) && !template.profile.is_large(now_ms) && self.may_share_a_turn()
     }
 
-    /// Takes its turn, with a statement that [takes turns](Session::takes_turns). `text`: the statement as it would be sent.
+    /// Takes the turn of a statement that [takes turns](Session::takes_turns). `text`: the statement as it would be sent.
     ///
     /// # Errors
-    /// The session is ended, or its client has left.
+    /// The session has ended, or its client has left.
     pub(crate) async fn turn(
         &mut self,
         key: Key<'_>,
@@ -92,7 +94,7 @@ impl Session {
             QuestionState::Refused(refused) if self.is_refused_alike(&refused) => refused,
             other => {
                 waited.0 += match other {
-                    // One of those who waited asks, and the others wait for that.
+                    // One of the waiting sessions asks, and the others wait for it.
                     QuestionState::Abandoned => 0,
                     QuestionState::Refused(refused) if refused.error.code == INTERRUPTED => 0,
                     QuestionState::Outrun => 1,
@@ -101,13 +103,14 @@ impl Session {
                 return Ok(Turn::LooksAgain);
             }
         };
-        // Who asks for it finds in the server what it has left there.
+        // A client that asks about the error finds it after the statement is repeated at the server.
         self.put_error(&refused.error);
         self.note_answered_from_memory(text, None);
         Ok(Turn::Refused { is_noted: true })
     }
 
-    /// Whether this session would be refused too, now: whatever it read, or since the rows that it read are the same by the one rule.
+    /// Whether the server would refuse this session too, now: the error does not depend on rows, or the rows that were read are unchanged
+    /// by the one rule.
     fn is_refused_alike(&self, refused: &QuestionRefused) -> bool {
         let code = refused.error.code;
         let Some((deps, valid_from)) = refused.rests_on.as_ref().filter(|_| OF_DATA.contains(&code)) else {
@@ -119,12 +122,12 @@ impl Session {
             && !self.runs_out(level)
     }
 
-    /// Whether the answer to a statement of the session may be anybody else's who asks the same at the same time, whatever becomes of it.
+    /// Whether other sessions may share the answer to a statement of this session, however the statement ends.
     fn may_share_a_turn(&self) -> bool {
         self.state.tx.surely_autocommits() && !self.ruled.are_timed() && !self.state.limits_time
     }
 
-    /// What becomes of a question that another client has asked.
+    /// Returns how a question of another client ends.
     async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<WaitEnd, Lost> {
         let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
         handle.can_be_interrupted();
@@ -141,10 +144,10 @@ impl Session {
         self.waits_for(ended).await
     }
 
-    /// Waits for this, and meanwhile for the client to leave, and for the session to be ended.
+    /// Waits for this future, and meanwhile for the client to leave, and for the session to be ended.
     ///
     /// # Errors
-    /// Either has come about.
+    /// The client has left, or the session is ended.
     pub(crate) async fn waits_for<T>(&mut self, awaited: impl Future<Output = T>) -> Result<T, Lost> {
         self.handle.begins();
         let mut awaited = pin!(awaited);

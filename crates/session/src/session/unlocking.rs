@@ -1,6 +1,6 @@
-//! What the end of LOCK TABLES drops.
+//! Results that the end of LOCK TABLES drops.
 //!
-//! As the native query cache has it: with the end of a write lock on a table without transactions, the results of that table are gone,
+//! Like the native query cache: at the end of a write lock on a table without transactions, the results of that table are dropped,
 //! whether or not something was written, and whatever `query_cache_wlock_invalidate` says.
 
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use freshet_cache::Dep;
 
 use crate::shared::Shared;
 
-/// Drops what depends on these when it is dropped itself.
+/// Drops the results with these dependencies when the value itself is dropped.
 pub(crate) struct Unlocking {
     shared: Arc<Shared>,
     deps: Vec<Dep>,
 }
 
 impl Unlocking {
-    /// `None` where there is nothing to drop.
+    /// Returns `None` if there is nothing to drop.
     pub(super) fn of(shared: &Arc<Shared>, deps: Vec<Dep>) -> Option<Self> {
         (!deps.is_empty()).then(|| Self { shared: Arc::clone(shared), deps })
     }

@@ -1,17 +1,17 @@
-//! The user variables of a session whose values are known for certain: those that a plain `SET @a = 1` gave them, while nothing has run
-//! since that could give them another.
+//! The user variables of a session whose values are certain: a plain `SET @a = 1` gave them, and nothing has run
+//! since that could have changed them.
 
 use ahash::HashMap;
 use freshet_sql::UserVariable;
 
-/// How many are known at a time.
+/// The most variables that are known at a time.
 const VARIABLES_MAX: usize = 64;
 /// The longest string that is kept, in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
-/// Digits of an integer that certainly fits into 64 bits.
+/// The most digits of an integer that certainly fits into 64 bits.
 const DIGITS_MAX: usize = 18;
 
-/// A value, as it was written.
+/// A value, as the SET wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UserValue {
     /// An integer: a BIGINT.
@@ -21,7 +21,7 @@ pub(crate) enum UserValue {
 }
 
 impl UserValue {
-    /// The value of a literal, if that is one that is known here. A string's collation is known with the environment only.
+    /// Returns the value of a literal, if Freshet can keep it. The collation of a string is known only with the environment.
     fn of(literal: &[u8], environment: Option<u32>) -> Option<Self> {
         if let Some(text) = literal.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'")) {
             let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'\'' | b'\\');
@@ -37,17 +37,17 @@ impl UserValue {
     }
 }
 
-/// All of one session, by their names in lower case.
+/// All known variables of one session, by their names in lower case.
 #[derive(Debug, Default)]
 pub(crate) struct UserVariables(HashMap<String, UserValue>);
 
 impl UserVariables {
-    /// The value of a variable, where it is known, in a session whose environment has this identity now.
+    /// Returns the value of a variable, if it is known, in a session whose environment has this identity now.
     pub(crate) fn get(&self, name: &str, environment: u32) -> Option<&UserValue> {
         self.0.get(name).filter(|value| !matches!(value, UserValue::Text(_, then) if *then != environment))
     }
 
-    /// A SET gave these values in the environment of this identity, if that is known.
+    /// Notes that a SET gave these values in the environment of this identity, if that is known.
     pub(crate) fn set(&mut self, variables: Vec<UserVariable>, environment: Option<u32>) {
         for UserVariable { name, literal } in variables {
             match UserValue::of(&literal, environment) {
@@ -61,7 +61,7 @@ impl UserVariables {
         }
     }
 
-    /// Anything may have changed them.
+    /// Forgets all values, because anything may have changed them.
     pub(crate) fn forget(&mut self) {
         if !self.0.is_empty() {
             self.0.clear();

@@ -1,10 +1,10 @@
-//! The clock of counters, in the time that people know.
+//! The clock of counters, as calendar time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use freshet_upstream::now_ms;
 
-/// What the clock of counters is in seconds since 1970.
+/// The relation between the clock of counters and seconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     now_ms: u64,

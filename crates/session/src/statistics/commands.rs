@@ -1,18 +1,18 @@
-//! How often commands were carried out and how long they took, by what they are called in `stats_mysql_commands_counters`.
+//! How often commands were carried out and how long they took, by their names in `stats_mysql_commands_counters`.
 
 use std::time::Duration;
 
 use freshet_cache::Striped;
 
-/// The bounds of the columns `cnt_100us` to `cnt_10s`, in microseconds; `cnt_INFs` has what took longer.
+/// The bounds of the columns `cnt_100us` to `cnt_10s`, in microseconds; `cnt_INFs` counts longer times.
 const BOUNDS_US: [u64; 11] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000];
 
-/// How many columns of these there are.
+/// How many such columns there are.
 const TIMES: usize = BOUNDS_US.len() + 1;
 
-/// The commands by their first words, of which some may be said in two ways. Where two begin alike, the longer one comes first. The last
-/// two are not told by their first words.
+/// The commands by their first words; some words have alternatives. If two commands begin alike, the longer one comes first. The last
+/// two are not recognised by their first words.
 const COMMANDS: [(&str, &[&str]); COUNT] = [
     ("ALTER_TABLE", &["ALTER", "TABLE"]),
     ("ALTER_VIEW", &["ALTER", "VIEW"]),
@@ -67,12 +67,12 @@ const COMMANDS: [(&str, &[&str]); COUNT] = [
     ("SELECT_FOR_UPDATE", &[]),
     ("UNKNOWN", &[]),
 ];
-/// How many there are.
+/// How many commands there are.
 pub(super) const COUNT: usize = 52;
 const FOR_UPDATE: usize = COUNT - 2;
 const UNKNOWN: usize = COUNT - 1;
 
-/// Where a statement with this digest's text is counted.
+/// Returns the place at which a statement with this digest's text is counted.
 pub(super) fn place(digest_text: &[u8]) -> u8 {
     let mut words = digest_text
         .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
@@ -96,18 +96,18 @@ fn ends_for_update(digest_text: &[u8]) -> bool {
     end.is_some_and(|end| end.eq_ignore_ascii_case(END))
 }
 
-/// What one command has cost.
+/// The cost of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRow {
-    /// What it is called.
+    /// The command's name.
     pub name: &'static str,
     /// The sum of its times, in microseconds.
     pub time_us: u64,
-    /// How often it was carried out, by how long it took.
+    /// How often the command was carried out, by its time.
     pub counts: [u64; TIMES],
 }
 
-/// Counters by command: for each, those by time, and the sum of the times.
+/// Counters by command: for each, the counts by time, and the sum of the times.
 #[derive(Debug, Default)]
 pub(super) struct Commands(Box<Striped<{ COUNT * COLUMNS }>>);
 
@@ -125,12 +125,12 @@ impl Commands {
         self.0.add(column(place, BOUNDS_US.partition_point(|bound| *bound < time_us)));
     }
 
-    /// Counts so many answers from memory, whose times are not measured: they are below the least bound.
+    /// Counts this many answers from memory. Their times are not measured: they are below the least bound.
     pub(super) fn add_hits(&self, place: u8, hits: u64) {
         self.0.add_many(column(place, 0), hits);
     }
 
-    /// All commands. `hits`: how many answers from memory are to be added, by place.
+    /// Returns all commands. `hits`: how many answers from memory are added, by place.
     pub(super) fn rows(&self, hits: &[u64; COUNT]) -> Vec<CommandRow> {
         let row = |(place, &(name, _)): (u8, &(&'static str, _))| {
             let sum = |of: usize| self.0.sum(column(place, of));

@@ -1,4 +1,4 @@
-//! The server's errors, by who got them: for each schema, user and number how often, and what the last one said.
+//! The server's errors: for each schema, user and number how often it occurred, and the last message.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,12 +9,12 @@ use freshet_upstream::now_ms;
 use super::clock::Clock;
 use super::whose::Whose;
 
-/// How many rows are kept. With one more, the one that was seen longest ago leaves.
+/// How many rows are kept. With one more, the row that was not seen for the longest time is dropped.
 const ROWS_MAX: usize = 1000;
-/// How much is kept of a message, in bytes.
+/// How many bytes of a message are kept.
 const MESSAGE_BYTES_MAX: usize = 512;
 
-/// Whose error it is, and which.
+/// Who got an error, and its number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ErrorKey {
     hostgroup: Option<i64>,
@@ -23,7 +23,7 @@ struct ErrorKey {
     code: u16,
 }
 
-/// How often it came, and what the last one said.
+/// How often an error occurred, and its last message.
 #[derive(Debug)]
 struct ErrorTally {
     count: u64,
@@ -32,7 +32,7 @@ struct ErrorTally {
     last: Box<[u8]>,
 }
 
-/// What the server has refused.
+/// The server's errors.
 #[derive(Debug, Default)]
 pub(super) struct Errors(Mutex<HashMap<ErrorKey, ErrorTally>>);
 
@@ -47,11 +47,11 @@ pub struct ErrorRow {
     pub user: String,
     /// The error's number.
     pub code: u16,
-    /// How often.
+    /// How many errors.
     pub count: u64,
     /// The first and the last time, in seconds since 1970.
     pub seen: (u64, u64),
-    /// What the last one said.
+    /// The last message.
     pub last: String,
 }
 
@@ -79,7 +79,7 @@ impl Errors {
         }
     }
 
-    /// The rows as they are. `resets`: they are forgotten.
+    /// Returns the rows. `resets`: they are forgotten.
     pub(super) fn rows(&self, resets: bool) -> Vec<ErrorRow> {
         let clock = Clock::now();
         let mut rows = self.lock();

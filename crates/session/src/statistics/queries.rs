@@ -1,4 +1,4 @@
-//! All that is known of each digest, one row for each: what `freshet.queries` shows.
+//! All facts of each digest, one row for each: the rows of `freshet.queries`.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -18,37 +18,37 @@ pub(crate) struct QueryRow {
     pub(crate) user: String,
     pub(crate) digest: String,
     pub(crate) text: String,
-    /// Sent to the server.
+    /// How many statements were sent to the server.
     pub(crate) sent: u64,
-    /// Answered from memory.
+    /// How many were answered from memory.
     pub(crate) hits: u64,
-    /// Stored.
+    /// How many answers were stored.
     pub(crate) stored: u64,
-    /// Stored anew after a change, and those of them that were the same.
+    /// How many answers were stored anew after a change, and how many of these were the same.
     pub(crate) refilled: u64,
     pub(crate) needless: u64,
-    /// What query rules have come to, if they have.
+    /// The outcome of the query rules, if rules were met.
     pub(crate) outcome: Option<Arc<Outcome>>,
-    /// Why not, and how often.
+    /// Why answers were not stored, and how often.
     pub(crate) refused: Vec<(Why, u32)>,
     /// Why the last answer of the server's was not stored, if it was not.
     pub(crate) last: Option<Refusal>,
     /// The first and the last time, in seconds since 1970.
     pub(crate) seen: (u64, u64),
-    /// What the server took, in microseconds.
+    /// The server's time, in microseconds.
     pub(crate) server_us: u64,
     /// Rows that the server sent, and that it changed.
     pub(crate) rows: (u64, u64),
-    /// The tables that it reads, where that is known.
+    /// The tables that the statements read, if known.
     pub(crate) tables: Vec<(String, String)>,
-    /// What its query is called, where that is known.
+    /// The name of the query, if known.
     pub(crate) query: Option<NamedQuery>,
-    /// What entries are marked with that are stored of it.
+    /// The tag of stored entries.
     pub(crate) tag: u16,
 }
 
 impl QueryRow {
-    /// What the server would have taken for what was answered from memory, in microseconds: as much for each as on average.
+    /// Returns the server's time that hits saved, in microseconds: for each hit the average time.
     pub(crate) fn saved_us(&self) -> u64 {
         self.server_us.checked_div(self.sent).unwrap_or(0).saturating_mul(self.hits)
     }
@@ -66,7 +66,7 @@ impl Statistics {
         }
     }
 
-    /// Counts an answer that is stored anew after a change; `is_same`: it had not changed at all.
+    /// Counts an answer that is stored anew after a change; `is_same`: the answer had not changed at all.
     pub(crate) fn count_refilled(&self, tag: u16, is_same: bool) {
         if self.is_anybodys(tag) {
             let sent = &self.sent[place_of(tag)];
@@ -82,7 +82,7 @@ impl Statistics {
         }
     }
 
-    /// Notes which tables statements of a digest read, and what their query is called.
+    /// Notes the tables that statements of a digest read, and the name of their query.
     pub(crate) fn note_template(&self, tag: u16, tables: &Tables, query: &NamedQuery) {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let Some(named) = known.named.get(&place_of(tag)).filter(|_| self.is_anybodys(tag)) else { return };
@@ -93,16 +93,16 @@ impl Statistics {
         });
     }
 
-    /// One row for each digest that has been seen. `is_shown` says whose.
+    /// Returns one row for each digest that has been seen. `is_shown` selects users.
     pub(crate) fn queries(&self, is_shown: impl Fn(&str) -> bool) -> Vec<QueryRow> {
         let clock = Clock::now();
-        // Nobody takes a place meanwhile, and everybody counts.
+        // Under this lock, nobody takes a place, and all can count.
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let shown = known.named.iter().filter(|(_, named)| is_shown(&named.user));
         shown.filter_map(|(place, named)| self.query(*place, named, clock)).collect()
     }
 
-    /// The row of one digest, of statements that have met these query rules.
+    /// Returns the row of one digest, for statements that have met these query rules.
     pub(crate) fn query_of(&self, whose: Whose<'_>, digest: Digest) -> Option<QueryRow> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let place = place_of(*known.places.get(&(digest, self.hash_of(whose)))?);

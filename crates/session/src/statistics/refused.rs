@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::why::{self, Refusal, Why};
 
-/// The longest word on what a refusal is about, in characters.
+/// The longest detail of a refusal that is kept, in characters.
 const ABOUT_CHARS_MAX: usize = 256;
 
 /// The refusals of one digest.
@@ -31,23 +31,23 @@ impl Refused {
         }
     }
 
-    /// The last answer was stored.
+    /// Notes that the last answer was stored.
     pub(super) fn is_over(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Counts from 0 again.
+    /// Resets the counts.
     pub(super) fn begin_anew(&self) {
         self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
         self.is_over();
     }
 
-    /// Why the last answer was not stored, if it was not.
+    /// Returns why the last answer was not stored, if it was not.
     pub(super) fn last(&self) -> Option<Refusal> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often, by reason; the most frequent first.
+    /// Returns how often each reason occurred; the most frequent first.
     pub(super) fn counts(&self) -> Vec<(Why, u32)> {
         let mut counts: Vec<(Why, u32)> = (0..why::COUNT)
             .filter_map(|at| Some((Why::numbered(at)?, self.counts[at].load(Ordering::Relaxed))))

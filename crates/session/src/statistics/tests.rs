@@ -36,7 +36,7 @@ fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() 
     assert_eq!(row.digest, "0xBF001A0C13781C1D");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     assert!(row.seen.0 <= row.seen.1 && now - row.seen.0 < 60);
-    // Counted from 0, and the tag of what is stored counts on.
+    // The counts start from 0, and the tag of stored entries keeps counting.
     assert_eq!(counts(&statistics, true), expected);
     assert_eq!(counts(&statistics, false), []);
     statistics.count_hit(tag, now_ms());
@@ -60,7 +60,7 @@ fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
     let rows = statistics.rows(false);
     assert_eq!(rows.len(), DIGESTS_MAX - LEAVING + 1);
     assert!(!rows.iter().any(|row| row.text == "SELECT a0"));
-    // The places that are free are taken again, and nothing is counted there for who was there before.
+    // Free places are taken again, and hits for their earlier digests are not counted there.
     (DIGESTS_MAX + 1..DIGESTS_MAX + LEAVING).for_each(|number| {
         of(number);
     });
@@ -92,10 +92,10 @@ fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     assert!(statistics.queries(|user| user == "v").is_empty());
     let found = statistics.query_of(whose("shop", "u"), Digest::of(b"SELECT NOW()")).unwrap();
     assert_eq!((found.sent, found.refused.len()), (1, 2));
-    // What is stored afterwards is not refused any more.
+    // A stored answer ends the refusal.
     statistics.count_stored(tag);
     assert_eq!((row(&statistics).stored, row(&statistics).last), (1, None));
-    // One of nobody's is not counted.
+    // A tag of no digest is not counted.
     statistics.count_refused(0, &now);
     statistics.rows(true);
     sent("SELECT NOW()");
@@ -106,7 +106,7 @@ fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     (0..DIGESTS_MAX).for_each(|number| {
         sent(&format!("SELECT a{number}"));
     });
-    // Its place is another's now.
+    // The place belongs to another digest now.
     statistics.count_refused(tag, &now);
     assert!(statistics.queries(|_| true).iter().all(|row| row.refused.is_empty()));
 }

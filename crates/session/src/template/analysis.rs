@@ -1,5 +1,5 @@
-//! What is found out about a statement's form when it is new: whether its answers may be cached, what it may do, and what is known of
-//! its tables.
+//! The analysis of a new form of statements: whether answers may be cached, what the statements may do, and the definitions of
+//! their tables.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,31 +18,32 @@ use crate::why::{Refusal, Why};
 
 use super::profile::ExecutionProfile;
 
-/// A statement's form.
+/// The facts of a form.
 #[derive(Debug)]
 pub(crate) struct Template {
-    /// The definitions that all of this rests on.
+    /// The definitions on which all of this rests.
     pub(crate) told: Told,
     /// Whether answers may be cached.
     pub(crate) verdict: Cacheability,
-    /// What it may do to the session and to data.
+    /// What the statements may do to the session and to data.
     pub(crate) effects: Effects,
-    /// Every table it names, if its answers may be cached or are of their time: a session's temporary tables may stand in their place.
+    /// Every table that the statements name, if answers may be cached or are of their time: temporary tables of a session may stand in
+    /// their place.
     pub(crate) tables: Tables,
-    /// Its answers may not be cached, for the time in them alone: it matters to nobody on whose connection they are asked for.
+    /// Answers may not be cached only because they show the time. They are the same on every connection.
     pub(crate) is_of_its_time: bool,
-    /// A row in its answer was read by the transaction's read view.
+    /// A row in the answer was read by the transaction's read view.
     pub(crate) shows_rows_read: bool,
-    /// How fast it is.
+    /// How fast the statements are.
     pub(crate) profile: ExecutionProfile,
-    /// What it is called.
+    /// The name of the query.
     pub(crate) query: NamedQuery,
-    /// What the last result that was stored of it is marked with.
+    /// The tag of the last stored result.
     pub(crate) tag: AtomicU16,
 }
 
 impl Template {
-    /// Of a form that is one of too many new ones.
+    /// Makes the template of a form that is not analysed, because too many forms are new.
     pub(super) fn not_analysed(tokens: &Tokens<'_>, schema: Option<&str>, upstream: &Upstream) -> Self {
         Self {
             told: Told::at(upstream.catalog_version()),
@@ -57,19 +58,19 @@ impl Template {
         }
     }
 
-    /// What the results of its statements are marked with; 0 if that is not known.
+    /// Returns the tag of the statements' results; 0 if it is unknown.
     pub(crate) fn tag(&self) -> u16 {
         self.tag.load(Ordering::Relaxed)
     }
 
-    /// Notes it.
+    /// Notes the tag.
     pub(crate) fn note_tag(&self, tag: u16) {
         if self.tag() != tag {
             self.tag.store(tag, Ordering::Relaxed);
         }
     }
 
-    /// Whether it does nothing but read tables.
+    /// Whether the statements only read tables.
     pub(crate) fn reads_tables_alone(&self) -> bool {
         (self.is_of_its_time || matches!(self.verdict, Cacheability::Cache))
             && self.effects.reads.is_nothing()
@@ -81,16 +82,16 @@ impl Template {
 /// Whether a template's answers may be cached.
 #[derive(Debug, Clone)]
 pub(crate) enum Cacheability {
-    /// They depend on nothing but rows of the template's tables.
+    /// Answers depend only on rows of the template's tables.
     Cache,
-    /// Never, and why.
+    /// Answers may never be cached, with the reason.
     Never(Refusal),
-    /// Not now: a definition is just changing, the catalog cannot be read, or too many forms are new.
+    /// Answers may not be cached now: a definition is changing, the catalog cannot be read, or too many forms are new.
     NotNow(Refusal),
 }
 
 impl Cacheability {
-    /// Why they may not be cached.
+    /// Returns why answers may not be cached.
     pub(crate) const fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Cache => None,
@@ -109,7 +110,7 @@ impl fmt::Display for Cacheability {
     }
 }
 
-/// Finds it out.
+/// Analyses a form.
 pub(super) async fn analyse(tokens: &Tokens<'_>, schema: Option<&str>, behind: Sources<'_>) -> Template {
     let mut told = Told::at(behind.upstream.catalog_version());
     let mut effects = tokens.effects();
@@ -157,7 +158,7 @@ pub(super) async fn analyse(tokens: &Tokens<'_>, schema: Option<&str>, behind: S
     }
 }
 
-/// The tables of a statement whose answers might be cached, but for the time in them.
+/// Returns the tables of a statement whose answers could be cached if they did not show the time.
 async fn read_at_this_time(
     tokens: &Tokens<'_>,
     schema: Option<&str>,
@@ -169,11 +170,11 @@ async fn read_at_this_time(
     may_be_cached.then(|| Tables { written, known, below, ..Tables::default() })
 }
 
-/// Whether answers to a statement may be cached, and the tables that it names, by their definitions. There are no tables where they are
-/// not known.
+/// Whether answers to a statement may be cached, and the tables that it names, by their definitions. The tables are empty if they are
+/// unknown.
 ///
 /// # Errors
-/// Why its text alone rules that out.
+/// The reason why the text alone forbids caching.
 pub(crate) async fn judge(
     tokens: &Tokens<'_>,
     schema: Option<&str>,
@@ -203,8 +204,8 @@ pub(crate) async fn judge(
     })
 }
 
-/// The same of a SELECT whose grammar is not understood: all its names are looked up, and its answers rest on the whole of what is there
-/// under them, and on nothing being there under the others.
+/// Like [`judge`], for a SELECT whose grammar is not understood: all its names are looked up. Its answers depend on everything that exists
+/// under these names, and on the absence of the others.
 ///
 /// # Errors
 /// As [`judge`].
@@ -232,7 +233,7 @@ async fn judge_by_names(
     }
     let all = || known.iter().filter(is_there).chain(&below);
     let mut times = times_of(all());
-    // Where a TIME stands in it is not understood.
+    // It is unknown where a TIME is used in this text.
     let is_dated = !times.is_empty() || is_dated(tokens, all(), &mut times);
     let verdict = match verdict_over(known.iter().filter(is_there)) {
         Cacheability::Cache if is_dated => Cacheability::Never(Why::Dated.into()),
@@ -243,8 +244,8 @@ async fn judge_by_names(
     Ok((verdict, Tables { written: names, known, below, named, have_times, by_names: true }))
 }
 
-/// `effects` with what it reads looked up, so that it need not be done with each statement of this form; unchanged where
-/// that cannot be told now.
+/// Returns `effects` with the reads looked up, so that statements of this form need not look them up; unchanged if
+/// the reads cannot be told now.
 async fn look_up_reads(
     effects: Effects,
     schema: Option<&str>,
@@ -256,18 +257,18 @@ async fn look_up_reads(
     match reading {
         ReadReach::Plain => Effects { reads: Reads::NOTHING, ..effects },
         ReadReach::RunsUnknownCode if schema.is_some() => effects.running_unknown_code(),
-        // Without a schema, most likely the server refuses it.
+        // Without a schema, the server most likely refuses the statement.
         ReadReach::Runs(_) | ReadReach::RunsUnknownCode | ReadReach::NotKnownNow(_) => effects,
     }
 }
 
-/// The names of the columns of type TIME in these tables.
+/// Returns the names of the columns of type TIME in these tables.
 fn times_of<'a>(tables: impl Iterator<Item = &'a Named>) -> BTreeSet<String> {
     let columns = tables.flat_map(|table| table.info.columns.iter());
     columns.filter(|column| &*column.data_type.name == "time").map(|column| column.name.clone()).collect()
 }
 
-/// Whether answers may depend on the current date: those to the statement itself, or of a view among its tables.
+/// Whether answers may depend on the current date: through the statement itself, or a view among its tables.
 fn is_dated<'a>(
     tokens: &Tokens<'_>,
     tables: impl Iterator<Item = &'a Named> + Clone,
@@ -288,7 +289,7 @@ fn is_dated<'a>(
     }
 }
 
-/// Each name with its schema; `None` if one has none.
+/// Returns each name with its schema; `None` if one has none.
 fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<Name>> {
     let full = |table: &TableName| {
         let schema = table.schema.as_deref().or(schema)?;
@@ -297,7 +298,7 @@ fn resolve(written: &[TableName], schema: Option<&str>) -> Option<Vec<Name>> {
     written.iter().map(full).collect()
 }
 
-/// What is known of each of these, and of what the views among them are made of, or why that cannot be told now.
+/// Returns the definitions of these tables, and of the tables below the views among them, or why they are unknown now.
 async fn look_up(
     named: Vec<Name>,
     mut definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
@@ -324,7 +325,7 @@ async fn look_up_each(
     Ok(tables)
 }
 
-/// Whether answers over these may be cached.
+/// Returns whether answers from these tables may be cached.
 fn verdict_over<'a>(mut tables: impl Iterator<Item = &'a Named>) -> Cacheability {
     let refusal = tables.find_map(|table| {
         let why = table.info.cacheable.as_ref().err()?;

@@ -1,5 +1,5 @@
-//! What was compiled of a statement, found by its form in one pass over its text: of a SELECT the template, the hint, and the plan
-//! of the rows that it reads; of a write its effects and its rows. The next statement of the form only brings its values.
+//! What was compiled of a statement, found by its form in one pass over its text: for a SELECT the template, the hint, and the plan
+//! of the rows that it reads; for a write its effects and its rows. Later statements of the form only bring their values.
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -14,35 +14,35 @@ use crate::rows::{BoundPlan, ReadPlan, StatementText};
 
 /// How many bytes of forms are kept in each shard: 8 MiB in all.
 const SHARD_BYTES_MAX: usize = 1 << 19;
-/// What a form takes beside its text, about, in bytes; with its plan.
+/// About how many bytes a form takes beside its text, with its plan.
 const COMPILED_BYTES: usize = 1536;
 /// Forms are looked up on misses only.
 const SHARDS: usize = 16;
 
 thread_local! {
-    /// Where a statement is cut and its form put together to be looked up.
+    /// The buffers in which a statement is cut and its form is put together for a look-up.
     static FORM: RefCell<(Slotted, TokenBuffer)> = RefCell::default();
 }
 
-/// What a statement is by its form.
+/// A statement by its form.
 #[derive(Debug)]
 pub(crate) enum ByForm<'a> {
-    /// One of a known form.
+    /// A statement of a known form.
     Known(Bound),
-    /// One of a new form.
+    /// A statement of a new form.
     New(New<'a>),
 }
 
-/// A statement of a new form, cut once for all who read it.
+/// A statement of a new form, cut once for all its readers.
 #[derive(Debug)]
 pub(crate) struct New<'a> {
     pub(crate) tokens: Tokens<'a>,
-    /// Its form, if it has one.
+    /// The form, if the statement has one.
     pub(super) form: Option<Box<[u8]>>,
 }
 
 impl<'a> New<'a> {
-    /// One whose form nobody looks for.
+    /// Makes a statement whose form is not looked for.
     pub(crate) fn cut(text: &'a [u8], modes: Modes) -> Self {
         Self { tokens: Tokens::cut(text, modes), form: None }
     }
@@ -55,7 +55,7 @@ enum Compiled {
     Write(Arc<CompiledWrite>),
 }
 
-/// A statement as what was compiled of its form, and its own values.
+/// A statement as its compiled form and its own values.
 #[derive(Debug)]
 pub(crate) enum Bound {
     Select(BoundSelect<'static>),
@@ -66,18 +66,18 @@ pub(crate) enum Bound {
 #[derive(Debug)]
 pub(crate) struct CompiledSelect {
     pub(crate) template: Arc<Template>,
-    /// The hint in its first SELECT.
+    /// The hint in the first SELECT.
     pub(crate) hint: Option<Hint>,
-    /// It has hints of ours somewhere.
+    /// A hint of Freshet's stands somewhere in the text.
     pub(crate) is_hinted: bool,
-    /// The syntax in it of which a server may warn; none where that is not told.
+    /// The syntax about which a server may warn; none if that is unknown.
     pub(crate) deprecations: Deprecations,
-    /// It is one SELECT.
+    /// The text is one SELECT.
     is_select: bool,
-    /// The plan that its statements share; none if each is read by itself. It is made for the second statement: most forms that are
-    /// invented are never seen again.
+    /// The plan that the statements share; `None` if each is read by itself. The plan is made for the second statement: most invented forms
+    /// are never seen again.
     plan: OnceLock<Option<ReadPlan>>,
-    /// The same where moments cannot be told in the session's time zone, if the tables have any.
+    /// The plan for time zones in which moments cannot be told, if the tables have moments.
     plan_without_moments: OnceLock<Option<ReadPlan>>,
 }
 
@@ -93,27 +93,27 @@ impl CompiledSelect {
     }
 }
 
-/// A SELECT.
+/// A SELECT as its compiled form and its values.
 #[derive(Debug)]
 pub(crate) struct BoundSelect<'a> {
     pub(crate) compiled: Arc<CompiledSelect>,
     values: Vec<Datum>,
-    /// The statement, if it is the first of its form or has none.
+    /// The tokens of the statement, if it is the first of its form or has no form.
     first: Option<Tokens<'a>>,
 }
 
 impl<'a> BoundSelect<'a> {
-    /// The first statement of a form.
+    /// Makes the first statement of a form.
     pub(super) const fn first(compiled: Arc<CompiledSelect>, tokens: Tokens<'a>) -> Self {
         Self { compiled, values: Vec::new(), first: Some(tokens) }
     }
 
-    /// One whose form is known.
+    /// Makes a statement whose form is known.
     const fn known(compiled: Arc<CompiledSelect>, values: Vec<Datum>) -> BoundSelect<'static> {
         BoundSelect { compiled, values, first: None }
     }
 
-    /// The statement, if it has been cut for good.
+    /// Returns the tokens of the statement, if they are kept.
     pub(crate) const fn tokens(&self) -> Option<&Tokens<'a>> {
         self.first.as_ref()
     }
@@ -122,7 +122,7 @@ impl<'a> BoundSelect<'a> {
         &self.compiled.template
     }
 
-    /// The plan that `statement`, which this is, shares with others of its form, and its values.
+    /// Returns the plan that `statement` (this one) shares with others of its form, and its values.
     pub(crate) fn plan(&self, statement: StatementText<'_>) -> Option<BoundPlan<'_>> {
         let tables = &self.compiled.template.tables;
         let plan = match statement.zone.is_fixed() || !tables.have_moments() {
@@ -131,7 +131,7 @@ impl<'a> BoundSelect<'a> {
         };
         let is_first = self.first.is_some();
         if plan.get().is_none() && !is_first {
-            // Two threads may both make it, and one is kept: none waits for the other.
+            // Two threads may both make the plan, and one is kept: neither waits for the other.
             let _ = plan.set(ReadPlan::shared(statement, tables));
         }
         let plan = plan.get().filter(|_| !is_first)?.as_ref();
@@ -139,12 +139,12 @@ impl<'a> BoundSelect<'a> {
     }
 }
 
-/// What was compiled of the form of a write of rows of one table. It rests on no definition.
+/// What was compiled of the form of a write of rows of one table. It depends on no definition.
 #[derive(Debug)]
 pub(crate) struct CompiledWrite {
-    /// With every name in full.
+    /// The effects, with every name in full.
     effects: Effects,
-    /// The rows that its statements write, with parameters; none if each is read by itself. It is made for the second.
+    /// The rows that the statements write, with parameters; `None` if each is read by itself. Made for the second statement.
     rows: OnceLock<Option<RowWrite>>,
 }
 
@@ -160,7 +160,7 @@ impl BoundWrite {
         &self.compiled.effects
     }
 
-    /// The rows that `statement`, which this is, writes.
+    /// Returns the rows that `statement` (this one) writes.
     pub(crate) fn rows(&self, statement: StatementText<'_>) -> Option<RowWrite> {
         let shared = self.compiled.rows.get_or_init(|| shared_rows(statement));
         match shared {
@@ -170,8 +170,8 @@ impl BoundWrite {
     }
 }
 
-/// What all statements of the form of this one write. The text with parameters has to say, with the values of this statement, what
-/// the statement itself says.
+/// Returns what all statements of this form write. The text with parameters, filled with the values of this statement, must mean the same as
+/// the statement itself.
 fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> Option<RowWrite> {
     let mut slotted = Slotted::default();
     let has_form = slotted.read(text, modes, schema) && slotted.is_shared();
@@ -191,8 +191,8 @@ impl Default for Forms {
 }
 
 impl Forms {
-    /// What was compiled of a statement's form, with the statement's values; if nothing was, its tokens. What was compiled counts
-    /// only if it `is_current`.
+    /// Returns what was compiled of a statement's form, with the statement's values; if nothing was, returns its tokens. A compiled form
+    /// counts only if it `is_current`.
     pub(super) fn bind<'a>(
         &self,
         (text, modes): (&'a [u8], Modes),
@@ -222,14 +222,14 @@ impl Forms {
         })
     }
 
-    /// Keeps what was compiled of a new SELECT for others of its form.
+    /// Stores what was compiled of a new SELECT for others of its form.
     pub(super) fn keep_select(&self, form: Option<Box<[u8]>>, compiled: &Arc<CompiledSelect>) {
         if compiled.is_select {
             self.keep(form, || Compiled::Select(Arc::clone(compiled)));
         }
     }
 
-    /// Keeps what a new write of rows of one table does, for others of its form.
+    /// Stores what a new write of rows of one table does, for others of its form.
     pub(super) fn keep_write(&self, form: Option<Box<[u8]>>, effects: &Effects) {
         let write = || CompiledWrite { effects: effects.clone(), rows: OnceLock::new() };
         self.keep(form, || Compiled::Write(Arc::new(write())));

@@ -1,4 +1,4 @@
-//! How the statements of one template execute: how fast they are, and whether their answers are large. That decides which of them share
+//! How the statements of one template execute: how fast they are, and whether their answers are large. This decides which of them share
 //! a connection with others.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,33 +8,33 @@ use freshet_upstream::now_ms;
 
 /// A template whose statements take longer than this, in microseconds, shares no connection.
 const QUICK_US_MAX: u32 = 2_000;
-/// How long one shares none that had a large answer, or was slow again and again, in milliseconds.
+/// How long a template shares no connection after a large answer, or after repeated slow statements, in milliseconds.
 const UNFIT_MS: u64 = 10_000;
-/// How long one shares none that was slow once, in milliseconds: a server, or the machine, stands still now and then. Each further time makes it four times as
-/// long, until none was slow for so long, in milliseconds.
+/// How long a template shares no connection after one slow statement, in milliseconds: a server, or the machine, stands still now and then.
+/// Each further slow statement makes the time four times as long, until none was slow for `FORGIVEN_AFTER_MS`, in milliseconds.
 const UNFIT_ONCE_MS: u64 = 100;
 const FORGIVEN_AFTER_MS: u64 = 60_000;
-/// A statement that takes this long, in microseconds, is slow, and others of its template may be for so long, in milliseconds.
+/// A statement that takes this long, in microseconds, is slow. Others of its template may be slow for `SLOW_MS`, in milliseconds.
 const SLOW_US_MIN: u32 = 10_000;
 const SLOW_MS: u64 = 60_000;
-/// What of a time above the best one is believed at once: one part in so many. Where a server has more to do than it can, most times tell of waiting: one in
-/// dozens tells of the statement.
+/// How much of a time above the best one is believed at once: one part in this many. If a server is overloaded, most times show waiting:
+/// only one in dozens shows the statement's own time.
 const DRIFT: u32 = 64;
 
-/// What was seen of a template's statements.
+/// The measured facts of a template's statements.
 #[derive(Debug)]
 pub(crate) struct ExecutionProfile {
-    /// The best time of late, in microseconds; other statements and clients only ever add to it.
+    /// The best recent time, in microseconds; other statements and clients only ever add to a time.
     best_us: AtomicU32,
-    /// The best time of late of those that were carried, likewise: of these none adds to another's.
+    /// The best recent time of carried statements, in microseconds: carried statements add nothing to each other's times.
     best_carried_us: AtomicU32,
-    /// Until when it is not tried again, in monotonic milliseconds.
+    /// Until when the template is not tried again, in monotonic milliseconds.
     unfit_until_ms: AtomicU64,
-    /// Until when its statements may be slow, likewise.
+    /// Until when the statements may be slow, in monotonic milliseconds.
     slow_until_ms: AtomicU64,
-    /// Until when its answers may be too large to be stored, likewise.
+    /// Until when the answers may be too large to be stored, in monotonic milliseconds.
     large_until_ms: AtomicU64,
-    /// How often one was slow of late among those that it was carried with, and when the last one was, likewise.
+    /// How often a carried statement was slow recently, and when the last one was, in monotonic milliseconds.
     stalls: AtomicU32,
     stalled_ms: AtomicU64,
 }
@@ -54,12 +54,12 @@ impl Default for ExecutionProfile {
 }
 
 impl ExecutionProfile {
-    /// The server took this long for one.
+    /// Notes that the server took this long for a statement.
     pub(crate) fn took(&self, time: Duration) {
         self.took_us(u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
     }
 
-    /// The same, in microseconds.
+    /// Notes the time in microseconds.
     pub(crate) fn took_us(&self, us: u32) {
         believe(&self.best_us, us);
         if us >= SLOW_US_MIN {
@@ -67,7 +67,7 @@ impl ExecutionProfile {
         }
     }
 
-    /// The same of one that was carried. What the others take on their connections may have made its template look quicker than it is.
+    /// Notes the time of a carried statement. The load on other connections may have made the template look quicker than it is.
     pub(crate) fn carried(&self, time: Duration) {
         self.took(time);
         let best_us = believe(&self.best_carried_us, u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
@@ -77,22 +77,22 @@ impl ExecutionProfile {
         }
     }
 
-    /// Whether one of its statements may take long: nothing is known of them, or one was slow of late.
+    /// Whether a statement may take long: nothing is known, or one was slow recently.
     pub(crate) fn may_be_slow(&self, now_ms: u64) -> bool {
         !self.is_quick() || now_ms < self.slow_until_ms.load(Ordering::Relaxed)
     }
 
-    /// An answer was too large to be stored.
+    /// Notes that an answer was too large to be stored.
     pub(crate) fn note_large(&self, now_ms: u64) {
         self.large_until_ms.store(now_ms + SLOW_MS, Ordering::Relaxed);
     }
 
-    /// Whether one was of late: nobody waits for an answer that nobody else is given.
+    /// Whether an answer was too large recently: nobody waits for an answer that only one session gets.
     pub(crate) fn is_large(&self, now_ms: u64) -> bool {
         now_ms < self.large_until_ms.load(Ordering::Relaxed)
     }
 
-    /// One was slow that others waited behind.
+    /// Notes a slow statement that others waited behind.
     pub(crate) fn stalls(&self, now_ms: u64) {
         let before = self.stalled_ms.swap(now_ms, Ordering::Relaxed);
         let is_forgiven = before == 0 || now_ms.saturating_sub(before) >= FORGIVEN_AFTER_MS;
@@ -102,32 +102,32 @@ impl ExecutionProfile {
         self.unfit_until_ms.fetch_max(now_ms + unfit_ms, Ordering::Relaxed);
     }
 
-    /// An answer was large, or many were slow.
+    /// Notes that an answer was large, or many statements were slow.
     pub(crate) fn note_unfit(&self, now_ms: u64) {
         self.unfit_until_ms.store(now_ms + UNFIT_MS, Ordering::Relaxed);
     }
 
-    /// Whether its statements are known to be quick.
+    /// Whether the statements are known to be quick.
     pub(crate) fn is_quick(&self) -> bool {
         self.best_us.load(Ordering::Relaxed) <= QUICK_US_MAX
     }
 
-    /// Whether the best of late took less than so many microseconds.
+    /// Whether the best recent time is less than this many microseconds.
     pub(crate) fn takes_less_than(&self, us: u32) -> bool {
         self.best_us.load(Ordering::Relaxed) < us
     }
 
-    /// Whether none was slow, or had a large answer, of late.
+    /// Whether no statement was slow, or had a large answer, recently.
     pub(crate) fn is_fit(&self, now_ms: u64) -> bool {
         now_ms >= self.unfit_until_ms.load(Ordering::Relaxed)
     }
 }
 
-/// What is believed to be the best time of late, when one has taken so long.
+/// Returns the best recent time to believe, after a statement that has taken this long.
 fn believe(best_us: &AtomicU32, us: u32) -> u32 {
     let (us, best) = (us.min(u32::MAX - 1), best_us.load(Ordering::Relaxed));
     let believed = if best == u32::MAX { us } else { us.min(best.saturating_add(best / DRIFT + 1)) };
-    // A value that another thread has written meanwhile is lost: it was one of many.
+    // A value that another thread has written meanwhile is lost, which is harmless.
     if believed != best {
         best_us.store(believed, Ordering::Relaxed);
     }

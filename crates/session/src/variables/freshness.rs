@@ -1,4 +1,4 @@
-//! `freshness`, `max_staleness` and `transaction_snapshot`: which promise a session is given, and how.
+//! `freshness`, `max_staleness` and `transaction_snapshot`: the promise to a session, and how it is kept.
 
 use std::sync::atomic::Ordering;
 
@@ -87,7 +87,7 @@ impl Locals {
         self.freshness.unwrap_or_else(|| globals.level())
     }
 
-    /// Whether the first read of a transaction has the server open its read view.
+    /// Whether the server opens a transaction's read view with the first read.
     pub(crate) fn opens_eagerly(&self, globals: &Globals) -> bool {
         self.eager_snapshots.unwrap_or_else(|| globals.eager_snapshots.load(Ordering::Relaxed))
     }
@@ -114,7 +114,7 @@ fn set_level(
     Ok(if asks { semisync_warning(target, global) } else { None })
 }
 
-/// The level is taken all the same: it promises no less where commits do not wait, it only answers nothing from memory.
+/// Returns the warning. The level is set all the same: if commits do not wait, it only answers nothing from memory.
 fn semisync_warning(target: &VariableTarget<'_>, global: bool) -> Option<Warning> {
     let why = match (target.upstream.semisync(), target.semisync) {
         (Semisync::On, _) => return None,

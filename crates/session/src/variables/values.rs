@@ -1,4 +1,4 @@
-//! The values of our variables: the global ones and a session's own.
+//! The values of Freshet's variables: the global ones and a session's own.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -6,12 +6,12 @@ use crate::level::Level;
 
 /// `query_cache_type`: which SELECTs may be answered from memory.
 pub const TYPE_OFF: u8 = 0;
-/// All that are proven cacheable and do not say `SQL_NO_CACHE`.
+/// `query_cache_type` 1: all SELECTs that are proven cacheable and have no `SQL_NO_CACHE`.
 pub const TYPE_ON: u8 = 1;
-/// Those that say `SQL_CACHE`.
+/// `query_cache_type` 2: the SELECTs with `SQL_CACHE`.
 pub const TYPE_DEMAND: u8 = 2;
 
-/// `max_staleness` unless told otherwise, in milliseconds.
+/// The default of `max_staleness`, in milliseconds.
 pub const MAX_STALENESS_MS_DEFAULT: u64 = 10_000;
 /// The least `max_staleness`, in milliseconds: a proof takes a question to the server and back.
 pub const MAX_STALENESS_MS_MIN: u64 = 10;
@@ -23,11 +23,11 @@ pub const MAX_STALENESS_MS_MAX: u64 = 86_400_000;
 pub struct Globals {
     /// `query_cache_type`: [`TYPE_OFF`], [`TYPE_ON`] or [`TYPE_DEMAND`].
     pub query_cache_type: AtomicU8,
-    /// `query_cache_min_res_unit`, in bytes: kept for those who set it; there are no blocks here.
+    /// `query_cache_min_res_unit`, in bytes: kept for clients that set it; Freshet has no blocks.
     pub min_res_unit: AtomicU64,
     /// `query_cache_strip_comments`: comments do not belong to the key.
     pub strip_comments: AtomicBool,
-    /// `query_cache_wlock_invalidate`: no hits on a table that somebody holds under LOCK TABLES … WRITE.
+    /// `query_cache_wlock_invalidate`: no hits on a table under LOCK TABLES … WRITE.
     pub wlock_invalidate: AtomicBool,
     /// `freshness`: the number of a [`Level`].
     pub freshness: AtomicU8,
@@ -37,9 +37,9 @@ pub struct Globals {
     pub eager_snapshots: AtomicBool,
     /// `fill_wait`, in milliseconds.
     pub fill_wait_ms: AtomicU64,
-    /// The `query_cache_size` that `DEFAULT` is, in bytes.
+    /// The default of `query_cache_size`, in bytes.
     pub started_with_size: AtomicU64,
-    /// The `query_cache_type` that `DEFAULT` is.
+    /// The default of `query_cache_type`.
     pub started_with_type: AtomicU8,
     /// Grows with every change of the others, so that sessions notice.
     pub(crate) version: AtomicU64,
@@ -77,7 +77,7 @@ pub(crate) struct GlobalValues {
 }
 
 impl Globals {
-    /// To be called after a change: a session that sees the new version sees the change.
+    /// Notes a change. Called after it: a session that sees the new version sees the change.
     pub(crate) fn changed(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }
@@ -121,7 +121,7 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
-    /// Those of a session that begins now: it has the native query cache's variables from the global ones as they are then.
+    /// Returns the values of a new session: it takes the native query cache's variables from the present global values.
     pub(crate) fn of(globals: &Globals) -> Self {
         let values = globals.values();
         Self {
@@ -132,12 +132,12 @@ impl Locals {
         }
     }
 
-    /// What the session has set, or began with.
+    /// Returns the type that the session has set, or began with.
     pub(crate) fn own_type(&self, globals: &Globals) -> u8 {
         self.query_cache_type.unwrap_or_else(|| globals.query_cache_type.load(Ordering::Relaxed))
     }
 
-    /// The type in force: a global `OFF` turns every session off.
+    /// Returns the type in force: a global `OFF` turns every session off.
     pub(crate) fn effective_type(&self, globals: &Globals) -> u8 {
         match globals.query_cache_type.load(Ordering::Relaxed) {
             TYPE_OFF => TYPE_OFF,
@@ -145,7 +145,7 @@ impl Locals {
         }
     }
 
-    /// Has the variable of this name be as it was.
+    /// Sets the variable of this name to its earlier value.
     pub(crate) fn take_back(&mut self, name: &str, before: &Self) {
         match name {
             "query_cache_type" => self.query_cache_type = before.query_cache_type,

@@ -1,4 +1,4 @@
-//! One variable: what is known of it, and how it is shown and set.
+//! One variable: its facts, and how it is shown and set.
 
 use freshet_cache::Cache;
 use freshet_follow::Upstream;
@@ -11,7 +11,7 @@ use super::values::{Globals, Locals};
 use crate::level::SemisyncMode;
 use crate::warnings::Warning;
 
-/// What the table's handlers work on.
+/// The state that the table's handlers work on.
 pub(crate) struct VariableTarget<'a> {
     pub(crate) globals: &'a Globals,
     pub(crate) cache: &'a Cache,
@@ -19,7 +19,7 @@ pub(crate) struct VariableTarget<'a> {
     pub(crate) flavor: Flavor,
     pub(crate) upstream: &'a Upstream,
     pub(crate) semisync: SemisyncMode,
-    /// Told when the cache's size has changed.
+    /// Notified when the cache's size has changed.
     pub(crate) resized: &'a Notify,
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Variable {
     pub(crate) name: &'static str,
     pub(crate) doc: &'static str,
     pub(crate) lives: Lives,
-    /// Its value as SHOW VARIABLES prints it.
+    /// Returns the value as SHOW VARIABLES prints it.
     pub(super) show: fn(&VariableTarget<'_>, global: bool) -> String,
-    /// How `SELECT @@name` types it.
+    /// Whether `SELECT @@name` gives a number.
     pub(crate) number: bool,
     pub(super) set: fn(
         &mut VariableTarget<'_>,
@@ -48,15 +48,15 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
-    /// Its value as SHOW VARIABLES prints it.
+    /// Returns the value as SHOW VARIABLES prints it.
     pub(crate) fn shown(&self, target: &VariableTarget<'_>, scope: Scope) -> String {
         (self.show)(target, scope == Scope::Global)
     }
 
-    /// Sets it.
+    /// Sets the variable.
     ///
     /// # Errors
-    /// MySQL's own: 1238 (read only), 1229 (global only), 1231 (wrong value), 1232 (wrong type), 1651 or 1925.
+    /// MySQL's own errors: 1238 (read only), 1229 (global only), 1231 (wrong value), 1232 (wrong type), 1651 or 1925.
     pub(crate) fn set(
         &self,
         target: &mut VariableTarget<'_>,

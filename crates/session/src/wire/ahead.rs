@@ -1,4 +1,4 @@
-//! Listening to a client whose answer is awaited: whether it is still there, and what it sends ahead.
+//! Listening to a client that waits for its answer: whether it is still there, and what it sends ahead.
 
 use bytes::BufMut as _;
 use freshet_protocol::{COMPRESSED_HEADER_LEN, Command};
@@ -6,26 +6,26 @@ use tokio::io::AsyncReadExt as _;
 
 use super::{READ_BYTES, Wire, WireError, below};
 
-/// What a client may send ahead of its answer before it is not listened to any more, in bytes.
+/// How many bytes a client may send ahead of its answer before Freshet stops listening.
 const AHEAD_BYTES_MAX: usize = READ_BYTES;
 
-/// What was heard of a client that is owed an answer.
+/// What a client that waits for an answer did.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// It has sent something, which is kept for later.
+    /// The client has sent something, which is kept for later.
     More,
-    /// It sends nothing more, and nothing that it has sent is left to be done. It may still read.
+    /// The client sends nothing more, and no command of it is left to be done. It may still read.
     End,
 }
 
 impl Wire {
-    /// Whether [`Wire::overhear`] has anything to listen to: not after the client's last word, nor while it has sent more
+    /// Whether [`Wire::overhear`] has anything to listen to: not after the client's end, nor while it has sent more
     /// than is kept. The servers do not look further either: to them a client that has sent something is there.
     pub(crate) fn is_listening(&self) -> bool {
         !self.heard_end && self.incoming().len() < AHEAD_BYTES_MAX
     }
 
-    /// Waits for the client to send something or to leave. Breaking this off loses nothing.
+    /// Waits for the client to send something or to leave. Cancelling loses nothing.
     ///
     /// # Errors
     /// The connection is broken, and nothing is left to be done for the client.
@@ -44,11 +44,11 @@ impl Wire {
         Ok(if is_over { Heard::End } else { Heard::More })
     }
 
-    /// Whether all that the client has sent ahead is that it leaves.
+    /// Whether the only thing that the client has sent ahead is COM_QUIT.
     fn has_only_quit(&self) -> bool {
         let ahead = match &self.compressed {
             None => self.read.get(..),
-            // What is as short is not packed.
+            // Such a short packet is not compressed.
             Some(compressed) => {
                 compressed.incoming.get(COMPRESSED_HEADER_LEN..).filter(|_| self.read.is_empty())
             }
@@ -57,7 +57,7 @@ impl Wire {
     }
 }
 
-/// Whether TLS says so of a connection that ends without its own farewell.
+/// Whether this is the error of TLS for a connection that ends without TLS's own farewell.
 fn is_end(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::UnexpectedEof
 }

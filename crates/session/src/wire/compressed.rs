@@ -1,7 +1,7 @@
-//! The compressed protocol below a client's packets, once its login has agreed on it.
+//! The compressed protocol below a client's packets, if its login has agreed on it.
 //!
-//! A frame is unpacked when the packets before it are used up, and not when it arrives: its number is right or wrong
-//! by which command it belongs to. What packing and unpacking need is kept once for each thread and not for each client.
+//! A frame is unpacked when the earlier packets are used up, and not when it arrives: whether its number is right depends on
+//! the command that it belongs to. The state for packing and unpacking is kept once per thread and not per client.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use super::WireError;
 thread_local! {
     /// Borrowed for one frame, never across an await.
     static PACKER: RefCell<Packer> = RefCell::default();
-    /// The same.
+    /// Borrowed for one frame, never across an await.
     static UNPACKER: RefCell<Unpacker> = RefCell::default();
 }
 
@@ -23,33 +23,33 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct Compressed {
     compression: Compression,
-    /// What the client has sent and is not yet unpacked.
+    /// The bytes that the client has sent and that are not yet unpacked.
     pub(super) incoming: BytesMut,
-    /// What is packed and not yet sent: one frame at most.
+    /// The packed bytes that are not yet sent: one frame at most.
     pub(super) outgoing: BytesMut,
     /// The number of the next frame, read or written: both sides count together.
     seq: u8,
-    /// A command begins, and its frames are numbered from 0. An answer goes on from what was read last.
+    /// A command begins, and its frames are numbered from 0. The frames of an answer continue the numbers of the last frame read.
     is_new_command: bool,
 }
 
 impl Compressed {
-    /// `incoming` is what the client has sent behind its login.
+    /// `incoming` are the bytes that the client has sent after its login.
     pub(super) fn new(compression: Compression, incoming: BytesMut) -> Self {
         Self { compression, incoming, outgoing: BytesMut::new(), seq: 0, is_new_command: true }
     }
 
-    /// How the frames are packed.
+    /// Returns how the frames are packed.
     pub(super) fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// The numbering starts again.
+    /// Starts the numbering again.
     pub(super) fn begin_command(&mut self) {
         self.is_new_command = true;
     }
 
-    /// The next frame is taken with whatever number it has.
+    /// Accepts the next frame with any number.
     pub(super) fn accept_number(&mut self) {
         if let Some(header) = CompressedHeader::parse(&self.incoming) {
             self.set_seq(header.seq);
@@ -61,7 +61,7 @@ impl Compressed {
         self.is_new_command = false;
     }
 
-    /// Appends what the next frame holds to `out`; false if not all of it is here. A header that announces more than
+    /// Appends the content of the next frame to `out`; returns false if not all of it has arrived. A header that announces more than
     /// `bytes_max` and a packet's header is refused before its bytes arrive.
     pub(super) fn unpack(&mut self, out: &mut BytesMut, bytes_max: usize) -> Result<bool, WireError> {
         let Some(header) = CompressedHeader::parse(&self.incoming) else { return Ok(false) };
@@ -85,7 +85,7 @@ impl Compressed {
         Ok(true)
     }
 
-    /// Puts the next frame in the place of what is in `outgoing`, and returns what of `data` is left for further ones.
+    /// Replaces the content of `outgoing` by the next frame, and returns the part of `data` that is left for further frames.
     pub(super) fn pack<'a>(&mut self, data: &'a [u8]) -> &'a [u8] {
         self.outgoing.clear();
         self.is_new_command = false;

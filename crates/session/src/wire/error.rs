@@ -1,4 +1,4 @@
-//! What can go wrong between a client and us, and what the client is told.
+//! The errors between a client and Freshet, and the packets that the client gets for them.
 
 use std::io;
 
@@ -19,12 +19,12 @@ pub enum WireError {
     /// A packet is larger than allowed. Lengths in bytes.
     #[error("a packet of at least {len} bytes is larger than the {max} allowed")]
     TooLarge {
-        /// What the client announced so far.
+        /// The length that the client has announced so far.
         len: usize,
-        /// What is allowed.
+        /// The allowed length.
         max: usize,
     },
-    /// What a compressed frame holds cannot be unpacked.
+    /// The content of a compressed frame cannot be unpacked.
     #[error("a compressed frame cannot be unpacked")]
     NotUnpacked,
     /// The client has not finished a packet in time.
@@ -48,7 +48,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// What the server would tell the client before it closes; `None` where nobody listens any more.
+    /// Returns the server's error for the client before the connection closes; `None` if nobody listens any more.
     pub fn to_err_packet(&self) -> Option<ErrPacket> {
         match self {
             Self::Closed | Self::Truncated | Self::WriteTimeout | Self::Ended | Self::Io(_) => None,

@@ -13,19 +13,19 @@ use crate::counters;
 
 /// How long a client waits for memory for its packet before it is refused.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(10);
-/// What a packet's memory is counted in, once it has as much, in bytes.
+/// The step, in bytes, in which a packet's memory is counted, once it has as much.
 const STEP_BYTES_MAX: usize = 1 << 20;
-/// What a packet of several frames is given its place in, in bytes.
+/// The step, in bytes, in which a packet of several frames gets its memory.
 const ROOM_BYTES_MAX: usize = 64 << 20;
-/// While others wait for memory, whoever holds some has to bring at least so much of its packet in each period.
+/// While others wait for memory, a client that holds some has to send at least this many bytes of its packet in each period.
 const PACE_BYTES_MIN: usize = 64 * 1024;
 const PACE_PERIOD: Duration = Duration::from_secs(1);
 
 impl Wire {
-    /// Reads once more of the packet whose beginning is here.
+    /// Reads once more of the packet that has begun to arrive.
     ///
     /// # Errors
-    /// Those of [`Wire::fill`]; [`WireError::ReadTimeout`] if nothing has come for as long as may be, or too little
+    /// The errors of [`Wire::fill`]; [`WireError::ReadTimeout`] if nothing has arrived for too long, or too little
     /// while others wait for memory; [`WireError::NoMemory`].
     pub(super) async fn fill_rest(&mut self) -> Result<(), WireError> {
         let bytes_max = match &self.compressed {
@@ -50,8 +50,8 @@ impl Wire {
         Err(self.too_slow())
     }
 
-    /// Makes room for the next read, and says how many bytes that may bring. Memory is counted as the packet grows, so that
-    /// it has to be sent and not only announced; not much beyond the packet is read, so that nothing of the next one has to
+    /// Makes room for the next read, and returns how many bytes that read may bring. Memory is counted as the packet grows, so a client
+    /// has to send it and not only announce it. Not much beyond the packet is read, so that nothing of the next one has to
     /// be moved out of a large buffer.
     async fn make_room(&mut self, missing: usize) -> Result<usize, WireError> {
         let len = self.read.len();
@@ -68,7 +68,7 @@ impl Wire {
         Ok(more)
     }
 
-    /// The same behind compression, where a frame that is whole is unpacked at once: it is counted when it is announced.
+    /// Like [`Self::make_room`], with compression: a complete frame is unpacked at once, so it is counted when it is announced.
     async fn make_packed_room(&mut self) -> Result<usize, WireError> {
         let announced = CompressedHeader::parse(self.incoming()).map_or(0, |header| header.announced());
         let bytes = self.read.len() + self.incoming().len() + announced + READ_BYTES;
@@ -79,8 +79,8 @@ impl Wire {
         Ok(bytes)
     }
 
-    /// How much larger the buffer becomes. What is not written to takes no memory, and what is moved is there twice for a
-    /// time: a packet that has shown that it comes is given its place at once, also where it is of several frames.
+    /// Returns how much larger the buffer becomes. Untouched memory costs nothing, and moved memory exists twice for a
+    /// time: a packet that is really arriving gets its whole room at once, also if it has several frames.
     fn room(&self, wanted: usize, more: usize) -> usize {
         let len = self.read.len();
         let is_continued = FrameHeader::parse(&self.read).is_some_and(|header| header.is_continued());
@@ -91,7 +91,7 @@ impl Wire {
         }
     }
 
-    /// Counts what has come, and whether that is enough while others wait for memory that this client holds.
+    /// Counts the bytes that have arrived. Fails if they are too few while others wait for memory that this client holds.
     fn keeps_pace(&mut self, bytes: usize) -> Result<(), WireError> {
         if !self.received.is_held() {
             return Ok(());
@@ -112,14 +112,14 @@ impl Wire {
         WireError::ReadTimeout
     }
 
-    /// Gives the memory of a packet back that is not to be handled any more.
+    /// Gives the memory of a packet back that will not be handled any more.
     pub(crate) fn give_packet_up(&mut self) {
         self.read = BytesMut::new();
         *below(&mut self.read, &mut self.compressed) = BytesMut::new();
         self.received.release_when_returned();
     }
 
-    /// Gives the memory of a packet back that has been handled, and keeps what has come behind it.
+    /// Gives the memory of a handled packet back, and keeps the bytes after it.
     pub(super) fn packet_is_done(&mut self) {
         if self.received.is_held() {
             self.read = BytesMut::from(&self.read[..]);
@@ -137,7 +137,7 @@ impl Drop for Wire {
     }
 }
 
-/// How many bytes of the packet at the front of `buffer` are known to be missing: the rest of its last frame, or of a
+/// Returns how many bytes of the packet at the front of `buffer` are known to be missing: the rest of its last frame, or of a
 /// header.
 fn missing(buffer: &[u8]) -> usize {
     let mut at = 0;

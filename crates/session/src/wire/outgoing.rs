@@ -1,4 +1,4 @@
-//! Sending to a client that may not read: what it does not take at once, it has to take in time.
+//! Sending to a client that may not read: bytes that it does not take at once, it has to take in time.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -21,17 +21,17 @@ use crate::registry::{Ending, Handle};
 const STALL_AT_DRAIN_MAX: Duration = Duration::from_secs(1);
 
 impl Wire {
-    /// Sends what has been put. What has been sent is taken out of the buffer, so that this can be broken off.
+    /// Sends the bytes that have been put. Sent bytes are removed from the buffer, so that this can be cancelled.
     ///
     /// # Errors
-    /// The system's; [`WireError::WriteTimeout`] if the client has read nothing for as long as may be, and
+    /// The system's error; [`WireError::WriteTimeout`] if the client has read nothing for too long, and
     /// [`WireError::Ended`] if its session is ended and it does not read. Nothing can be sent any more then.
     pub async fn flush(&mut self) -> Result<(), WireError> {
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
         let limits = SendLimits { bounds: &self.bounds, handle: self.handle.as_ref() };
         let sent = match &mut self.compressed {
             None => send(stream, &mut self.write, limits).await,
-            // Boxed as all that is rare here: what a future has room for is moved whenever it is made.
+            // Boxed because it is rare: the room of a future is moved whenever it is made.
             Some(compressed) => Box::pin(send_packed(stream, &mut self.write, compressed, limits)).await,
         };
         self.write.clear();
@@ -43,15 +43,15 @@ impl Wire {
     }
 }
 
-/// What ends the wait for a client that does not read: time, and the end of its session.
+/// The ends of a wait for a client that does not read: time, and the end of its session.
 #[derive(Clone, Copy)]
 struct SendLimits<'a> {
     bounds: &'a Bounds,
-    /// None before the login, which has a time limit of its own.
+    /// `None` before the login, which has a time limit of its own.
     handle: Option<&'a Arc<Handle>>,
 }
 
-/// Sends all of `bytes`. Most often that is one write, for which no clock is read and nothing is waited on.
+/// Sends all of `bytes`. Usually that is one write, without a clock and without a wait.
 async fn send(stream: &mut Stream, bytes: &mut BytesMut, limits: SendLimits<'_>) -> Result<(), WireError> {
     let written = if bytes.is_empty() { 0 } else { write_now(stream, bytes).await? };
     if written < bytes.len() {
@@ -65,7 +65,7 @@ async fn send(stream: &mut Stream, bytes: &mut BytesMut, limits: SendLimits<'_>)
     Box::pin(send_rest(stream, bytes, limits)).await
 }
 
-/// Sends what the system has not taken at once.
+/// Sends the bytes that the system has not taken at once.
 async fn send_rest(
     stream: &mut Stream,
     bytes: &mut BytesMut,
@@ -81,7 +81,7 @@ async fn send_rest(
     limits.with(stream.flush()).await
 }
 
-/// Packs and sends, frame by frame, and lets others have their turn between two frames.
+/// Packs and sends, frame by frame, and lets other sessions run between two frames.
 async fn send_packed(
     stream: &mut Stream,
     bytes: &mut BytesMut,
@@ -89,7 +89,7 @@ async fn send_packed(
     limits: SendLimits<'_>,
 ) -> Result<(), WireError> {
     loop {
-        // What was broken off in a frame goes on there.
+        // A cancelled frame is continued here.
         send(stream, &mut compressed.outgoing, limits).await?;
         if bytes.is_empty() {
             return Ok(());
@@ -102,7 +102,7 @@ async fn send_packed(
     }
 }
 
-/// Writes what the system takes without waiting, which may be nothing.
+/// Writes the bytes that the system takes without waiting, possibly none.
 async fn write_now(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
     poll_fn(|cx| {
         Poll::Ready(match Pin::new(&mut *stream).poll_write(cx, bytes) {
@@ -113,7 +113,7 @@ async fn write_now(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
     .await
 }
 
-/// Whether everything is with the system without waiting.
+/// Whether the system has taken everything without a wait.
 async fn flush_now(stream: &mut Stream) -> io::Result<bool> {
     poll_fn(|cx| {
         Poll::Ready(match Pin::new(&mut *stream).poll_flush(cx) {

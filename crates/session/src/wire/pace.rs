@@ -1,8 +1,8 @@
-//! How fast a packet comes.
+//! The pace at which a packet arrives.
 
 use tokio::time::Instant;
 
-/// What a client that holds memory for its packet has brought in the present period.
+/// How much a client that holds memory for its packet has sent in the present period.
 #[derive(Debug)]
 pub(super) struct Pace {
     pub(super) since: Instant,

@@ -9,22 +9,22 @@ use freshet_upstream::{Channel, now_ms};
 use super::super::knowledge::Epoch;
 use crate::environment::Environment;
 
-/// Kinds of login (schemas, clients) remembered of one user; the one that was met first makes room.
+/// How many kinds of login (schemas, clients) are remembered of one user; the oldest is dropped first.
 const KINDS_MAX: usize = 32;
-/// How long an accepted login is repeated without asking the server. Passwords and accounts expire by the clock, which
-/// no binlog tells; this bounds how late it is noticed.
+/// How long an accepted login is repeated without the server. Passwords and accounts expire by the clock, which
+/// no binlog reports; this is the longest delay until Freshet notices.
 const LOGIN_TRUSTED_MAX: Duration = Duration::from_secs(300);
 
 /// What distinguishes logins of one user whose outcomes, or whose sessions, may differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::auth) struct LoginKind {
     database: Option<Vec<u8>>,
-    /// The server may demand a better channel of one than the other has.
+    /// The server may demand a better channel for one login than another has.
     channel: Channel,
-    /// Those agreed on with the client: one that can handle an expired password is let in with one, and some of them set
+    /// The capabilities agreed on with the client: a client that can handle an expired password is let in with one, and some capabilities set
     /// variables of the session.
     capabilities: Capabilities,
-    /// The session's character sets follow from it.
+    /// The collation, which sets the session's character sets.
     collation: u8,
 }
 
@@ -38,15 +38,15 @@ impl LoginKind {
         }
     }
 
-    /// Whether what was seen of this kind in one epoch is so in the other. Accounts have been compared.
+    /// Whether facts of this kind from one epoch hold in the other. Accounts have been compared already.
     fn is_alike(&self, then: Epoch, now: Epoch) -> bool {
-        // Without a schema in it, no definition can make the login fail.
+        // If the login names no schema, no definition can make it fail.
         let same_definitions = self.database.is_none() || then.schemas == now.schemas;
         same_definitions && then.globals == now.globals
     }
 }
 
-/// What is remembered of each kind.
+/// The remembered facts of each kind.
 #[derive(Default)]
 pub(super) struct Logins(Vec<(LoginKind, KnownLogin)>);
 
@@ -56,7 +56,7 @@ struct KnownLogin {
     begins: Option<Begins>,
 }
 
-/// The server has accepted such a login, and what it said.
+/// The server's answer when it accepted such a login.
 struct Acceptance {
     epoch: Epoch,
     at: Instant,
@@ -70,7 +70,7 @@ struct Begins {
 }
 
 impl Logins {
-    /// What the server said to this kind, if it would say it again.
+    /// Returns the server's answer to this kind, if the server would repeat it.
     pub(super) fn accepted(&self, kind: &LoginKind, now: Epoch) -> Option<OkPacket> {
         let accepted = self.get(kind)?.accepted.as_ref()?;
         let holds = kind.is_alike(accepted.epoch, now) && accepted.at.elapsed() < LOGIN_TRUSTED_MAX;
@@ -81,12 +81,12 @@ impl Logins {
         self.entry(kind).accepted = Some(Acceptance { epoch, at: Instant::now(), ok });
     }
 
-    /// No kind is accepted any more.
+    /// Forgets all acceptances.
     pub(super) fn refuse(&mut self) {
         self.0.iter_mut().for_each(|(_, known)| known.accepted = None);
     }
 
-    /// How a session of this kind began at most `age_ms_max` ago.
+    /// Returns the environment in which a session of this kind began at most `age_ms_max` ago.
     pub(super) fn beginning(
         &self,
         kind: &LoginKind,

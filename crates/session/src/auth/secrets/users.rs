@@ -1,7 +1,7 @@
-//! The table of users, whose room is shared out by account.
+//! The table of users. Its room is divided among accounts.
 //!
-//! Whoever logs in chooses the name, and an anonymous account (`''@'%'`) lets any name in. The account that the server has
-//! let it in as is the server's, and a name can push out only names of its own account.
+//! A client chooses the name with which it logs in, and an anonymous account (`''@'%'`) lets any name in. The account that lets
+//! the client in is the server's, and a name can replace only names of its own account.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,26 +13,27 @@ use super::super::knowledge::Epoch;
 use super::super::requirement::Requirement;
 use super::login::Logins;
 
-/// Accounts remembered at once; the one unused for longest makes room.
+/// How many accounts are remembered; the one that is unused for longest is dropped first.
 pub(in crate::auth) const ACCOUNTS_MAX: usize = 4096;
-/// Names remembered of one account; the one unused for longest makes room. An account that is not anonymous has one.
+/// How many names of one account are remembered; the one that is unused for longest is dropped first. An account that is not anonymous has
+/// one name.
 pub(in crate::auth) const NAMES_PER_ACCOUNT_MAX: usize = 16;
-/// A longer name, in bytes, is not remembered. The servers' own names are shorter.
+/// The longest name that is remembered, in bytes. The servers' own names are shorter.
 const NAME_BYTES_MAX: usize = 512;
 
-/// What is known of one name.
+/// The known facts of one name.
 pub(super) struct User {
     account: Arc<[u8]>,
-    /// In which all of this was learned but for the credential; `None` if nothing else was.
+    /// The epoch in which all facts except the credential were learned; `None` if there are no others.
     epoch: Option<Epoch>,
     pub(super) credential: Option<Credential>,
     /// Whether its logins may be repeated without the server; `None` if the server was not asked about its account.
     pub(super) repeats: Option<bool>,
-    /// It was seen that the server does not let our own process in as this user without a proof.
+    /// Whether the server was seen not to let Freshet's own process in as this user without a proof.
     pub(super) peer_checked: bool,
-    /// What the server demands of its channel, and when that was read.
+    /// The server's demands on the channel, and when they were read.
     pub(super) requirement: Option<(Epoch, Requirement)>,
-    /// Whether connections may be kept for its next logins, and when that was read.
+    /// Whether connections may be kept for the next logins, and when that was read.
     pub(super) may_keep: Option<(Epoch, bool)>,
     pub(super) logins: Logins,
     used: Instant,
@@ -53,7 +54,7 @@ impl User {
         }
     }
 
-    /// Whether it is known from this epoch.
+    /// Whether the facts are of this epoch.
     pub(super) fn is_of(&self, epoch: Epoch) -> bool {
         self.epoch.is_some_and(|known| known.same_accounts(epoch))
     }
@@ -68,19 +69,19 @@ pub(super) struct Users {
 }
 
 impl Users {
-    /// What is known of a name, from whatever epoch.
+    /// Returns the facts of a name, from any epoch.
     pub(super) fn of(&mut self, name: &[u8]) -> Option<&mut User> {
         let known = self.known.get_mut(name)?;
         known.used = Instant::now();
         Some(known)
     }
 
-    /// What is known of a name from this epoch.
+    /// Returns the facts of a name from this epoch.
     pub(super) fn current(&mut self, name: &[u8], epoch: Epoch) -> Option<&mut User> {
         self.of(name).filter(|known| known.is_of(epoch))
     }
 
-    /// A place for a name that the server has let in as `account`, in this epoch or in none. `None` if the name is too long.
+    /// Makes a place for a name that the server has let in as `account`, in this epoch or in none. `None` if the name is too long.
     pub(super) fn meet(&mut self, name: &[u8], account: &[u8], epoch: Option<Epoch>) -> Option<&mut User> {
         if name.len() > NAME_BYTES_MAX {
             return None;
@@ -108,7 +109,7 @@ impl Users {
         Some(gone)
     }
 
-    /// Makes room for one more name of `account`. A walk over all users is cheap beside the login that asks for it.
+    /// Makes room for one more name of `account`. A walk over all users is cheap compared to the login that needs it.
     fn make_room(&mut self, account: &[u8]) {
         match self.names.get(account) {
             Some(names) if names.len() >= NAMES_PER_ACCOUNT_MAX => {

@@ -1,4 +1,4 @@
-//! Who may leave a connection, and how many are kept.
+//! The permission to keep a connection, and the number of kept connections.
 
 use std::sync::atomic::Ordering;
 
@@ -12,13 +12,13 @@ use crate::auth::asker::{Asker, unhex};
 use crate::auth::gate::Gate;
 
 impl Gate {
-    /// Keeps a connection whose client has left, with nothing of its session in it.
+    /// Keeps a connection whose client has left, and that has nothing of its session left.
     pub(crate) fn keep(&self, leave: Leave, connection: Connection) {
         self.spares.put(leave, connection);
     }
 
-    /// Closes the connections that have been kept for long enough, and looks whether the server has places for further ones.
-    /// To be called about once a second.
+    /// Closes the connections that have been kept for long enough, and asks whether the server has places for further ones.
+    /// Called about once a second.
     pub async fn look_after_spares(&self) {
         self.spares.sweep(self.epoch());
         if !self.spares.wanted.swap(false, Ordering::Relaxed) {
@@ -38,8 +38,8 @@ impl Gate {
 }
 
 impl Asker<'_> {
-    /// Leave to keep the connection of a login that the server has just accepted, if its account and the global variables
-    /// allow that. They are read once an epoch.
+    /// Returns the permission to keep the connection of a login that the server has just accepted, if its account and the global variables
+    /// allow that. They are read once per epoch.
     ///
     /// # Errors
     /// The connection is lost.
@@ -54,7 +54,7 @@ impl Asker<'_> {
             None => {
                 let Some((account, definition)) = definition(connection).await? else { return Ok(None) };
                 let may_keep = !is_bounded(&definition) && globals_allow(connection).await?;
-                // The session is to begin as if nobody had asked it anything.
+                // The session must begin as if nobody had asked it anything.
                 connection.forget_row_count().await?;
                 self.gate.secrets.set_may_keep(&login.user, &unhex(&account), may_keep, epoch);
                 may_keep
@@ -64,7 +64,7 @@ impl Asker<'_> {
     }
 }
 
-/// Whether the server's global variables treat a connection that is kept as a new one.
+/// Whether the server's global variables make a kept connection equal to a new one.
 async fn globals_allow(connection: &mut Connection) -> Result<bool, Error> {
     match connection.query(GLOBALS).await {
         Err(Error::Server(_)) => Ok(false),

@@ -14,7 +14,7 @@ use super::*;
 const PASSWORD: &str = "a long passphrase with blanks in it";
 const SCHEMA: &str = "freshet_gate";
 
-/// What became of the logins at the gate: `Some(true)` if the server was asked.
+/// The outcomes of the logins at the gate: `Some(true)` if the server was asked.
 type Outcomes = Rc<std::cell::RefCell<Vec<Option<bool>>>>;
 
 #[derive(Clone)]
@@ -25,7 +25,7 @@ struct Door {
 }
 
 impl Door {
-    /// A gate before this server, and what is needed to connect to it.
+    /// Makes a gate before this server. Returns also what is needed to connect to it.
     async fn before(server: Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
@@ -57,7 +57,7 @@ impl Door {
     }
 }
 
-/// Lets one client in, and again for each COM_CHANGE_USER, which is the only command there is here.
+/// Lets one client in, and again for each COM_CHANGE_USER, the only command in these tests.
 async fn serve(stream: Stream, gate: Rc<Gate>, outcomes: Outcomes) {
     let mut admitted = admit(stream, &gate).await;
     loop {
@@ -139,7 +139,7 @@ fn a_login_is_repeated_from_memory() {
     with_each(USER, async |door| {
         door.login(USER, PASSWORD, None).await.unwrap();
         assert_eq!(door.last(), Some(true));
-        // MySQL's account was asked for its password; MariaDB's has proved itself without, and shows what the server stores.
+        // MySQL's account was asked for its password; MariaDB's has proved itself without it, and shows the server's stored value.
         door.login(USER, PASSWORD, None).await.unwrap();
         assert_eq!(door.last(), Some(false));
         // Another schema is another login; and a wrong password is always the server's.
@@ -148,7 +148,7 @@ fn a_login_is_repeated_from_memory() {
         door.login(USER, PASSWORD, Some(SCHEMA)).await.unwrap();
         assert_eq!(door.last(), Some(false));
         assert_eq!(code(door.login(USER, "wrong", None).await), 1045);
-        // The server may count what it refuses in a row, and sees the next one.
+        // The server may count refusals in a row, and sees the next login.
         door.login(USER, PASSWORD, Some(SCHEMA)).await.unwrap();
         assert_eq!(door.last(), Some(true));
     });

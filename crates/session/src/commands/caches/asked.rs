@@ -1,28 +1,28 @@
-//! What a statement about caches asks for, and what is said of it.
+//! What a statement about caches asks for, and the errors of such statements.
 
 use freshet_protocol::ErrPacket;
 
 use crate::created::NamedQuery;
 use crate::introspection::IntrospectionValue;
 
-/// ER_UNKNOWN_ERROR, for what has no number of its own.
+/// ER_UNKNOWN_ERROR, for errors that have no number of their own.
 const UNKNOWN: u16 = 1105;
 
-/// A query that a cache is asked for.
+/// A query for which a cache is asked.
 pub(super) struct AskedQuery {
     pub(super) query: NamedQuery,
-    /// Its default schema.
+    /// The query's default schema.
     pub(super) schema: String,
-    /// Why there is no use in a cache, if there is none.
+    /// Why a cache is useless for the query, if it is useless.
     pub(super) unsupported: Option<String>,
 }
 
-/// What is wrong, where no error of the server's says it.
+/// Returns an error of Freshet's own, where no error of the server fits.
 pub(super) fn error(why: impl AsRef<str>) -> ErrPacket {
     ErrPacket::new(UNKNOWN, "HY000", format!("Freshet: {}", why.as_ref()))
 }
 
-/// One row of texts.
+/// Makes one row of texts.
 pub(super) fn row<const N: usize>(cells: [IntrospectionValue; N]) -> Vec<IntrospectionValue> {
     cells.into()
 }

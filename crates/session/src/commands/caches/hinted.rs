@@ -1,4 +1,4 @@
-//! What a SELECT says itself of a cache of its own: `SELECT /*rs+ CREATE SHALLOW CACHE */ …`.
+//! The wish for a created cache in the comment of a SELECT: `SELECT /*rs+ CREATE SHALLOW CACHE */ …`.
 
 use freshet_sql::{CacheHint, CacheSource, CreateCache};
 
@@ -7,11 +7,11 @@ use crate::relay::Lost;
 use crate::session::Session;
 use crate::template::Template;
 
-/// Creates the cache that a statement asks for, if there is none of its query yet. The statement goes on without it, and whether it was created or
-/// not, EXPLAIN LAST STATEMENT says why not.
+/// Creates the cache that a statement asks for, if its query has none yet. The statement goes on in any case; if the cache was not
+/// created, EXPLAIN LAST STATEMENT says why.
 ///
 /// # Errors
-/// The session is ended, or its client has left.
+/// The session has ended, or its client has left.
 pub(in crate::commands) async fn create_if_hinted(
     session: &mut Session,
     text: &[u8],

@@ -1,4 +1,4 @@
-//! What is shown of queries and their caches, in the columns that Readyset shows.
+//! The lists of queries and their caches, in the columns that Readyset shows.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -38,17 +38,17 @@ fn found<const N: usize>(titles: [&str; N], rows: Vec<Vec<IntrospectionValue>>) 
     Rowset { columns: titles.map(str::to_owned).to_vec(), rows }
 }
 
-/// A query that was seen.
+/// A query that Freshet has seen.
 pub(super) struct Proxied {
     pub(super) query: NamedQuery,
     pub(super) schema: String,
-    /// `yes`, `pending`, or `unsupported: ` and why.
+    /// `yes`, `pending`, or `unsupported: ` and the reason.
     pub(super) supported: String,
     /// How often the server was asked.
     sent: u64,
 }
 
-/// Every SELECT that is counted, in the order of their ids.
+/// Returns every SELECT that is counted, in the order of their ids.
 pub(super) fn all_proxied(session: &Session) -> Result<Vec<Proxied>, ErrPacket> {
     let Some(statistics) = &session.shared.statistics else {
         return Err(error("queries are not counted: query_statistics is off"));
@@ -77,7 +77,7 @@ fn proxied_of(row: QueryRow, session: &Session) -> Proxied {
     Proxied { query, schema: row.schema, supported, sent: row.sent }
 }
 
-/// Those of SHOW PROXIED QUERIES: they have no cache.
+/// Returns the queries of SHOW PROXIED QUERIES: queries without a cache.
 pub(super) fn proxied(
     session: &Session,
     supported: bool,
@@ -91,7 +91,7 @@ pub(super) fn proxied(
     Ok(shown.collect())
 }
 
-/// SHOW PROXIED QUERIES, up to so many.
+/// Returns the rows of SHOW PROXIED QUERIES, up to `limit`.
 pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Rowset {
     let limit = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let rows = all.into_iter().take(limit).map(|query| {
@@ -101,7 +101,7 @@ pub(super) fn of_proxied(all: Vec<Proxied>, limit: Option<u64>) -> Rowset {
     found(PROXIED, rows.collect())
 }
 
-/// SHOW CACHES.
+/// Returns the rows of SHOW CACHES.
 pub(super) fn caches(session: &Session, method: Option<Method>, id: Option<&str>) -> Rowset {
     let statistics = session.shared.statistics.as_ref();
     let mut hits: BTreeMap<QueryId, u64> = BTreeMap::new();
@@ -133,7 +133,7 @@ pub(super) fn caches(session: &Session, method: Option<Method>, id: Option<&str>
     found(CACHES, rows.collect())
 }
 
-/// Whether its results are made from copies of rows, or will be.
+/// Whether the cache's results are made from copies of rows, or will be.
 pub(super) fn is_deep(cache: &CreatedCache) -> bool {
     matches!(cache.upkeep(), Upkeep::Maintained | Upkeep::NotYet(_))
 }
@@ -152,7 +152,7 @@ fn properties(cache: &CreatedCache) -> String {
     format!("{kept}{always}{automatic}")
 }
 
-/// What is not as it could be.
+/// Returns what could be better about a cache.
 fn note(cache: &CreatedCache) -> Option<String> {
     cache.gave_up().or_else(|| match cache.upkeep() {
         Upkeep::Maintained | Upkeep::Unknown => None,
@@ -161,7 +161,7 @@ fn note(cache: &CreatedCache) -> Option<String> {
     })
 }
 
-/// EXPLAIN CREATE CACHE.
+/// Returns the row of EXPLAIN CREATE CACHE.
 pub(super) fn explained(asked: &AskedQuery, kept: String) -> Rowset {
     let supported = asked.unsupported.as_ref().map_or("yes".to_owned(), |why| format!("unsupported: {why}"));
     let cells =
@@ -169,7 +169,7 @@ pub(super) fn explained(asked: &AskedQuery, kept: String) -> Rowset {
     found(EXPLAINED, vec![cells])
 }
 
-/// EXPLAIN LAST STATEMENT.
+/// Returns the row of EXPLAIN LAST STATEMENT.
 pub(super) fn last(session: &Session) -> Rowset {
     let (destination, reason) = match session.last_destination() {
         Destination::Nowhere => (IntrospectionValue::Null, String::new()),
@@ -182,7 +182,7 @@ pub(super) fn last(session: &Session) -> Rowset {
     found(LAST, vec![row([destination, reason.into()])])
 }
 
-/// EXPLAIN CACHES: the statements that make them. They are to be sent with the same default schema.
+/// Returns the rows of EXPLAIN CACHES: the statements that make the caches. They must be sent with the same default schema.
 pub(super) fn exported(session: &Session) -> Rowset {
     let statement = |cache: &CreatedCache| {
         let always = if cache.options.always { "ALWAYS " } else { "" };
@@ -206,7 +206,7 @@ pub(super) fn exported(session: &Session) -> Rowset {
     found(EXPORTED, rows)
 }
 
-/// SHOW FRESHET STATUS.
+/// Returns the rows of SHOW FRESHET STATUS.
 pub(super) fn status(session: &Session) -> Rowset {
     let shared = &session.shared;
     let follow = shared.upstream.follow_status();
@@ -227,7 +227,7 @@ pub(super) fn status(session: &Session) -> Rowset {
     found(STATUS, rows)
 }
 
-/// SHOW FRESHET TABLES: those that queries read which are counted.
+/// Returns the rows of SHOW FRESHET TABLES: the tables that counted queries read.
 pub(super) fn tables(session: &Session) -> Rowset {
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     let statistics = session.shared.statistics.as_ref();
@@ -253,7 +253,7 @@ pub(super) fn tables(session: &Session) -> Rowset {
     found(TABLES, rows.collect())
 }
 
-/// SHOW FRESHET VERSION.
+/// Returns the row of SHOW FRESHET VERSION.
 pub(super) fn version() -> Rowset {
     found(VERSION, vec![row([env!("CARGO_PKG_VERSION").into()])])
 }

@@ -1,4 +1,4 @@
-//! Answers of our own in either form of the protocol.
+//! Freshet's own answers in either form of the protocol.
 
 use bytes::BytesMut;
 use freshet_protocol::{BinaryValue, Column, ErrPacket, binary_result_set, text_result_set};
@@ -14,7 +14,7 @@ const COLLATION_NUMBER: u16 = 63;
 const LONGLONG: u8 = 0x08;
 const DOUBLE: u8 = 0x05;
 const VAR_STRING: u8 = 0xfd;
-/// BINARY, of numbers.
+/// The flag BINARY of numbers.
 const FLAGS_NUMBER: u16 = 128;
 /// Digits behind the point of a DOUBLE, where they are not fixed.
 const DECIMALS_ANY: u8 = 31;
@@ -22,13 +22,13 @@ const DECIMALS_ANY: u8 = 31;
 /// How a row is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Form {
-    /// As texts, for a text.
+    /// As texts, in the answer to a text.
     Text,
-    /// For an execution of a prepared statement.
+    /// In the binary form, in the answer to an execution of a prepared statement.
     Binary,
 }
 
-/// A column's type is that of its values.
+/// Returns the type of a column, which is the type of its values.
 fn kind(found: &Rowset, at: usize) -> u8 {
     let values = || found.rows.iter().filter_map(|row| row.get(at));
     let all = |is: fn(&IntrospectionValue) -> bool| {
@@ -71,7 +71,7 @@ fn text_of(value: &IntrospectionValue) -> Option<Vec<u8>> {
     }
 }
 
-/// A value as its column's type has it.
+/// Returns a value in its column's type.
 fn binary_of(value: &IntrospectionValue, kind: u8) -> BinaryValue {
     match (value, kind) {
         (IntrospectionValue::Null, _) => BinaryValue::Null,
@@ -82,7 +82,7 @@ fn binary_of(value: &IntrospectionValue, kind: u8) -> BinaryValue {
     }
 }
 
-/// Puts an answer.
+/// Puts an answer into the client's buffer.
 pub(in crate::commands) fn put(session: &mut Session, found: &Rowset, form: Form) -> Result<Flow, Lost> {
     let columns = columns(found);
     let (capabilities, status) = (session.capabilities(), session.state.status_for_answers());

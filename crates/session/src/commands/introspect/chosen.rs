@@ -1,8 +1,8 @@
-//! `USE freshet`: tables that are named without a schema are ours until another schema is chosen.
+//! `USE freshet`: tables that are named without a schema are Freshet's until the client chooses another schema.
 //!
-//! The server knows nothing of it, and has another default schema, or none. So nothing is sent there, and nothing is answered from memory, that
-//! it would look for in that one: what goes on to the server names the schemas of its tables, or names none of these. What is not known to
-//! be so is refused.
+//! The server does not know of this choice, and has another default schema, or none. So a statement whose names would be resolved in the
+//! server's default schema is neither sent nor answered from memory. A statement that goes to the server names the schemas of all its
+//! tables, or names no tables. Any other statement is refused.
 
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
@@ -15,7 +15,7 @@ use crate::introspection::{IntrospectionValue, Rowset, SCHEMA};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
-/// Statements of the session, and what is shown of the server, by their first words.
+/// Statements that concern the session or show facts of the server, by their first words.
 const OF_SESSION: [&str; 11] = [
     "begin",
     "commit",
@@ -55,19 +55,19 @@ pub(in crate::commands) async fn init_db(session: &mut Session, packet: &[u8]) -
     if name.eq_ignore_ascii_case(SCHEMA.as_bytes()) && may_be_chosen(session).await {
         return show::choose(session);
     }
-    // A name that the server does not take leaves what was chosen before; it may have told of the other then.
+    // If the server refuses the name, the earlier choice stays. The server may report its own default schema in that case.
     let (flow, is_refused) = plain::init_db(session, packet).await?;
     session.state.reads_ours &= is_refused;
     Ok(flow)
 }
 
-/// The session of a login that names the schema begins in it: in the server's, if that has one of this name which the client may see. Where
-/// the server cannot be asked, the next statement says so.
+/// Begins the session of a login that names the schema `freshet`. If the client can see a schema of that name on the server, the session
+/// begins in the server's schema. If the server cannot be asked, the next statement reports that.
 pub(crate) async fn begin_in(session: &mut Session) {
     if session.connect().await.is_err() {
         return;
     }
-    // It does not begin as other logins without a schema do.
+    // The session does not begin like a login without a schema.
     session.lease.untouched = false;
     if is_absent(session).await {
         session.state.reads_ours = session.shared.options.engine.is_some();
@@ -76,12 +76,12 @@ pub(crate) async fn begin_in(session: &mut Session) {
     }
 }
 
-/// Whether the schema can be had, which the server has none of the name of.
+/// Whether the schema `freshet` can be chosen: the server has no schema of this name.
 async fn may_be_chosen(session: &mut Session) -> bool {
     session.shared.options.engine.is_some() && session.connect().await.is_ok() && is_absent(session).await
 }
 
-/// A statement of a session that has said `USE freshet`; `None`: it means the same whatever the default schema is.
+/// Carries out a statement of a session that has said `USE freshet`; `None` if the statement means the same with any default schema.
 pub(in crate::commands) async fn inside(
     session: &mut Session,
     query: Query<'_>,
@@ -126,7 +126,7 @@ pub(in crate::commands) async fn inside(
     }
 }
 
-/// What the command-line clients ask for when they are told to show their status.
+/// Answers the question that command-line clients ask for their `status` command.
 async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
     let user = match session.lease.ask("SELECT USER()").await {
         Ok(found) => found.text(0, 0).map_or(IntrospectionValue::Null, IntrospectionValue::from),
@@ -145,7 +145,7 @@ pub(in crate::commands) fn names_schemas(session: &Session, text: &[u8]) -> bool
         && unqualified(&effects) == Some(false)
 }
 
-/// What is refused.
+/// Refuses a statement.
 pub(in crate::commands) fn refuse(session: &mut Session) -> Result<Flow, Lost> {
     session.refuse(&ErrPacket::new(
         NOT_SUPPORTED,
@@ -169,7 +169,7 @@ fn selected(effects: &Effects) -> Selected {
     }
 }
 
-/// Whether a table is named without a schema; `None` where a routine may be, which would be looked for in the server's default schema.
+/// Whether a table is named without a schema; `None` if a routine may be, which the server would look for in its default schema.
 fn unqualified(effects: &Effects) -> Option<bool> {
     let Reads::Tables(tables) = &effects.reads else { return None };
     let is_any = tables.iter().any(|table| table.schema.is_none());
@@ -194,7 +194,7 @@ fn is_of_session(words: &[&str]) -> bool {
     }
 }
 
-/// `USE` of another schema: if the server takes it, that is the one.
+/// Carries out `USE` of another schema: if the server accepts it, that schema is the default.
 async fn leave(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let effects = freshet_sql::effects(query.text(), session.modes());
     let forward = Forward { text: query.text(), ..Forward::new(query.packet, Command::Query, &effects) };

@@ -1,7 +1,7 @@
-//! The same by COM_STMT_PREPARE, and EXPLAIN FRESHET.
+//! SELECTs from tables of the schema `freshet`, prepared by COM_STMT_PREPARE, and EXPLAIN FRESHET.
 //!
-//! The server prepares a substitute that has the same parameters and columns, so that the statement has a number that nobody else has. What is
-//! executed is answered here.
+//! The server prepares a substitute that has the same parameters and columns, so that the statement has a number that no other statement
+//! has. Freshet answers the executions.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::introspection::Definition;
 use crate::relay::Lost;
 use crate::session::{Flow, Prepared, Session};
 
-/// COM_STMT_PREPARE of one of them; `None` if it is none.
+/// Prepares a statement that Freshet computes; `None` if the text is none.
 pub(in crate::commands) async fn prepare(session: &mut Session, packet: &[u8]) -> Option<Result<Flow, Lost>> {
     let text = packet.get(1..)?;
     let (statement, titles) = match freshet_sql::explained(text, session.modes()) {
@@ -37,7 +37,7 @@ pub(in crate::commands) async fn prepare(session: &mut Session, packet: &[u8]) -
     Some(prepare_substitute(session, text, &titles, parameters).await)
 }
 
-/// A statement that shows something of caches of single queries.
+/// Returns a statement that shows something of the created caches.
 fn shown(session: &Session, text: &[u8]) -> Option<Box<CacheStatement>> {
     match freshet_sql::read(text, session.modes()) {
         Request::Ours(Ours::Caches(statement)) => Some(statement),
@@ -46,7 +46,7 @@ fn shown(session: &Session, text: &[u8]) -> Option<Box<CacheStatement>> {
     .filter(|statement| !caches::titles(statement).is_empty())
 }
 
-/// The names of its columns.
+/// Returns the names of a SELECT's columns.
 async fn columns(session: &Session, text: &[u8]) -> Result<Vec<String>, ErrPacket> {
     let Some(engine) = session.shared.options.engine.clone() else { return Err(error("it is off")) };
     let text = String::from_utf8_lossy(text).into_owned();
@@ -66,7 +66,7 @@ async fn prepare_substitute(
     Ok(Flow::Continue)
 }
 
-/// A statement of the server's with these columns and so many parameters.
+/// Returns a statement for the server with these columns and this many parameters.
 fn made(titles: &[String], parameters: usize) -> Vec<u8> {
     let title = |title: &String| format!("'' AS `{}`", title.replace('`', "``"));
     let titles: Vec<String> = titles.iter().map(title).collect();
@@ -75,15 +75,15 @@ fn made(titles: &[String], parameters: usize) -> Vec<u8> {
     format!("SELECT {} FROM DUAL WHERE {condition}", titles.join(", ")).into_bytes()
 }
 
-/// What the server prepares in the place of a SELECT from tables of ours, by PREPARE.
+/// Returns the statement that the server prepares in the place of a SELECT from tables of the schema `freshet`, by PREPARE.
 pub(in crate::commands) async fn substitute(session: &Session, text: &[u8]) -> Result<Vec<u8>, ErrPacket> {
     let parameters = freshet_sql::markers(text, session.modes());
     let parameters = parameters.ok_or_else(|| error("its parameters cannot be told"))?;
     Ok(made(&columns(session, text).await?, parameters))
 }
 
-/// EXECUTE of a SELECT from tables of ours that was prepared by PREPARE, and EXECUTE IMMEDIATE of one. `values`: what stands behind USING;
-/// `None` if that cannot be read.
+/// Carries out EXECUTE of a SELECT from tables of the schema `freshet` that was prepared by PREPARE, and EXECUTE IMMEDIATE of one.
+/// `values`: the values after USING; `None` if they cannot be read.
 pub(in crate::commands) async fn execute_text(
     session: &mut Session,
     text: &[u8],
@@ -103,7 +103,7 @@ pub(in crate::commands) async fn execute_text(
     }
 }
 
-/// What user variables and numbers are, as the server has them.
+/// Returns the values of user variables and numbers, as the server has them.
 async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<IntrospectionValue>, Error> {
     if values.is_empty() {
         return Ok(Vec::new());
@@ -123,7 +123,7 @@ async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<Intr
     Ok(row.into_iter().map(value).collect())
 }
 
-/// COM_STMT_EXECUTE of one of them; `None` if it is none.
+/// Executes a statement that Freshet computes; `None` if the statement is none.
 pub(in crate::commands) async fn execute(
     session: &mut Session,
     packet: &BytesMut,

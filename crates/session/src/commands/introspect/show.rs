@@ -1,4 +1,4 @@
-//! SHOW TABLES, SHOW COLUMNS and DESCRIBE of the schema `freshet`, as far as clients ask them of what they do not know yet: without LIKE
+//! SHOW TABLES, SHOW COLUMNS and DESCRIBE of the schema `freshet`, in the forms that clients use to discover a schema: without LIKE
 //! and WHERE.
 
 use freshet_protocol::ErrPacket;
@@ -9,25 +9,25 @@ use crate::introspection::{Definition, IntrospectionType, IntrospectionValue, Ro
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
-/// What is asked for.
+/// What a statement asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum ShowTarget {
     Tables,
-    /// Of the table of this name.
+    /// The columns of the table of this name.
     Columns(String),
-    /// USE: nothing but that it is there.
+    /// USE: only that the schema exists.
     Use,
 }
 
-/// No statement that asks for it is longer, in bytes: long ones are not gone through.
+/// The longest statement that may ask for one of these, in bytes: longer texts are not read.
 const TEXT_BYTES_MAX: usize = 256;
 
-/// Whether a statement may ask for it: few do.
+/// Whether a statement may ask for one of these: few do.
 pub(in crate::commands) fn may_be_shown(text: &[u8]) -> bool {
     text.len() <= TEXT_BYTES_MAX && contains_ignoring_case(text, SCHEMA.as_bytes())
 }
 
-/// Answers a statement that asks for it, if no schema of the server's is meant.
+/// Answers a statement that asks for one of these, if it does not mean a schema of the server.
 pub(in crate::commands) async fn show(session: &mut Session, text: &[u8]) -> Option<Result<Flow, Lost>> {
     let (target, is_full) = read(std::str::from_utf8(text).ok()?)?;
     if session.shared.options.engine.is_none() || !is_absent(session).await {
@@ -36,13 +36,13 @@ pub(in crate::commands) async fn show(session: &mut Session, text: &[u8]) -> Opt
     Some(put_shown(session, target, is_full))
 }
 
-/// The same in a session that has said `USE freshet`, where the schema need not be named.
+/// Like [`show`], in a session that has said `USE freshet`, where the schema need not be named.
 pub(super) fn shown_inside(session: &mut Session, text: &str) -> Option<Result<Flow, Lost>> {
     let (target, is_full) = read(text).or_else(|| read(&with_schema(text)?))?;
     Some(put_shown(session, target, is_full))
 }
 
-/// A SHOW or DESCRIBE that names no schema, with this one.
+/// Adds the schema to a SHOW or DESCRIBE that names none.
 fn with_schema(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(';').trim_end();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -73,14 +73,14 @@ fn put_shown(session: &mut Session, target: ShowTarget, is_full: bool) -> Result
     put(session, &found, Form::Text)
 }
 
-/// `USE freshet`.
+/// Carries out `USE freshet`.
 pub(super) fn choose(session: &mut Session) -> Result<Flow, Lost> {
     session.state.reads_ours = true;
     session.put_ok(0);
     Ok(Flow::Continue)
 }
 
-/// What a text asks for, and whether in full.
+/// Returns what a text asks for, and whether it asks for FULL.
 fn read(text: &str) -> Option<(ShowTarget, bool)> {
     let text = text.trim().trim_end_matches(';');
     let words: Vec<String> =
@@ -117,7 +117,7 @@ fn tables(is_full: bool) -> Rowset {
     Rowset { columns: titles.into_iter().take(count).collect(), rows: rows.into_iter().map(row).collect() }
 }
 
-/// In full with what each means, as its comment.
+/// Returns the rows for a table's columns. FULL adds the meaning of each column, as its comment.
 fn columns(table: &Definition, is_full: bool) -> Rowset {
     let titles = ["Field", "Type", "Null", "Key", "Default", "Extra", "Comment"];
     let count = if is_full { titles.len() } else { titles.len() - 1 };

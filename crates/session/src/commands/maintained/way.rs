@@ -1,4 +1,4 @@
-//! How a query is asked: by its text, or by executing what was prepared.
+//! The way that a query is asked: as text, or as an execution of a prepared statement.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session};
 use crate::template::{BoundSelect, Template};
 
-/// How a query is asked, and where its answers are.
+/// The way that a query is asked, and the keys of its answers.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Way<'a> {
     pub(in crate::commands) asked: Asked<'a>,
@@ -22,12 +22,12 @@ pub(in crate::commands) struct Way<'a> {
     pub(in crate::commands) of_texts: u32,
 }
 
-/// How a query is asked.
+/// The query as text, or as an execution.
 #[derive(Clone, Copy)]
 pub(in crate::commands) enum Asked<'a> {
-    /// By this text.
+    /// The query is this text.
     Text(&'a [u8], &'a BoundSelect<'a>),
-    /// By COM_STMT_EXECUTE or EXECUTE, with these values.
+    /// The query is executed by COM_STMT_EXECUTE or EXECUTE, with these values.
     Execution(Execution<'a>, &'a [Datum], (&'a PreparedSelect, &'a CompiledExecution)),
 }
 
@@ -39,7 +39,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// The text of the SELECT.
+    /// Returns the text of the SELECT.
     pub(super) fn text(&self) -> &'a [u8] {
         match &self.asked {
             Asked::Text(text, _) => text,
@@ -47,7 +47,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// What its markers stand for.
+    /// Returns the values of the markers.
     pub(super) fn values(&self) -> &'a [Datum] {
         match &self.asked {
             Asked::Text(..) => &[],
@@ -55,7 +55,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// The first part of the key of its answers.
+    /// Returns the first part of the key of the answers.
     pub(super) fn first_key(&self) -> u32 {
         match &self.asked {
             Asked::Text(..) => self.of_texts,
@@ -63,7 +63,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// The second part; `None` if its answer is not to be had from memory.
+    /// Returns the second part of the key; `None` if the answer cannot come from memory.
     pub(super) fn key_text(&self, session: &Session) -> Option<Vec<u8>> {
         match &self.asked {
             Asked::Text(text, _) => {
@@ -77,7 +77,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// What is around the rows of its answers is known by this text.
+    /// Returns the text by which the frame of the answers is known.
     pub(super) fn frame_text<'k>(&self, key_text: &'k [u8]) -> Cow<'k, [u8]> {
         match &self.asked {
             Asked::Text(..) => key_text.into(),
@@ -85,7 +85,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// How its answer is stored.
+    /// Returns how the answer is stored.
     pub(super) fn plan(&self, session: &Session) -> Fillable {
         let at = (self.first_key(), Missed::default());
         match &self.asked {
@@ -106,7 +106,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Answers it from memory, if it is there.
+    /// Answers the query from memory, if its answer is there.
     pub(super) fn answers_from_memory(&self, session: &mut Session) -> bool {
         match &self.asked {
             Asked::Text(text, _) => asked::from_memory(session, text, self.of_texts).is_ok(),
@@ -114,7 +114,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// An answer of these rows of the text protocol; `None` if they have no other form that is known.
+    /// Puts these rows of the text protocol into an answer; `None` if the rows have no known form for this way.
     pub(super) fn around<'r>(
         &self,
         frame: &Frame,
@@ -122,12 +122,12 @@ impl<'a> Way<'a> {
     ) -> Option<(Vec<u8>, [u32; 2])> {
         match &self.asked {
             Asked::Execution(Execution { by: By::Command, .. }, ..) => frame.around_binary(rows),
-            // The answer to an EXECUTE is in the form of a text's.
+            // The answer to an EXECUTE has the form of a text's answer.
             Asked::Text(..) | Asked::Execution(..) => Some(frame.around(rows)),
         }
     }
 
-    /// The text that asks the same, as the key of its answer has it; `None` if a value cannot be written.
+    /// Returns the text that asks the same, as the key of its answer has it; `None` if a value cannot be written as text.
     pub(super) fn written(&self, session: &Session) -> Option<Vec<u8>> {
         let written = match &self.asked {
             Asked::Text(text, _) => text.to_vec(),
@@ -140,10 +140,10 @@ impl<'a> Way<'a> {
     }
 }
 
-/// A value as a literal.
+/// Returns a value as a literal.
 fn literal(value: &Datum) -> Option<Vec<u8>> {
     Some(match value {
-        // Behind another sign it would begin a comment.
+        // The blank: behind another minus sign, the sign would begin a comment.
         Datum::Int(number) if *number < 0 => format!(" {number}").into_bytes(),
         Datum::Int(number) => number.to_string().into_bytes(),
         Datum::Decimal(digits) => format!(" {digits}").into_bytes(),

@@ -1,4 +1,4 @@
-//! What the value of an assignment comes to.
+//! The value of an assignment, computed.
 
 use freshet_protocol::ErrPacket;
 use freshet_sql::{AssignedValue, Effects, Reads};
@@ -15,11 +15,11 @@ const NULL_KIND: u8 = 6;
 /// ER_NOT_SUPPORTED_YET.
 const NOT_SUPPORTED: u16 = 1235;
 
-/// What a value comes to, which the server computes if it is an expression, with what it reads of tables. One that runs code is left as it
-/// is.
+/// Returns the value of an assignment. The server computes an expression, including what the expression reads of tables. A value that runs
+/// code is returned as it is written.
 ///
 /// # Errors
-/// The server's; and 1235 where a table would be read in a transaction, whose snapshot that would open.
+/// The server's error; and 1235 if the value reads a table in a transaction, because that read would open the transaction's snapshot.
 pub(super) async fn computed(
     session: &mut Session,
     value: &AssignedValue,
@@ -49,7 +49,7 @@ pub(super) async fn computed(
         },
         Some(text) if is_text => AssignedValue::Text(text),
         Some(text) => AssignedValue::Real(text),
-        // As MariaDB has it with its own cache.
+        // MariaDB does the same for its own cache.
         None if INTEGER_KINDS.contains(&kind) => AssignedValue::Int(0),
         None if is_text || kind == NULL_KIND => AssignedValue::Other("NULL".to_owned()),
         None => AssignedValue::Real("NULL".to_owned()),

@@ -6,12 +6,12 @@ use super::made::COLUMNS;
 use crate::local::{self, Cell};
 use crate::session::Session;
 
-/// The titles of SHOW COLUMNS. In full, there are three more.
+/// The titles of SHOW COLUMNS. SHOW FULL COLUMNS has three more.
 const TITLES: [&str; 6] = ["Field", "Type", "Null", "Key", "Default", "Extra"];
 const TITLES_IN_FULL: [&str; 9] =
     ["Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment"];
 
-/// Answers it: as MariaDB's plugin has its columns, but for those of which no value is known here, which may be NULL.
+/// Answers with the columns of MariaDB's plugin. Columns whose values Freshet does not know may be NULL.
 pub(super) fn put(session: &mut Session, full: bool, like: Option<&LikeFilter>) {
     let is_wanted = |name: &str| like.is_none_or(|like| like.matches(name));
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! What SHOW VARIABLES and SHOW STATUS list of ours, alone and among the server's.
+//! The rows of Freshet's own in SHOW VARIABLES and SHOW STATUS, alone and among the server's.
 
 use freshet_protocol::Command;
 use freshet_sql::{Flavor, Lists, Ours, Scope, ShowFilter};
@@ -10,7 +10,7 @@ use crate::session::{Flow, Forward, Session};
 use crate::status;
 use crate::variables::{VARIABLES, Variable};
 
-/// The names that are ours, in their order.
+/// Returns the names of Freshet's own variables or status values, in their order.
 fn names(lists: Lists) -> Vec<&'static str> {
     match lists {
         Lists::Variables => VARIABLES.iter().map(|variable| variable.name).collect(),
@@ -18,7 +18,7 @@ fn names(lists: Lists) -> Vec<&'static str> {
     }
 }
 
-/// Names and values, by name, of those that are wanted. Some values are work to tell.
+/// Returns names and values, ordered by name, of the wanted rows. Some values take work to compute.
 pub(super) fn rows(
     session: &mut Session,
     lists: Lists,
@@ -40,7 +40,7 @@ pub(super) fn rows(
     }
 }
 
-/// The rows of ours for a SHOW whose answer is the server's.
+/// Returns Freshet's rows for a SHOW that the server answers.
 pub(in crate::commands) async fn listed(session: &mut Session, shown: Ours) -> Option<Listed> {
     let (lists, ours) = match shown {
         Ours::ShowVariables { scope, like } => {
@@ -55,7 +55,7 @@ pub(in crate::commands) async fn listed(session: &mut Session, shown: Ours) -> O
     Some(Listed::new(&names(lists), &ours))
 }
 
-/// Names and values of those that a SHOW asks for.
+/// Returns names and values of the rows that a SHOW asks for.
 async fn filtered(
     session: &mut Session,
     lists: Lists,
@@ -72,7 +72,7 @@ async fn filtered(
     }
 }
 
-/// A SHOW that lists the server's, with ours among them.
+/// Carries out a SHOW that lists the server's rows, with Freshet's rows among them.
 pub(in crate::commands) async fn all(
     session: &mut Session,
     query: Query<'_>,
@@ -84,7 +84,7 @@ pub(in crate::commands) async fn all(
     among_the_servers(session, query, lists, ours).await
 }
 
-/// All rows of the table of the session's status values, which is read as the client sent it: some of them are put right on their way.
+/// Answers a read of all rows of the table of the session's status values. The read is sent as it is; some values are corrected on their way.
 pub(in crate::commands) async fn session_status(
     session: &mut Session,
     query: Query<'_>,
@@ -110,8 +110,8 @@ async fn among_the_servers(
     Ok(Flow::Continue)
 }
 
-/// Those of ours for which the condition holds. The server says of which; where it does not, it will say why when it is asked for its own.
-/// A condition that reads tables or runs code is asked for the server's alone.
+/// Returns the rows of Freshet's own for which the condition holds. The server evaluates the condition. If the server cannot, its answer to
+/// the statement itself gives the error. A condition that reads tables or runs code is only used for the server's rows.
 async fn chosen(
     session: &mut Session,
     condition: &[u8],

@@ -1,5 +1,5 @@
-//! Tables that are ours to make: `information_schema.query_cache_info` and `performance_schema.persisted_variables`. The server computes
-//! over their rows, which stand in the statement that it is sent.
+//! Tables that Freshet makes: `information_schema.query_cache_info` and `performance_schema.persisted_variables`. Freshet puts their rows
+//! into the statement for the server, and the server computes over them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use freshet_upstream::server::Version;
 use crate::environment::{Environment, VectorQuery, environment_of, is_of_executions};
 use crate::session::{Session, is_question};
 
-/// How many results are listed, and how many bytes their texts have together: it is all sent to the server.
+/// How many results are listed, and how many bytes their texts have together: all of it is sent to the server.
 const LISTED_MAX: usize = 4096;
 const LISTED_BYTES_MAX: usize = 512 << 10;
-/// How many are listed where each row is a SELECT of its own.
+/// How many results are listed if each row is a SELECT of its own.
 const SELECTED_MAX: usize = 256;
 /// The first MySQL that has `VALUES ROW(…)`.
 const ROWS_SINCE: Version = Version { major: 8, minor: 0, patch: 19 };
@@ -38,9 +38,9 @@ const SETTINGS: [&str; 11] = [
 /// A column of MariaDB's plugin.
 pub(super) struct PluginColumn {
     pub(super) name: &'static str,
-    /// Its type, as the plugin declares it.
+    /// The column's type, as the plugin declares it.
     pub(super) kind: &'static str,
-    /// No value of it is known here: it is NULL.
+    /// Whether Freshet knows no value of this column: the column is NULL.
     pub(super) is_untold: bool,
 }
 
@@ -57,10 +57,10 @@ impl PluginColumn {
         self.kind.contains("char") || self.kind.contains("text")
     }
 
-    /// A value of its type.
+    /// Returns a value of the column's type.
     fn sample(&self) -> &'static str {
         match self.name {
-            // They may have any characters.
+            // These texts may have any characters.
             "STATEMENT_SCHEMA" | "STATEMENT_TEXT" => "CONVERT('' USING utf8mb4)",
             _ if self.is_text() => "''",
             _ => "0",
@@ -97,7 +97,7 @@ pub(super) const COLUMNS: [PluginColumn; 25] = [
     column("HITS", "bigint(11)"),
 ];
 
-/// The table's rows as a derived table. Without the privilege, there are none.
+/// Returns the table's rows as a derived table. Without the privilege, there are none.
 pub(super) fn derived(session: &Session, table: Made, name: &[u8], may_process: bool) -> Vec<u8> {
     match table {
         Made::QueryCacheInfo => {
@@ -109,13 +109,13 @@ pub(super) fn derived(session: &Session, table: Made, name: &[u8], may_process: 
     }
 }
 
-/// Whether the server has rows of values.
+/// Whether the server supports rows of values.
 fn has_values(session: &Session) -> bool {
     session.flavor() == Flavor::MariaDb
         || session.shared.upstream.server().is_some_and(|server| server.version >= ROWS_SINCE)
 }
 
-/// `(SELECT … AS name, … FROM DUAL WHERE FALSE UNION ALL VALUES …)`
+/// Returns `(SELECT … AS name, … FROM DUAL WHERE FALSE UNION ALL VALUES …)`.
 fn with_head(session: &Session, columns: &[(&str, &str)], rows: &[String]) -> String {
     let head: Vec<String> = columns.iter().map(|(name, value)| format!("{value} AS `{name}`")).collect();
     let mut query = format!("(SELECT {} FROM DUAL WHERE 1 = 0", head.join(", "));
@@ -134,7 +134,7 @@ fn with_head(session: &Session, columns: &[(&str, &str)], rows: &[String]) -> St
     query
 }
 
-/// The results that may be served now, each as the values of a row.
+/// Returns the results that may be served now, each as the values of a row.
 fn entries(session: &Session) -> Vec<String> {
     let shared = &session.shared;
     let found = shared.cache.summaries(LISTED_MAX, LISTED_BYTES_MAX, freshet_upstream::now_ms());
@@ -161,7 +161,7 @@ fn entry(summary: &Summary, known: &HashMap<u32, Arc<Environment>>, query: Optio
     )
 }
 
-/// A setting as the plugin shows it. No limit is -1.
+/// Returns a setting as the plugin shows it. No limit is -1.
 fn shown(value: &str) -> String {
     match value.parse::<u64>() {
         Ok(u64::MAX) => "-1".to_owned(),
@@ -170,7 +170,7 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// A string in any session's character set and modes.
+/// Returns a string that every character set and mode of a session reads alike.
 fn hex(text: &[u8]) -> String {
     let mut hex = String::with_capacity(text.len() * 2 + 32);
     hex.push_str("CONVERT(X'");
@@ -181,7 +181,7 @@ fn hex(text: &[u8]) -> String {
     hex
 }
 
-/// The statement in the key of an execution, which ends with the text's length, or with that and a mark.
+/// Returns the statement in the key of an execution. The key ends with the text's length, or with the length and a mark.
 pub(crate) fn prepared_text(key: &[u8]) -> &[u8] {
     let ending = |key: &[u8]| key.last_chunk().map(|bytes| u32::from_le_bytes(*bytes));
     let key = match ending(key) {
@@ -191,7 +191,7 @@ pub(crate) fn prepared_text(key: &[u8]) -> &[u8] {
     ending(key).and_then(|len| key.get(..len as usize)).unwrap_or_default()
 }
 
-/// What is kept of ours, beside the server's own where it has such a table.
+/// Returns Freshet's persisted values, beside the server's own if the server has such a table.
 fn persisted(session: &Session, name: &[u8]) -> Vec<u8> {
     let values = session.shared.persisted.values();
     let rows: Vec<String> = values

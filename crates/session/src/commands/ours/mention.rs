@@ -1,4 +1,4 @@
-//! Statements of the server's that mention what is ours: our values are put in before they are sent.
+//! Statements for the server that mention Freshet's variables or tables: Freshet's values are put in before the statements are sent.
 
 use freshet_protocol::ErrPacket;
 use freshet_sql::{ConnectionNumber, Flavor, Lists, Made, Mention, Mentioned, Scope, contains_ignoring_case};
@@ -11,15 +11,15 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
 
-/// What a text mentions of ours that is prepared, and may be executed at another time.
+/// Returns the mentions in a text that is prepared, and may be executed at another time.
 pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mention> {
     freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref())
 }
 
-/// What a text mentions of ours.
+/// Returns what a text mentions of Freshet's own.
 pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
     let mut mentions = lasting(session, text);
-    // The server would say that of another statement.
+    // The server would give the row count of another statement.
     if session.state.ended_since.is_some_and(|rows| rows > 0) && contains_ignoring_case(text, b"row_count") {
         mentions.extend(freshet_sql::row_counts(text, session.modes()));
         mentions.sort_by_key(|mention| mention.at.start);
@@ -29,10 +29,10 @@ pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Menti
     mentions
 }
 
-/// The statement with our values in it.
+/// Returns the statement with Freshet's values in it.
 ///
 /// # Errors
-/// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
+/// The server's own errors: 1193 (no such variable), 1238 (no session variable).
 pub(in crate::commands) fn filled(
     session: &mut Session,
     text: &[u8],
@@ -87,7 +87,7 @@ pub(in crate::commands) fn filled(
     Ok(filled)
 }
 
-/// Whether the client may be shown what others are at, where the statement asks for it.
+/// Whether the client may see what other clients do, if the statement asks for that.
 pub(in crate::commands) async fn may_process(
     session: &mut Session,
     mentions: &[Mention],
@@ -97,8 +97,8 @@ pub(in crate::commands) async fn may_process(
     Ok(mentions.iter().any(is_asked) && privileges::require(session, Privilege::Process).await?.is_ok())
 }
 
-/// The error that the server finds before it comes to the variables, if there is one: a column that there is not. It is asked to explain
-/// the statement with NULLs in their places.
+/// Returns the error that the server finds before it reaches the variables, if there is one: an unknown column. The server is asked to
+/// explain the statement with NULLs in the variables' places.
 pub(in crate::commands) async fn error_before(session: &mut Session, text: &[u8]) -> Option<ErrPacket> {
     let mentions = mentions(session, text);
     let variables = mentions.iter().filter(|mention| matches!(mention.what, Mentioned::Variable { .. }));
@@ -117,7 +117,7 @@ pub(in crate::commands) async fn error_before(session: &mut Session, text: &[u8]
     }
 }
 
-/// A variable's value as the server would write it.
+/// Returns a variable's value as the server would write it.
 fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, ErrPacket> {
     Ok(match selected(session, scope, name)? {
         Cell::Number(digits) => digits.into_bytes(),
@@ -145,8 +145,8 @@ const SYSTEM_VARIABLES: [(&str, Option<Scope>); 15] = [
     ("GLOBAL_VALUE_PATH", None),
 ];
 
-/// `(SELECT VARIABLE_NAME, IF(it is ours and has a value, CASE … END, SESSION_VALUE) AS SESSION_VALUE, … FROM table)`: what the server has
-/// rows for, with our values.
+/// Returns `(SELECT VARIABLE_NAME, IF(it is ours and has a value, CASE … END, SESSION_VALUE) AS SESSION_VALUE, … FROM table)`: the server's
+/// rows, with Freshet's values.
 fn system_variables(session: &mut Session, table: &[u8]) -> Vec<u8> {
     let mut columns: Vec<Vec<u8>> = Vec::new();
     for (column, holds) in SYSTEM_VARIABLES {
@@ -165,7 +165,7 @@ fn system_variables(session: &mut Session, table: &[u8]) -> Vec<u8> {
     [b"(SELECT ", &*columns.join(&b", "[..]), b" FROM ", table, b")"].concat()
 }
 
-/// `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`
+/// Returns `(SELECT … FROM table WHERE it is none of ours UNION ALL SELECT 'Qcache_hits', '7' …)`.
 fn rows_and_ours(session: &mut Session, lists: Lists, scope: Scope, table: &[u8]) -> Vec<u8> {
     let rows = list::rows(session, lists, scope, |_| true);
     let names: Vec<Vec<u8>> = rows.iter().map(|(name, _)| quoted(session, name.as_bytes())).collect();

@@ -1,4 +1,4 @@
-//! A SET of our variables and of the server's in one statement.
+//! A SET of Freshet's variables and of the server's in one statement.
 
 use freshet_protocol::Command;
 use freshet_sql::Assignment;
@@ -8,7 +8,7 @@ use crate::commands::text::Query;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
 
-/// A SET of our variables and of the server's: all of it is done, or nothing.
+/// Carries out a SET of Freshet's variables and of the server's: all of it, or nothing.
 pub(in crate::commands) async fn mixed(
     session: &mut Session,
     query: Query<'_>,
@@ -32,7 +32,7 @@ pub(in crate::commands) async fn mixed(
     let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
     if session.forward(forward).await?.error.is_some() {
         before.restore(session);
-        // The answer is given; what could not be taken back here is in the file, as what was set is in the log.
+        // The client has its answer. A change that could not be taken back here is in the file, and the values that were set are in the log.
         let _ = persist::write(session, undo).await;
     }
     Ok(Flow::Continue)

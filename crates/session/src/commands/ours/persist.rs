@@ -25,10 +25,10 @@ fn is_off() -> ErrPacket {
     ErrPacket::new(NOT_KEPT, "HY000", message)
 }
 
-/// Whether an assignment only is to be kept, which is checked here and not carried out; its value as it will be.
+/// Checks an assignment that is only to be persisted, and does not carry it out. Returns its value as it will be.
 ///
 /// # Errors
-/// Those of setting it, and 1290 where nothing is kept.
+/// The errors of setting the variable, and 1290 if persisting is off.
 pub(super) fn only(
     session: &mut Session,
     assignment: &Assignment,
@@ -38,7 +38,7 @@ pub(super) fn only(
         return Err(is_off());
     }
     let variable = variables::find(&assignment.name).ok_or_else(|| unknown(&assignment.name))?;
-    // On a copy, of which nothing comes but the value.
+    // Set on a copy, from which only the value is used.
     let globals = Globals::default();
     globals.set(shared.globals.values());
     let started = shared.globals.started_with_type.load(std::sync::atomic::Ordering::Relaxed);
@@ -52,7 +52,7 @@ pub(super) fn only(
     Ok((variable.shown(&target, Scope::Global), warning))
 }
 
-/// What an assignment that was carried out adds to what is kept.
+/// Returns what an assignment that was carried out adds to the persisted values.
 pub(super) fn kept(session: &mut Session, assignment: &Assignment) -> Result<Option<String>, Warning> {
     if assignment.keeps == Keeps::Not {
         return Ok(None);
@@ -65,7 +65,7 @@ pub(super) fn kept(session: &mut Session, assignment: &Assignment) -> Result<Opt
     Ok(variables::find(&assignment.name).map(|variable| variable.shown(&target, Scope::Global)))
 }
 
-/// Writes changes to what is kept. Returns those that take them back.
+/// Writes changes to the persisted values. Returns the changes that take them back.
 pub(in crate::commands) async fn write(session: &Session, changes: Changes) -> Result<Changes, ErrPacket> {
     if changes.is_empty() {
         return Ok(changes);
@@ -77,7 +77,7 @@ pub(in crate::commands) async fn write(session: &Session, changes: Changes) -> R
     })
 }
 
-/// RESET PERSIST: of one variable of ours, or of all of them.
+/// Carries out RESET PERSIST of one variable of Freshet's, or of all.
 pub(super) async fn reset(
     session: &mut Session,
     name: Option<String>,

@@ -1,8 +1,8 @@
-//! Statements of ours among several in one text.
+//! Statements of Freshet's own among several statements in one text.
 //!
-//! The server is sent the text with something in the place of each: what it answers alike (`DO 0`, or the rows of a SHOW), or the error
-//! that ours ends with. Ours are carried out before, in their order, so that what follows sees their values; what the server did not come
-//! to is taken back.
+//! The server is sent the text with a substitute for each statement of Freshet's own: a statement with the same answer (`DO 0`, or the rows
+//! of a SHOW), or one that raises the statement's error. Freshet's statements are carried out first, in their order, so that the statements
+//! after them see their values. Freshet takes back the statements that the server did not reach.
 
 use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Lists, Ours, Piece};
@@ -15,21 +15,21 @@ use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, SELECT_BYTES_MAX, Session};
 
-/// What one of our statements has changed, to be taken back where the server does not come so far.
+/// The changes of one of Freshet's statements, taken back if the server does not reach that statement.
 struct UndoRecord {
-    /// Which statement of the text it is.
+    /// The statement's place in the text.
     at: usize,
     before: Snapshot,
     undo: Changes,
 }
 
-/// The statements of a text of several, if some are ours.
+/// Returns the statements of a text of several, if some are Freshet's own.
 pub(in crate::commands) fn pieces(session: &Session, query: &Query<'_>) -> Option<Vec<Piece>> {
     let is_short = query.long.is_none() && query.text().len() <= SELECT_BYTES_MAX;
     is_short.then(|| freshet_sql::pieces(query.text(), session.modes())).flatten()
 }
 
-/// Carries out a text of several statements, of which some are ours.
+/// Carries out a text of several statements, some of which are Freshet's own.
 pub(in crate::commands) async fn several(
     session: &mut Session,
     query: Query<'_>,
@@ -74,7 +74,8 @@ pub(in crate::commands) async fn several(
         if let Some(UndoRecord { before, undo, .. }) = left.next() {
             before.restore(session);
             let undone = left.fold(undo, |first, next| next.undo.into_iter().chain(first).collect());
-            // The answer is given; what could not be taken back here is in the file, as what was set is in the log.
+            // The client has its answer. A change that could not be taken back here is in the file, and the values that were set are in the
+            // log.
             let _ = persist::write(session, undone).await;
         }
     }
@@ -85,7 +86,7 @@ pub(in crate::commands) async fn several(
     Ok(Flow::Continue)
 }
 
-/// Carries out one of ours, and says what the server answers as we would.
+/// Carries out a statement of Freshet's own, and returns a statement to which the server gives the same answer.
 async fn in_its_place(
     session: &mut Session,
     ours: &Ours,
@@ -114,14 +115,14 @@ async fn in_its_place(
     })
 }
 
-/// One that is the server's, with values of ours as they are at that point.
+/// Returns a statement for the server, with Freshet's values as they are at that point.
 async fn with_values(session: &mut Session, written: &[u8]) -> Result<Result<Vec<u8>, ErrPacket>, Lost> {
     let mentions = mention::mentions(session, written);
     let may_process = mention::may_process(session, &mentions).await?;
     Ok(mention::filled(session, written, &mentions, may_process))
 }
 
-/// A SELECT of the rows that a SHOW of ours has.
+/// Returns a SELECT of the rows that a SHOW of Freshet's own has.
 fn rows_of(session: &mut Session, shown: &Ours) -> Vec<u8> {
     let rows = match shown {
         Ours::ShowVariables { scope, like } => {
@@ -142,7 +143,7 @@ fn rows_of(session: &mut Session, shown: &Ours) -> Vec<u8> {
     query
 }
 
-/// A statement that ends with this error at the server.
+/// Returns a statement that ends with this error at the server.
 fn signal(session: &Session, error: &ErrPacket) -> Vec<u8> {
     let message = quoted(session, &error.message);
     let sqlstate = error.sqlstate.unwrap_or(*b"HY000");

@@ -25,10 +25,10 @@ pub(super) fn target(session: &mut Session) -> VariableTarget<'_> {
     }
 }
 
-/// A variable's value as SELECT types it.
+/// Returns a variable's value as SELECT types it.
 ///
 /// # Errors
-/// The server's own: 1193 (there is no such variable), 1238 (it is not one of a session).
+/// The server's own errors: 1193 (no such variable), 1238 (no session variable).
 pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Result<Cell, ErrPacket> {
     let variable = variables::find(name).ok_or_else(|| unknown(name))?;
     if variable.lives != Lives::Everywhere && scope == Scope::Session {
@@ -44,7 +44,7 @@ pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Resul
     })
 }
 
-/// A string of the session's.
+/// Returns the text as a string literal of the session.
 pub(in crate::commands) fn quoted(session: &Session, text: &[u8]) -> Vec<u8> {
     let modes = session.modes();
     let mut inner = Vec::with_capacity(text.len() + 2);
@@ -53,7 +53,7 @@ pub(in crate::commands) fn quoted(session: &Session, text: &[u8]) -> Vec<u8> {
         if first == b'\'' || first == b'\\' && !modes.no_backslash_escapes {
             inner.push(first);
         }
-        // A backslash that is half of a character stays one.
+        // A backslash that is half of a character is not doubled.
         let len = modes.multi_byte.filter(|_| !first.is_ascii()).map_or(1, |it| it.len(rest));
         let (character, others) = rest.split_at(len.min(rest.len()));
         inner.extend_from_slice(character);
@@ -62,7 +62,7 @@ pub(in crate::commands) fn quoted(session: &Session, text: &[u8]) -> Vec<u8> {
     [b"'", &*inner, b"'"].concat()
 }
 
-/// `text` with each `quote` twice.
+/// Returns `text` with each `quote` twice.
 pub(in crate::commands) fn doubled(text: &[u8], quote: u8) -> Vec<u8> {
     text.iter().flat_map(|&byte| std::iter::repeat_n(byte, if byte == quote { 2 } else { 1 })).collect()
 }

@@ -1,4 +1,4 @@
-//! One execution of a SELECT, and looking for its answer.
+//! One execution of a SELECT, and the look-up of its answer.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::environment::key_of_executions;
 use crate::relay::Repeated;
 use crate::session::{Missed, OwedCommand, Prepared, PreparedSelect, Session};
 
-/// What the buffer for the keys of executions keeps of itself, in bytes.
+/// How many bytes the buffer for the keys of executions keeps between two keys.
 const KEY_BYTES_KEPT: usize = 16 * 1024;
 
-/// How a SELECT is executed: answers are kept apart by it.
+/// How a SELECT is executed: each way has answers of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum By {
     /// COM_STMT_EXECUTE.
@@ -33,7 +33,8 @@ impl By {
         }
     }
 
-    /// What stands behind the keys of answers in the form of a text's: those of commands end with the length of a text, which is less.
+    /// Returns what is appended to the keys of answers in the form of a text's answer. The keys of commands end with the length of a text,
+    /// which is less.
     pub(in crate::commands) const fn behind_key(self) -> &'static [u8] {
         match self {
             Self::Command => &[],
@@ -42,20 +43,20 @@ impl By {
         }
     }
 
-    /// How the SELECT was executed whose answer has this as the second part of its key, and that part without what tells it.
+    /// Returns how the SELECT was executed whose answer has this as the second part of its key, and the key without what is appended.
     fn of_key(key: &[u8]) -> (Self, &[u8]) {
         let by_text = [Self::Name, Self::Immediate].into_iter();
         let mut told = by_text.filter_map(|by| Some((by, key.strip_suffix(by.behind_key())?)));
         told.next().unwrap_or((Self::Command, key))
     }
 
-    /// What the frames of answers to executions of a text are found by.
+    /// Returns the key of the frames of answers to executions of a text.
     pub(in crate::commands) fn framed(self, text: &[u8]) -> Vec<u8> {
         [self.behind_key(), text].concat()
     }
 }
 
-/// What the frame of an execution's answer is found by, by the second part of its key.
+/// Returns the key of the frame of an execution's answer, by the second part of the answer's key.
 pub(in crate::commands) fn framed(key: &[u8]) -> Option<Vec<u8>> {
     let (by, key) = By::of_key(key);
     let length = key.last_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
@@ -66,13 +67,13 @@ pub(in crate::commands) fn framed(key: &[u8]) -> Option<Vec<u8>> {
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Execution<'a> {
     pub(in crate::commands) prepared: &'a Arc<Prepared>,
-    /// Its values, as COM_STMT_EXECUTE has them over a connection with these capabilities.
+    /// The values of the execution, as COM_STMT_EXECUTE has them over a connection with these capabilities.
     pub(in crate::commands) packet: &'a [u8],
     pub(in crate::commands) capabilities: Capabilities,
     pub(in crate::commands) by: By,
-    /// The name by which it is executed; empty if by none.
+    /// The name of the statement; empty if the execution uses no name.
     pub(in crate::commands) name: &'a str,
-    /// What is repeated at the server if the client asks about it: the packet, or the text that executes it.
+    /// What is repeated at the server if the client asks about the execution: the packet, or the text that executes the statement.
     pub(in crate::commands) statement: &'a [u8],
 }
 
@@ -92,7 +93,7 @@ impl<'a> Execution<'a> {
         Self { prepared, packet, capabilities, by: By::Command, name: "", statement: packet }
     }
 
-    /// What goes before it at the server, where it is unlike those before.
+    /// Returns the commands that the server must get before the execution, because values differ from the values before.
     pub(in crate::commands) fn owed(&self) -> Vec<OwedCommand> {
         match self.by {
             By::Command => self.prepared.owed(),
@@ -101,7 +102,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Puts the second part of its key together.
+    /// Puts the second part of the key together.
     pub(in crate::commands) fn key_of(&self, key: &mut Vec<u8>) -> Option<&'a PreparedSelect> {
         let select = self.prepared.key_of(self.packet, self.capabilities, key)?;
         key.extend_from_slice(self.by.behind_key());
@@ -109,7 +110,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Answers an execution from memory, if it can be, with the first part of the key that a text would have.
+/// Answers an execution from memory, if possible; `environment` is the first part of the key that a text would have.
 pub(in crate::commands) fn take_stored(
     session: &mut Session,
     execution: Execution<'_>,
@@ -118,7 +119,7 @@ pub(in crate::commands) fn take_stored(
     take(session, execution, environment, Session::answer_from_memory)
 }
 
-/// The same of an answer that may be stale.
+/// Like [`take_stored`], for an answer that may be stale.
 pub(super) fn take_bargain(
     session: &mut Session,
     execution: Execution<'_>,
@@ -152,7 +153,7 @@ fn take(
     found
 }
 
-/// Notes that an execution was answered from memory, as its statement was noted before.
+/// Notes that an execution was answered from memory, in the same way as its statement was noted before.
 pub(in crate::commands) fn note_answered(session: &mut Session, execution: Execution<'_>) {
     execution.prepared.note_answered(execution.packet, execution.capabilities);
     session.state.served.count_execution(execution.by.kind());

@@ -8,16 +8,16 @@ use crate::commands::plain::plain;
 use crate::relay::Lost;
 use crate::session::{Flow, Missed, Session};
 
-/// COM_STMT_SEND_LONG_DATA, which has no answer: a part of a parameter's value, which the execution will not repeat.
+/// COM_STMT_SEND_LONG_DATA, which has no answer: sends a part of a parameter's value. The execution does not repeat that part.
 pub(in crate::commands) async fn send_long_data(
     session: &mut Session,
     mut packet: BytesMut,
 ) -> Result<Flow, Lost> {
     let prepared = known(session, &packet);
-    // Whatever becomes of it: the execution after it is not answered from memory.
+    // In any case, the execution after it is not answered from memory.
     let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.set_long_data(true));
     let is_connected = prepared.is_none() || session.connect().await.is_ok();
-    // What is wrong is said when the statement is executed.
+    // Errors are reported when the statement is executed.
     if !is_connected
         || !session.lease.is_open()
         || number(session, &mut packet, Command::StmtSendLongData).await?.is_some()
@@ -25,7 +25,7 @@ pub(in crate::commands) async fn send_long_data(
         return Ok(Flow::Continue);
     }
     if let Some(prepared) = prepared {
-        // What its last answer has left is asked for by executing it again, which would take this value.
+        // To ask about the last answer, the statement must be executed again, and that execution would take this value.
         Box::pin(session.settle_last_hit(&prepared)).await?;
         let owed = if had_long_data { Vec::new() } else { prepared.owed() };
         for (command, packet) in owed {
@@ -36,7 +36,7 @@ pub(in crate::commands) async fn send_long_data(
     session.forward_silently(&packet).await
 }
 
-/// COM_STMT_RESET, which drops what was sent of parameters, and a cursor. A statement that the server has not prepared has neither.
+/// COM_STMT_RESET: drops a cursor and the parts of parameters that were sent. A statement that the server has not prepared has neither.
 pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) -> Result<Flow, Lost> {
     let Some(prepared) = known(session, &packet) else {
         return named(session, packet, Command::StmtReset).await;
@@ -47,7 +47,7 @@ pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) 
         return named(session, packet, Command::StmtReset).await;
     }
     if session.lease.is_open() {
-        // It leaves what a ping leaves.
+        // The command has the same effects as a ping.
         session.state.pinged = true;
         session.keep_alive().await?;
     }
@@ -56,7 +56,7 @@ pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) 
     Ok(Flow::Continue)
 }
 
-/// A command that names a statement and is passed on.
+/// Passes on a command that names a statement.
 pub(in crate::commands) async fn named(
     session: &mut Session,
     mut packet: BytesMut,
@@ -71,10 +71,10 @@ pub(in crate::commands) async fn named(
     }
 }
 
-/// Closes a statement of which the server knows nothing; COM_STMT_CLOSE has no answer.
+/// Closes a statement that the server does not know; COM_STMT_CLOSE has no answer.
 ///
 /// # Errors
-/// The server has to hear of it.
+/// The server has to get the command.
 pub(in crate::commands) fn close_here(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let id = known(session, packet).map(|prepared| prepared.id);
     if id.is_some_and(|id| session.close_here(id)) { Ok(()) } else { Err(Missed::default()) }

@@ -1,4 +1,4 @@
-//! What becomes of an execution of a SELECT: whether it is answered from memory, and how its answer is stored if it is not.
+//! The plan of an execution of a SELECT: whether it is answered from memory, and how its answer is stored if it is not.
 
 use std::sync::Arc;
 
@@ -23,20 +23,20 @@ use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
 use crate::template::{Cacheability, Template};
 use crate::why::{Refusal, Why};
 
-/// What becomes of an execution.
+/// What happens to an execution.
 pub(super) enum Planned {
-    /// It was answered from memory.
+    /// The execution was answered from memory.
     Answered,
     /// The server answers, and nothing is stored.
     Forwarded(Touches, Refusal),
     /// The server answers, and the answer is stored.
     Stored(FillPlan),
-    /// The same, and the answer may be stale later.
+    /// The server answers, the answer is stored, and the answer may be stale later.
     Bargain(FillPlan),
 }
 
 impl Planned {
-    /// The plan by which the answer is stored, if it is.
+    /// Returns the plan by which the answer is stored, if it is stored.
     fn plan(&mut self) -> Option<&mut FillPlan> {
         match self {
             Self::Stored(plan) | Self::Bargain(plan) => Some(plan),
@@ -45,10 +45,11 @@ impl Planned {
     }
 }
 
-/// Decides that, and waits for the answer to an identical one that is under way. `may_be_stale`: as query rules let its answer be.
+/// Decides on an execution, and waits for the answer to an identical one that is under way. `may_be_stale`: query rules let the answer be
+/// stale.
 ///
 /// # Errors
-/// The client's connection or, within, the server's is lost.
+/// The client's connection is lost. The inner error: the server's connection is lost.
 pub(super) async fn decided(
     session: &mut Session,
     missed: &mut Missed,
@@ -92,7 +93,7 @@ pub(super) async fn decided(
     }
 }
 
-/// What becomes of one whose answer may be stale.
+/// Decides on an execution whose answer may be stale.
 async fn agreed(
     session: &mut Session,
     missed: &mut Missed,
@@ -106,7 +107,7 @@ async fn agreed(
     })
 }
 
-/// Whether values make an answer depend on the current date, by which a TIME is completed that is compared with a moment.
+/// Whether values make an answer depend on the current date: a TIME that is compared with a moment is completed by the current date.
 pub(in crate::commands) fn is_dated(template: &Template, values: &[Datum]) -> bool {
     template.tables.have_times && values.iter().any(|value| matches!(value, Datum::Moment(_)))
 }
@@ -120,14 +121,14 @@ async fn planned(
     let Some(select) = &execution.prepared.select else {
         return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
     };
-    // What the text means was decided in the environment in which it was prepared.
+    // The environment of the preparation decides what the text means.
     let version = session.state.environment_version;
     let prepared_in = &execution.prepared.prepared_in;
     if !session.environment().is_some_and(|environment| prepared_in.is_of(environment.id, version)) {
         return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
     }
     let patience = Patience::of(session);
-    // Once, but for an execution that waits until its answer can be stored.
+    // The loop runs once, unless the execution waits until its answer can be stored.
     let plan = loop {
         let compiled = compiled(session, select).await;
         let template = &compiled.template;
@@ -151,15 +152,15 @@ async fn planned(
             Ok(environment) => environment,
             Err(why) => return Ok(Ok(Planned::Forwarded(Touches::ReadView, why.into()))),
         };
-        // The first look was before the environment was known, or with a temporary table in the way. Who makes an answer anew does not look
-        // again.
+        // The first look-up came before the environment was known, or a temporary table was in the way. A session that refreshes an answer
+        // does not look again.
         if !missed.refreshes {
             match take_stored(session, execution, environment) {
                 Ok(()) => return Ok(Ok(Planned::Answered)),
                 Err(later) => *missed = missed.and(later),
             }
         }
-        // What is kept up to date row by row needs no server.
+        // A result that is kept up to date row by row needs no server.
         if missed.may_be_stored() && session.shared.created.are_there() {
             let asked = Asked::Execution(execution, values, (select, &compiled));
             let way = Way { asked, of_texts: environment };
@@ -185,7 +186,7 @@ async fn planned(
             Fillable::Never(why) => break Err(why),
         }
     };
-    // What is stored and not given for want of room is streamed from the server, and not stored again.
+    // An answer that is stored, and not given for want of room, is streamed from the server and not stored again.
     let plan = if missed.may_be_stored() { plan } else { Err(Why::AnsweredBefore) };
     Ok(Ok(match plan {
         Ok(plan) => Planned::Stored(plan),
@@ -193,14 +194,14 @@ async fn planned(
     }))
 }
 
-/// The second part of its key.
+/// Returns the second part of the key.
 fn key(execution: Execution<'_>) -> Vec<u8> {
     let mut key = Vec::new();
     let _ = execution.key_of(&mut key);
     key
 }
 
-/// What is compiled of a SELECT, by the definitions as they are now.
+/// Returns what is compiled of a SELECT, by the definitions as they are now.
 pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<CompiledExecution> {
     let known = select.compiled().filter(|known| session.shared.upstream.is_current(&known.template.told));
     if let Some(known) = known {
@@ -217,14 +218,14 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
     compiled
 }
 
-/// Words of what makes a moment of a value, or calculates with moments.
+/// Words in the names of functions and types that make moments of values, or calculate with moments.
 const OF_TIME: [&[u8]; 9] =
     [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
 
-/// Whether MySQL resolves the types of a statement's parameters by the kinds of their values alone. Next to moments it looks
-/// at the values themselves: `d - ?` is a DECIMAL once it was executed with 0. So none may be beside a parameter, which is compared with a
-/// column; or none is in sight: the statement is one SELECT from tables, and names no column that is a moment, or is of a type that
-/// is not followed here.
+/// Whether MySQL resolves the types of a statement's parameters by the kinds of their values alone. Next to moments MySQL looks at the
+/// values themselves: `d - ?` is a DECIMAL once it was executed with 0. So one of two must hold. No moment is beside a parameter that is
+/// compared with a column. Or no moment is in sight: the statement is one SELECT from tables, and names no column that is a moment or has a
+/// type that is not followed here.
 fn tells_kinds_alone(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> bool {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);

@@ -1,5 +1,5 @@
-//! COM_STMT_PREPARE: from memory if it can be, and into memory if it may be. What the server then hears of a statement is in
-//! `session/making.rs`, what makes a stored preparation wrong in `preparations.rs`.
+//! COM_STMT_PREPARE: answered from memory if possible, and stored in memory if allowed. `session/making.rs` has what the server hears of
+//! such a statement later, and `preparations.rs` has what makes a stored preparation wrong.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::session::{
 };
 use crate::template::{Cacheability, Template};
 
-/// Answers a preparation from memory, if it can be.
+/// Answers a preparation from memory, if possible.
 ///
 /// # Errors
-/// It is for the server, or somebody has to be waited for.
+/// The preparation is for the server, or has to wait for somebody.
 pub(crate) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let text = packet.get(1..).filter(|text| may_select(text)).ok_or_else(Missed::default)?;
     let environment = session.current_key().ok_or_else(Missed::default)?;
@@ -42,14 +42,14 @@ pub(crate) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
     if session.prepare_from_memory(text, environment) { Ok(()) } else { Err(Missed::default()) }
 }
 
-/// Puts in the packet's place what rules have made of it, if they have. The packet as it came is returned.
+/// Replaces the packet by what rules have made of it, if the rules rewrite it. Returns the packet as the client sent it.
 fn rewrite(session: &mut Session, packet: &mut BytesMut) -> Option<BytesMut> {
     let text = session.ruled.take_rewritten()?;
     let rewritten = [&[Command::StmtPrepare.byte()], text.as_slice()].concat();
     Some(std::mem::replace(packet, BytesMut::from(&rewritten[..])))
 }
 
-/// Prepares a statement of ours; of another one, the client's number is put into the packet where it asks for that.
+/// Prepares a statement of Freshet's own. If another statement asks for the client's number, the number is put into the packet.
 async fn ours(session: &mut Session, packet: &mut BytesMut) -> Option<Result<Flow, Lost>> {
     if packet.len() <= SELECT_BYTES_MAX
         && let Some(done) = Box::pin(introspect::prepare(session, packet)).await
@@ -66,7 +66,7 @@ async fn ours(session: &mut Session, packet: &mut BytesMut) -> Option<Result<Flo
     None
 }
 
-/// COM_STMT_PREPARE, where it was not answered at once.
+/// Carries out a COM_STMT_PREPARE that was not answered at once.
 pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Result<Flow, Lost> {
     session.decide(&packet[1..], Came::ToBePrepared);
     if session.answer_by_rules() {
@@ -100,15 +100,15 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let select = select.and_then(|OneSelect { hint }| selected(session, &packet[1..], hint));
     let (environment, version) = session.environment_now();
     let pending = match &select {
-        // What is rewritten may be so no longer when it is prepared again.
+        // A statement that is rewritten now may not be rewritten when it is prepared again.
         Some(select) if asked.is_none() => Box::pin(pending_preparation(session, select)).await,
         _ => None,
     };
-    // The first look was before the environment was known, or with a temporary table in the way.
+    // The first look-up came before the environment was known, or a temporary table was in the way.
     if pending.as_ref().is_some_and(|it| session.prepare_from_memory(&packet[1..], it.environment)) {
         return Ok(Flow::Continue);
     }
-    // What asks about the statement before it warns of that already here.
+    // A statement that asks about the statement before it gives a warning about that already here.
     let asks_back =
         effects.reads_last_statement || !effects.calls.is_nothing() || packet.len() > SELECT_BYTES_MAX;
     let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
@@ -138,7 +138,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     Ok(Flow::Continue)
 }
 
-/// Of a connection on which the server has given nearly all numbers below ours, while statements with ours are there.
+/// Returns the error for a connection on which the server has given nearly all numbers below Freshet's, while statements with Freshet's
+/// numbers exist.
 fn too_many() -> ErrPacket {
     ErrPacket::new(
         1461,
@@ -155,12 +156,12 @@ fn may_select(text: &[u8]) -> bool {
         && (is(b"select") || is(b"with") || is(b"(") || is(b"/*") || is(b"-- ") || is(b"#"))
 }
 
-/// A SELECT whose answers may come from memory.
+/// Returns a SELECT whose answers may come from memory.
 fn selected(session: &Session, text: &[u8], hint: Option<Hint>) -> Option<PreparedSelect> {
     (text.len() <= SELECT_BYTES_MAX).then(|| PreparedSelect::new(text, session.flavor(), hint))
 }
 
-/// The text of a write or of a CALL, if it is short enough to be kept.
+/// Returns the text of a write or of a CALL, if the text is short enough to be kept.
 fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
     let modes = session.parse_settings().modes_of_write;
     let calls = || !effects.calls.is_nothing() && freshet_sql::call_arguments(text, modes).is_some();
@@ -173,7 +174,7 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
     })
 }
 
-/// Reads the text of a COM_STMT_PREPARE, a long one beside the event loop.
+/// Reads the text of a COM_STMT_PREPARE. A long text is read beside the event loop.
 async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
     let (text, settings) = (packet.slice(1..), session.parse_settings());
     if text.len() < LONG_BYTES_MIN {
@@ -189,17 +190,17 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
     })
 }
 
-/// What is needed to keep a preparation that the server is asked for.
+/// What Freshet needs to store the preparation that it asks the server for.
 struct PendingPreparation {
     compiled: Arc<CompiledExecution>,
     /// The first part of the keys of answers.
     environment: u32,
-    /// None if it cannot be kept now.
+    /// `None` if the preparation cannot be stored now.
     kept: Option<(Vec<Dep>, Position)>,
 }
 
-/// What is known of a SELECT before the server prepares it; `None` if its answers are not cached, or not in this session as it is. Nothing
-/// is asked on the session's own connection, where the counts of the statement before can still be asked for.
+/// Returns what is known of a SELECT before the server prepares it; `None` if its answers are not cached, or not in this session as it is.
+/// Asks nothing on the session's own connection, where the client can still ask for the counts of the statement before.
 async fn pending_preparation(session: &mut Session, select: &PreparedSelect) -> Option<PendingPreparation> {
     session.environment()?;
     session.resolve_doubts().await;
@@ -213,11 +214,11 @@ async fn pending_preparation(session: &mut Session, select: &PreparedSelect) -> 
     Some(PendingPreparation { environment, kept, compiled })
 }
 
-/// What a preparation depends on that the server is now asked for, and from where on it is valid; `None` if it cannot be kept. The server
-/// prepares by the definitions of now, whatever the session's transaction reads.
+/// Returns the dependencies of a preparation that the server is now asked for, and the position from which it is valid; `None` if it cannot
+/// be stored. The server prepares by the definitions of now, whatever the session's transaction reads.
 fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position)> {
     let (shared, freshness) = (&session.shared, session.shared.freshness());
-    // Before anything else, as of a result.
+    // Read before anything else, as for a result.
     let valid_from = freshness.valid_from();
     let is_of_now = shared.upstream.is_current(&template.told) && session.has_keys_of_its_rights();
     if !is_of_now || !freshness.is_live(now_ms()) {
@@ -227,13 +228,13 @@ fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position
     deps.push(rights(session, template));
     let is_stale = freshness.is_dead(&deps, valid_from);
     if is_stale {
-        // What changed last is not yet known to be visible.
+        // The last change is not yet known to be visible.
         shared.upstream.ask_probe();
     }
     (!is_stale).then_some((deps, valid_from))
 }
 
-/// A copy of the server's answer, if that may be kept. What MySQL warns of each time belongs to it.
+/// Returns a capture of the server's answer, if the answer may be stored. The warnings that MySQL gives each time belong to the answer.
 fn capture(session: &Session, pending: &PendingPreparation) -> Option<Capture> {
     pending.kept.as_ref()?;
     let capture = Capture::new(ANSWER_BYTES_MAX, &session.shared.bounds().fill);
@@ -242,7 +243,7 @@ fn capture(session: &Session, pending: &PendingPreparation) -> Option<Capture> {
 }
 
 impl PendingPreparation {
-    /// Keeps what the server has prepared, with its answer, for other sessions.
+    /// Stores the server's preparation, with its answer, for other sessions.
     fn keep(self, session: &Session, prepared: &Prepared, captured: &Captured) {
         let (Some((deps, valid_from)), Some(select)) = (self.kept, &prepared.select) else { return };
         let mut key = Vec::new();

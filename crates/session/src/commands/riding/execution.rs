@@ -1,4 +1,4 @@
-//! An execution of a prepared SELECT, carried on a lane, where the statement is prepared once for all who execute it alike.
+//! An execution of a prepared SELECT, carried on a lane. The statement is prepared once on the lane for all sessions that execute the same.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{Carriable, Carriage, Message, Missed, Prepared, PreparedSelect, Ride, Session};
 use crate::why::Why;
 
-/// Answers it so, if it may be; false if it is still to be answered.
+/// Answers the execution over a lane, if that is allowed. Returns false if the execution still needs an answer.
 pub(in crate::commands) async fn ride(
     session: &mut Session,
     packet: &[u8],
@@ -42,7 +42,7 @@ pub(in crate::commands) async fn ride(
     let ride = match ride.lane.statement(&select.text, kinds) {
         StatementState::Unknown => {
             prepare(session, &ride.lane, select, kinds).await?;
-            // Meanwhile the lane may have another read view, or be over.
+            // Meanwhile the lane may have another read view, or have ended.
             session.finds_ride_again(rights, carriage, ride)
         }
         _ => Some(ride),
@@ -65,7 +65,7 @@ pub(in crate::commands) async fn ride(
     Ok(true)
 }
 
-/// What is known of a SELECT that may be carried as far as its text and its tables tell, in the session's environment.
+/// Returns what is known of a SELECT in the session's environment, if the SELECT's text and tables allow a lane to carry it.
 fn known<'a>(
     session: &Session,
     prepared: &'a Prepared,
@@ -80,7 +80,7 @@ fn known<'a>(
     may.then_some((select, compiled))
 }
 
-/// How its answer is stored, or why it is not; `None` if it is not to be carried.
+/// Returns how the answer is stored, or why it is not; `None` if the execution is not to be carried.
 fn planned(
     session: &mut Session,
     Sought { key_text, missed }: Sought<'_>,
@@ -110,7 +110,7 @@ fn planned(
     })
 }
 
-/// Has a statement prepared on the lane, and waits for what the server says, which is known to the lane then.
+/// Has a statement prepared on the lane, and waits for the server's reply, which the lane then knows.
 async fn prepare(
     session: &mut Session,
     lane: &Lane,

@@ -29,7 +29,7 @@ impl Session {
         self.connection.query(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
 
-    /// Goes on from wherever it is, or from a reset where no statement leads on.
+    /// Starts from the present environment, or from a reset if no statement leads on.
     async fn goes_to(&mut self, goal: &Environment) {
         let here = self.environment().await;
         let way = match path(&self.query, &here, goal) {
@@ -55,7 +55,7 @@ impl Session {
     }
 }
 
-/// What sessions do to their environments; those that a server does not know it refuses, here and there.
+/// Statements by which sessions change their environments. A server refuses the ones that it does not know, in each session alike.
 const SETTINGS: &[&[&str]] = &[
     &[],
     &["SET NAMES latin1"],
@@ -81,7 +81,7 @@ const SETTINGS: &[&[&str]] = &[
 async fn is_reached(config: &Config, settings: &[&str], walker: &mut Session) {
     let mut there = Session::new(config).await;
     for setting in settings {
-        // One that this server does not have is left out.
+        // A variable that this server does not have is left out.
         let _ = there.connection.query(setting).await;
     }
     let goal = there.environment().await;
@@ -99,7 +99,7 @@ async fn is_reached(config: &Config, settings: &[&str], walker: &mut Session) {
         assert_eq!(lossy(reached), lossy(goal), "{} by {statements:?}", item.name);
     }
     assert_eq!(reached.whole, goal.whole);
-    // A reset leads back, but for the schema, from which the next path starts.
+    // A reset leads back, except for the schema, from which the next path starts.
     session.connection.reset().await.unwrap();
     let after = session.environment().await;
     let again = path(&session.query, &after, &goal).unwrap();

@@ -28,7 +28,7 @@ fn a_whole_result_set_is_kept_with_its_flags_places() {
     result_set(&mut capture, StatusFlags::AUTOCOMMIT);
     let captured = capture.finish().unwrap();
     assert_eq!((captured.body.len(), captured.rows), (45, 1));
-    // The third and the fifth packet, behind their headers.
+    // The third and the fifth packet, after their headers.
     assert_eq!(captured.status_at, [18 + 4 + 3, 36 + 4 + 3]);
 }
 

@@ -12,7 +12,7 @@ fn variable(name: &str, value: &str) -> StateChange {
     StateChange::SystemVariable { name: name.into(), value: value.into() }
 }
 
-/// What a client with `client` gets of `packet`, which came over a connection that tracks sessions.
+/// Returns what a client with `client` gets of `packet`, which came over a connection that tracks sessions.
 fn passed(packet: &OkPacket, client: Capabilities, told: Option<&Reports>) -> OkPacket {
     let upstream = BASE | Capabilities::SESSION_TRACK;
     let payload = packet.encode(upstream, 0);

@@ -16,20 +16,20 @@ use crate::session::{Lease, State, query_prefix};
 use crate::settling::found_within;
 use crate::shared::Shared;
 
-/// How long a transaction may go on with what it has read from memory before the server opens a read view for it.
+/// How long a transaction may go on with its reads from memory before the server opens a read view for it.
 pub(super) const UNOPENED_MAX: Duration = Duration::from_millis(10);
 
-/// The same of a transaction whose reads need no read view of its own, whether or not they are in memory: in all, and for its client to take its time over one
-/// command.
+/// The same for a transaction whose reads need no read view of its own, whether or not they are in memory: `RIDING_MAX` in all, and
+/// `THINKING_MAX` for its client to take its time over one command.
 pub(super) const RIDING_MAX: Duration = Duration::from_secs(1);
 pub(super) const THINKING_MAX: Duration = Duration::from_millis(100);
-/// How many times as long each may be in a crowd, at most.
+/// By how many times these times may grow in a crowd, at most.
 pub(super) const CROWD_MAX: u32 = 10;
 
-/// How long it is then waited for the proof of what was read, at most.
+/// How long Freshet then waits at most for the proof of the served results.
 const SETTLED_MAX: Duration = Duration::from_millis(20);
 
-/// A read view that is opened while nobody waits for it.
+/// A read view that opens while no statement waits for it.
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Opening {
     pub(in crate::session) due: Instant,
@@ -37,7 +37,7 @@ pub(in crate::session) struct Opening {
 }
 
 impl Opening {
-    /// Has the server open it.
+    /// Has the server open the read view.
     ///
     /// # Errors
     /// The server is lost.
@@ -52,7 +52,7 @@ impl Opening {
         let starts = starts(self.begun, view.said, true);
         let questions = shown::questions(view, shared, starts.len());
         let asked = questions.len();
-        // Each in a packet of its own, in one write.
+        // Each statement in a packet of its own, all in one write.
         let statements: Vec<String> = [starts, questions, savepoints].concat();
         let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
         let prefix = query_prefix(lease.has_attributes());
@@ -74,12 +74,12 @@ impl Opening {
     }
 }
 
-/// Waits a little for the proof that what was served is true in the read view that was opened.
+/// Waits a little for the proof that the served results are true in the read view that was opened.
 pub(in crate::session) async fn is_proven_soon(view: &mut ReadView, shared: &Shared) -> bool {
     is_proven(view, shared, SETTLED_MAX).await
 }
 
-/// Whether what was served is proven to be true in the server's read view, at once or within this time.
+/// Whether the served results are proven to be true in the server's read view, at once or within this time.
 pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Duration) -> bool {
     let look = || match is_proven_now(view, shared) {
         Held::Proven => Some(true),
@@ -96,7 +96,7 @@ pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Du
     found_within(&shared.upstream, wait_max, look).await.unwrap_or(false)
 }
 
-/// Whether no table of which something was served has been defined anew, as is known at once or within this time.
+/// Whether no table of a served result has been redefined, as far as is known at once or within this time.
 pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
     let look = || match view.are_as_defined(shared.freshness()) {
         Held::Proven => Some(true),
@@ -109,7 +109,7 @@ pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Du
     found_within(&shared.upstream, wait_max, look).await.unwrap_or(false)
 }
 
-/// Whether it is at this moment.
+/// Whether the served results are proven at this moment.
 pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Held {
     if !view.is_unproven() {
         return Held::Proven;
@@ -123,14 +123,14 @@ pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) ->
     held
 }
 
-/// What became of it, with the last flags of the session.
+/// The outcome of the opening, with the last flags of the session.
 pub(in crate::session) enum Opened {
     Open(Option<StatusFlags>),
     Refused(Option<StatusFlags>),
 }
 
 impl Opened {
-    /// Notes it. Whether the read view is open.
+    /// Notes the outcome. Returns whether the read view is open.
     pub(in crate::session) fn note(self, state: &mut State) -> bool {
         match self {
             Self::Open(status) => {

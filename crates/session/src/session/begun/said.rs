@@ -1,8 +1,8 @@
-//! What is said of one transaction alone: SET TRANSACTION, and what a chain of transactions has in common.
+//! Characteristics of one transaction alone: SET TRANSACTION, and what the transactions of a chain have in common.
 //!
-//! SET TRANSACTION is noted and answered. It holds for the transaction that begins next: if that is begun here, the server is told of both
-//! when it has to know of one. Any statement that is sent before a transaction has begun is preceded by it, since it may be the one for
-//! which it holds.
+//! SET TRANSACTION is noted and answered. It holds for the next transaction. If that transaction begins here, the server hears of both when
+//! it has to know of the transaction. Any statement that is sent before a transaction has begun comes after the SET TRANSACTION, since the
+//! statement may itself be that transaction.
 
 use freshet_protocol::{Command, StatusFlags};
 use freshet_sql::{Characteristics, Completion, Isolation};
@@ -14,13 +14,14 @@ use crate::session::view::Manner;
 use crate::session::{Forward, Reports, Session};
 
 impl Session {
-    /// Whether the server may refuse transactions that are to write.
+    /// Whether the server may refuse transactions that write.
     pub(super) fn is_server_read_only(&self) -> bool {
         let is_off = |value: &str| matches!(value, "OFF" | "0");
         self.shared.upstream.server().is_none_or(|server| !is_off(server.variables.text("read_only")))
     }
 
-    /// Notes what SET TRANSACTION says of the next transaction. False if the server has to be told: it refuses that within a transaction.
+    /// Notes what SET TRANSACTION says of the next transaction. Returns false if the server has to be told: it refuses the statement within
+    /// a transaction.
     pub(crate) fn characterizes(&mut self, said: Characteristics) -> bool {
         let tx = self.state.tx;
         let is_outside = tx.surely_autocommits() || tx.begins_by_itself();
@@ -47,8 +48,8 @@ impl Session {
         completion.release.unwrap_or_else(by_default)
     }
 
-    /// How the transaction reads that the server begins with COMMIT or ROLLBACK, if it does and that is known, and what is said of it: the
-    /// same as of the one that ends, if there is one.
+    /// Returns how the transaction reads that the server begins with COMMIT or ROLLBACK, if it begins one and that is known, and the new
+    /// transaction's characteristics: those of the transaction that ends, if there is one.
     pub(crate) fn chains_on(&self, completion: Completion) -> Option<(Manner, Characteristics)> {
         let known = self.state.environment.current()?.transactions;
         let chains = completion.chain.unwrap_or(known.chain);
@@ -63,11 +64,11 @@ impl Session {
                 .map(|manner| (manner, Characteristics::default()));
         }
         let (manner, said) = (self.state.view.manner()?, self.state.view.said);
-        // What the session's transactions are like may have changed meanwhile, and begins to hold after this one only.
+        // The session's defaults may have changed meanwhile, and hold only after this transaction.
         (Manner::of(known, said.isolation) == Some(manner)).then_some((manner, said))
     }
 
-    /// It has done so.
+    /// Notes that the server has begun the next transaction.
     pub(crate) fn has_chained(&mut self, (manner, said): (Manner, Characteristics)) {
         if !self.state.tx.is_open() {
             return;
@@ -81,8 +82,8 @@ impl Session {
         self.refresh_key();
     }
 
-    /// What was said of the next transaction, of which the server is told now: the statement may be one. What was answered here is brought
-    /// about there before that, since what is done again later would use it up.
+    /// Returns the SET TRANSACTION that the server must hear now, because the statement may be the next transaction. Before that, the
+    /// effects of answers given here are repeated at the server: a later repetition would use the SET TRANSACTION up.
     ///
     /// # Errors
     /// The connection is lost.
@@ -93,7 +94,7 @@ impl Session {
         }
         Box::pin(self.replay_last_hit()).await?;
         self.forget_last_hit();
-        // The server says later when it holds no longer.
+        // The server reports later when this does not hold any more.
         self.state.tx = self.state.tx.says_no_more().characterized(true);
         Ok(characterizes(said).into_iter().collect())
     }

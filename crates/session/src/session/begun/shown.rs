@@ -1,7 +1,7 @@
-//! What a read view shows at most, asked of the server right behind the statement that opens it.
+//! The most that a read view shows. The server is asked right after the statement that opens the read view.
 //!
-//! The answer comes with that statement's. If the stream has applied all of it, which it mostly has, the read view is settled, and nobody
-//! has to ask where the binlog ends.
+//! The reply comes with that statement's answer. If the stream has applied all of it, as is usual, the read view is settled, and nobody
+//! has to ask for the end of the binlog.
 
 use std::sync::atomic::Ordering;
 
@@ -11,10 +11,10 @@ use freshet_upstream::{Connection, Error};
 use crate::session::view::{ReadView, ViewQuestions};
 use crate::shared::Shared;
 
-/// A longer answer, in bytes, is not worth its way.
+/// A longer reply, in bytes, is not worth its cost.
 const ANSWER_BYTES_MAX: usize = 1024;
 
-/// What is asked behind the last of so many statements, which opens the read view. That is noted.
+/// Returns the questions after the last of this many statements, which opens the read view. Notes the questions.
 pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize) -> Vec<String> {
     if shared.settling.is_asked_in_vain.load(Ordering::Relaxed) {
         return Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize)
     questions.iter().map(|question| (*question).to_owned()).collect()
 }
 
-/// Reads the answers, if they come next.
+/// Reads the replies, if they come next.
 ///
 /// # Errors
 /// The server is lost.

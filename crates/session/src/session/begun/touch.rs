@@ -11,18 +11,18 @@ use crate::session::{Forward, Session, Touches};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Touch {
     Nothing,
-    /// It ends whatever is open.
+    /// The command ends whatever is open.
     Resets,
     ReadView,
-    /// It changes rows as they are now.
+    /// The command changes rows as they are now.
     RowsOfNow,
-    /// It ends the transaction, or marks a place in it.
+    /// The command ends the transaction, or marks a place in it.
     Marks,
     Anything,
 }
 
 impl Touch {
-    /// What it needs, at the least.
+    /// Returns what the command needs, at the least.
     pub(super) const fn needs(self) -> Needs {
         match self {
             Self::ReadView => Needs::View,
@@ -33,7 +33,7 @@ impl Touch {
 }
 
 impl Session {
-    /// What it does for this one.
+    /// Returns what the server does with tables for this command.
     pub(super) fn touch(&self, forward: &Forward<'_>) -> Touch {
         match forward.command {
             Command::Ping
@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Whether it writes rows of one table, and neither reads others nor runs any code.
+    /// Whether the command writes rows of one table, and neither reads others nor runs any code.
     fn writes_rows_of_now(&self, effects: &Effects) -> bool {
         let (Writes::Tables(written), Reads::Tables(read)) = (&effects.writes, &effects.reads) else {
             return false;

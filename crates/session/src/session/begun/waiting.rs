@@ -1,7 +1,7 @@
-//! Waiting for what stands in the way of an answer that is in memory.
+//! Short waits for answers that are in memory and cannot be given yet.
 //!
-//! A result or a read view settles within a fraction of a millisecond, where nobody is busy. The server would answer sooner, but all
-//! further reads of the transaction may be from memory then. So it is waited for where that is likely to save more time than it takes.
+//! A result or a read view settles within a fraction of a millisecond if nobody is busy. The server would answer sooner, but after the wait
+//! all further reads of the transaction may come from memory. So Freshet waits if that is likely to save more time than it takes.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use crate::settling::found_within;
 const SETTLING_MAX: Duration = Duration::from_millis(2);
 
 impl Session {
-    /// After a look-up has found an answer that cannot be given yet: opens the read view that it waits for, or waits a little until more
-    /// is settled.
+    /// Opens the read view that an answer waits for, or waits a little until more is settled. Called after a look-up has found an answer
+    /// that cannot be given yet.
     ///
     /// # Errors
     /// The server is lost.
     pub(in crate::session) async fn make_way(&mut self) -> Result<(), Lost> {
-        // It is looked for once more, and is one read.
+        // The next look-up is for the same read.
         self.state.view.reads = self.state.view.reads.saturating_sub(1);
         match self.opening_comes_before() {
             Some(opening) => self.open_before(opening).await,
@@ -34,14 +34,14 @@ impl Session {
         }
     }
 
-    /// Begins a transaction that reads as of now. The server opens its read view at once, and says what that shows. False if the client's own
-    /// statement has to do it.
+    /// Begins a transaction that reads as of now. The server opens its read view at once, and reports what it shows. Returns false if the
+    /// client's own statement has to begin the transaction.
     ///
     /// # Errors
     /// The server is lost.
     pub(crate) async fn begins_as_of_now(&mut self, read_only: Option<bool>) -> Result<bool, Lost> {
         let before = self.state.tx;
-        // At READ COMMITTED MySQL warns that there is no read view.
+        // At READ COMMITTED, MySQL gives a warning that there is no read view.
         let is_shared = self.manner_of_transactions() == Some(Manner::Shared);
         if !self.lease.is_ready()
             || !is_shared
@@ -59,16 +59,16 @@ impl Session {
             self.refresh_key();
             return Ok(false);
         }
-        // It is not begun anew: its moment is now.
+        // The transaction is not begun anew: its moment is now.
         self.state.view.has_read = true;
-        // What it was asked behind that has left its own counts there.
+        // The questions after the begin have left counts of their own there.
         self.state.ended_since = Some(0);
         self.refresh_key();
         self.told_in_its_place(true);
         Ok(true)
     }
 
-    /// The read view, if it is to be opened before the first answer.
+    /// Returns the opening of the read view, if it is due before the first answer.
     fn opening_comes_before(&self) -> Option<Opening> {
         let begun = self.state.tx.begun()?;
         let is_due = self.state.view.opens == Opens::Before && self.state.view.is_unopened();
@@ -76,7 +76,7 @@ impl Session {
     }
 
     async fn open_before(&mut self, opening: Opening) -> Result<(), Lost> {
-        // Before it is opened: a later moment may show commits that the read view lacks.
+        // Read before the opening: a later moment may show commits that the read view lacks.
         let as_of = self.shared.freshness().applied();
         let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
         let opened = opening.open(at_server, &self.shared).await?;
@@ -90,7 +90,7 @@ impl Session {
         let shared = &*self.shared;
         let left = self.state.view.reads_left();
         let view = &mut self.state.view;
-        // Where it is the result that is not settled, nothing but that would be gained.
+        // If only the result is not settled, the wait would gain nothing else.
         if view.reads(shared.freshness()) != Reads::NotYet || !shared.settling.is_worth(left) {
             return;
         }

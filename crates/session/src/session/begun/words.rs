@@ -1,11 +1,11 @@
-//! What the first words of a statement say of what the server does with tables for it.
+//! What the first words of a statement tell about the server's work with tables.
 
 use freshet_sql::{Characteristics, Effects, TransactionEffect, Writes, contains_ignoring_case};
 
 use crate::reading::LONG_BYTES_MIN;
 use crate::session::tx::Begun;
 
-/// Whether a statement ends a transaction or marks a place in it, and reads nothing. SET, where it does anything to a transaction, turns
+/// Whether a statement ends a transaction or marks a place in it, and reads nothing. A SET that affects a transaction turns
 /// autocommit on or off.
 pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     const WORDS: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"];
@@ -14,7 +14,8 @@ pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     !effects.several && (WORDS.iter().any(|word| first_word_is(text, word)) || sets())
 }
 
-/// Whether the transaction is over before a text does anything else. What stands before an end in the same text is still done in it.
+/// Whether the transaction ends before the text does anything else. A statement before the end in the same text still belongs to the
+/// transaction.
 pub(super) fn only_ends(effects: &Effects) -> bool {
     let is_nothing =
         effects.writes == Writes::Nothing && effects.reads.is_nothing() && effects.calls.is_nothing();
@@ -35,14 +36,14 @@ fn second_word_is(text: &[u8], word: &str) -> bool {
     words.nth(1).is_some_and(|second| second.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether a text may set a savepoint, by itself or as what was prepared by its text. A long one is not gone through.
+/// Whether a text may set a savepoint, directly or as an EXECUTE of a prepared text. A long text is not searched.
 pub(in crate::session) fn may_mark(text: &[u8]) -> bool {
     const WORD: &[u8] = b"SAVEPOINT";
     text.len() >= LONG_BYTES_MIN || contains_ignoring_case(text, WORD) || first_word_is(text, "EXECUTE")
 }
 
-/// Whether a statement concerns nothing but the session: SET, USE, and SHOW of what is no table. What is said of transactions holds
-/// for the next one, and the one that is begun must be none.
+/// Whether a statement concerns only the session: SET, USE, and SHOW of no table. A SET about transactions holds
+/// for the next one, so the begun transaction must not count as the next.
 pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
     const SHOWN: [&str; 6] = ["VARIABLES", "STATUS", "WARNINGS", "ERRORS", "COUNT", "SESSION"];
     const OF_TRANSACTIONS: [&[u8]; 4] = [b"transaction", b"tx_", b"isolation", b"read_only"];
@@ -64,18 +65,18 @@ pub(super) fn is_of_session(text: &[u8], effects: &Effects) -> bool {
     is_plain && starts_so && text.len() < LONG_BYTES_MIN && !OF_TRANSACTIONS.iter().any(names)
 }
 
-/// The statement that sets a savepoint.
+/// Returns the statement that sets a savepoint.
 pub(in crate::session) fn savepoint(name: &str) -> String {
     format!("SAVEPOINT `{}`", name.replace('`', "``"))
 }
 
-/// What has the server begin a transaction by a statement. `said`: of this one alone. The last of these opens a read view, if
-/// `snapshot`.
+/// Returns the statements by which the server begins a transaction. `said`: the characteristics of this transaction alone. With `snapshot`,
+/// the last statement opens a read view.
 pub(super) fn starts(begun: Begun, said: Characteristics, snapshot: bool) -> Vec<String> {
     let mut statements = Vec::new();
     if said.isolation.is_some() {
         if begun.is_at_server {
-            // What is said of one transaction is not said within another.
+            // Characteristics of one transaction cannot be set within another.
             statements.push(END.to_owned());
         }
         statements.extend(characterizes(Characteristics { read_only: None, ..said }));
@@ -95,15 +96,15 @@ pub(super) fn starts(begun: Begun, said: Characteristics, snapshot: bool) -> Vec
     statements
 }
 
-/// What begins a transaction at the server as the client has begun it.
+/// Returns the statements that begin a transaction at the server as the client has begun it.
 pub(super) fn plain(begun: Begun, said: Characteristics) -> Vec<String> {
     if begun.is_explicit { starts(begun, said, false) } else { characterizes(said).into_iter().collect() }
 }
 
-/// What ends a transaction, and nothing else, whatever `completion_type` says.
+/// The statement that ends a transaction, and does nothing else, whatever `completion_type` is.
 pub(in crate::session) const END: &str = "COMMIT AND NO CHAIN NO RELEASE";
 
-/// The statement by which this is said of the next transaction, if anything is.
+/// Returns the statement that sets these characteristics of the next transaction, if there are any.
 pub(super) fn characterizes(said: Characteristics) -> Option<String> {
     let isolation = said.isolation.map(|level| format!("ISOLATION LEVEL {}", level.words()));
     let access = said.read_only.map(|only| if only { "READ ONLY" } else { "READ WRITE" }.to_owned());

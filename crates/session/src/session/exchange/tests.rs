@@ -9,9 +9,9 @@ use crate::bounds::{Bounds, Limits, Permit};
 use crate::registry::Registry;
 use crate::relay::Filter;
 
-/// More than the sockets of a test hold, and less than that and what is read on.
+/// More than the sockets of a test hold, and less than that plus what is read ahead.
 const ANSWER_BYTES: usize = 900 << 10;
-/// Where a client is to be given up, that is soon.
+/// If a client is to be given up, that happens soon.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 fn impatient() -> Limits {
@@ -36,7 +36,7 @@ fn setting(limits: Limits) -> Setting {
 }
 
 impl Setting {
-    /// Reads on until so many bytes have been read.
+    /// Reads on until this many bytes have been read.
     async fn read(&mut self, bytes: usize) -> (usize, Result<(), Lost>) {
         let (mut backpressure, mut buffer, mut read) = (Backpressure::default(), BytesMut::new(), 0);
         self.wire.put(&[0; FLUSH_AT_BYTES]);
@@ -51,7 +51,7 @@ impl Setting {
         (read, Ok(()))
     }
 
-    /// The server sends so many bytes, in so many pieces.
+    /// Makes the server send this many bytes, in this many pieces.
     fn sends(&mut self, bytes: usize, pieces: usize, pause: Duration) {
         let (mut server, _) = UnixStream::pair().unwrap();
         std::mem::swap(&mut server, &mut self.server);

@@ -1,4 +1,4 @@
-//! Taking what was read for a transaction beside it ([`crate::session::SharedView`]).
+//! Taking over a result that was read for a transaction on another connection ([`crate::session::SharedView`]).
 
 use freshet_cache::{Dep, Moment, Position, Ruling};
 use freshet_upstream::now_ms;
@@ -8,9 +8,9 @@ use crate::session::Session;
 use crate::session::view::{ReadView, Reads};
 
 impl Session {
-    /// Takes what was read for a statement of the session's transaction in a read view that others share, as if it were stored. `deps`: what it depends on;
-    /// `read`: its `valid_from`, and how many ends of the binlog had been asked for when the read view was open. False if it is not what the transaction
-    /// reads.
+    /// Takes over a result that was read for the session's transaction in a shared read view, as if the result were stored. `deps`: its
+    /// dependencies; `read`: its `valid_from`, and how many ends of the binlog had been asked for when the read view was open. Returns
+    /// false if the transaction reads another moment.
     pub(crate) fn takes_read(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
         let (now, level) = (now_ms(), self.state.locals.level(&self.shared.globals));
         if self.admits(level, now).is_none() {
@@ -29,7 +29,7 @@ impl Session {
         is_taken
     }
 
-    /// Notes that it is served, if it is what the transaction reads.
+    /// Notes that the result is served, if the transaction reads its moment.
     fn serves_read(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
         let (freshness, view) = (self.shared.freshness(), &mut self.state.view);
         let moment_of = |view: &ReadView| match view.reads(freshness) {
@@ -52,7 +52,7 @@ impl Session {
         ruling == Ruling::Servable
     }
 
-    /// Notes that a statement of the session's transaction, if there is one, was answered with what is committed now.
+    /// Notes that a statement of the session's transaction, if there is one, was answered with the rows committed now.
     pub(crate) fn note_read_now(&mut self) {
         self.state.view.has_served |= !self.state.tx.surely_autocommits();
     }

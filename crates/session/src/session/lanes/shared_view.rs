@@ -1,14 +1,14 @@
 //! A read view that the reads of many transactions share.
 //!
-//! A transaction at REPEATABLE READ that the server knows nothing of shows the state of one moment. What it takes from memory is true at that moment
-//! (`session/view.rs`). What is not in memory needs no transaction of the client's own at the server either: it is read on a lane that is in a
-//! transaction itself, and is then given by the same rule as if it had been stored ([`freshet_cache::snapshot`]). `contains`
-//! is `visible`, read before the lane's read view was opened, and stands for the `valid_from` of all that is read in it. The read view settles once, for
-//! all of its reads: a single read would have to wait until an end of the binlog is passed that was asked for behind it.
+//! A transaction at REPEATABLE READ that the server does not know of shows the state of one moment. Its results from memory are true at
+//! that moment (`session/view.rs`). Its other reads need no transaction of the client's own at the server either: they are sent to a lane
+//! that is in a transaction itself. Their results are then given by the same rule as stored results ([`freshet_cache::snapshot`]).
+//! `contains` is `visible`, read before the lane's read view was opened, and is the `valid_from` of all reads in it. The read view settles
+//! once, for all of its reads: a single read would have to wait until the stream passes an end of the binlog that was asked for after it.
 //!
-//! A read view is handed out for [`AGE_MAX`]. The next reader has the lane begin another one. What was written since it was opened is not to be had from
-//! it: the rule refuses that, and the client's transaction begins at the server. The server ends a read view that nobody replaces, so that neither a
-//! definition nor the purge of old rows waits for it.
+//! A read view is handed out for [`AGE_MAX`]. The next reader has the lane begin another one. A read view does not show later writes: the
+//! rule refuses its results then, and the client's transaction begins at the server. The server ends a read view that is not replaced, so
+//! that neither a definition nor the purge of old rows waits for it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,25 +28,25 @@ use crate::session::query_prefix;
 use crate::settling::found_within;
 use crate::shared::Shared;
 
-/// How old a read view is at most when a read is sent to it.
+/// How old a read view may be when a read is sent to it.
 const AGE_MAX: Duration = Duration::from_millis(20);
 
-/// How long a read view stays open that nobody reads any more.
+/// How long a read view without readers stays open.
 const UNUSED_MAX: Duration = Duration::from_millis(40);
 
-/// How long a read waits for its read view to settle: a server with more to do than it can takes its time.
+/// How long a read waits for its read view to settle: an overloaded server takes its time.
 const SETTLING_MAX: Duration = Duration::from_millis(100);
 
 const BEGIN: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
-/// Where a read view is on its way.
+/// The stage of a read view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The server has not said that it is open, or what it shows is not known to be applied.
+    /// The server has not said that the read view is open, or Freshet does not know that all it shows is applied.
     Unsettled,
-    /// All that it shows is applied. So many ends of the binlog had been asked for when it was open.
+    /// All that the read view shows is applied. When it was open, this many ends of the binlog had been asked for.
     Settled { ends_asked: u64 },
-    /// It was not opened, or does not settle.
+    /// The read view was not opened, or does not settle.
     Failed,
 }
 
@@ -60,9 +60,9 @@ pub(crate) struct SharedView {
 }
 
 impl SharedView {
-    /// Has a lane open one. `None` if the lane takes nothing more.
+    /// Has a lane open a read view. `None` if the lane takes nothing more.
     pub(super) fn open(lane: &Rc<Lane>, shared: &Arc<Shared>) -> Option<Rc<Self>> {
-        // Before it is sent.
+        // Read before the statement is sent.
         let contains = shared.freshness().valid_from();
         let prefix = query_prefix(lane.capabilities().contains(Capabilities::QUERY_ATTRIBUTES));
         let packet = |statement: &str| [&prefix, statement.as_bytes()].concat();
@@ -78,22 +78,23 @@ impl SharedView {
         Some(view)
     }
 
-    /// What it shows at least: `valid_from` of what is read in it.
+    /// Returns what the read view shows at least: `valid_from` of all reads in it.
     pub(crate) fn contains(&self, freshness: &Freshness) -> Position {
         if sabotage::is(Sabotage::OldViews) { freshness.valid_from() } else { self.contains }
     }
 
-    /// Whether a read may still be sent to it.
+    /// Whether a read may still be sent to this read view.
     pub(super) fn is_young(&self) -> bool {
         self.since.elapsed() < AGE_MAX && *self.stage.borrow() != Stage::Failed
     }
 
-    /// The lane has begun another one.
+    /// Notes that the lane has begun another read view.
     pub(super) fn note_replaced(&self) {
         self.is_replaced.set(true);
     }
 
-    /// Waits until all that it shows is applied. How many ends of the binlog had been asked for when it was open; `None` if that is not to be known.
+    /// Waits until all that the read view shows is applied. Returns how many ends of the binlog had been asked for when it was open; `None`
+    /// if that is unknown.
     pub(crate) async fn settled(&self) -> Option<u64> {
         let mut stage = self.stage.subscribe();
         match *stage.wait_for(|stage| *stage != Stage::Unsettled).await.ok()? {
@@ -102,7 +103,7 @@ impl SharedView {
         }
     }
 
-    /// Sees it through until it is replaced or ended.
+    /// Accompanies the read view until it is replaced or ended.
     async fn attend(&self, lane: &Lane, opened: oneshot::Receiver<LaneOutcome>, shared: &Shared) {
         let stage = match opened.await {
             Ok(Ok(carried)) if carried.frames.get(HEADER_LEN) == Some(&0) => settle(shared).await,
@@ -119,7 +120,7 @@ impl SharedView {
     }
 }
 
-/// Waits until all is applied that a read view shows which has just been opened.
+/// Waits until all is applied that a just opened read view shows.
 async fn settle(shared: &Shared) -> Stage {
     let (upstream, freshness) = (&shared.upstream, shared.freshness());
     let ends_asked = freshness.ends_asked();

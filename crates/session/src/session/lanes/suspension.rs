@@ -1,17 +1,17 @@
-//! When transactions may count on lanes.
+//! When transactions may rely on lanes.
 //!
-//! A transaction that counts on lanes opens its read view late, or never. A read that cannot be carried after all needs the read view, in which what was
-//! served before has to be proven: where rows are written as often as they are read, that fails too often. One session alone would learn that
-//! slowly, and for itself.
+//! A transaction that relies on lanes opens its read view late, or never. If a read cannot be carried after all, the transaction needs the
+//! read view, and the served results must be proven in it. If rows are written as often as they are read, the proof fails too often. One
+//! session alone would learn that slowly, and only for itself.
 
 use std::cell::Cell;
 
-/// For how long transactions do not count on lanes after a conflict, in milliseconds: at first, and at most. Each further one soon after makes it twice as
-/// long.
+/// For how long transactions do not rely on lanes after a conflict, in milliseconds: at first, and at most. Each further conflict soon
+/// after doubles the time.
 const SUSPENDED_MS_MIN: u64 = 1_000;
 const SUSPENDED_MS_MAX: u64 = 60_000;
 
-/// Of one thread.
+/// The suspension of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Suspension {
     until_ms: Cell<u64>,
@@ -19,12 +19,12 @@ pub(super) struct Suspension {
 }
 
 impl Suspension {
-    /// Whether no transaction counts on lanes, in monotonic milliseconds.
+    /// Whether transactions do not rely on lanes now; `now_ms` is in monotonic milliseconds.
     pub(super) fn is_on(&self, now_ms: u64) -> bool {
         now_ms < self.until_ms.get()
     }
 
-    /// What was served in a transaction that counted on lanes was not true in its read view.
+    /// Notes that the served results of a transaction that relied on lanes were not true in its read view.
     pub(super) fn note_conflict(&self, now_ms: u64) {
         if self.is_on(now_ms) {
             return; // It began before.

@@ -1,4 +1,4 @@
-//! An execution as another statement of the same text can carry it out, one that is prepared for many sessions.
+//! An execution in the form in which another statement of the same text, prepared for many sessions, can carry it out.
 
 use freshet_protocol::{Capabilities, ExecutionParts};
 
@@ -7,14 +7,14 @@ use super::{Prepared, history};
 /// An execution that another statement of the same text can carry out.
 #[derive(Debug)]
 pub(crate) struct Carriable {
-    /// The kinds of its values, if the server resolves anything by them: the other has been executed with such alone.
+    /// The kinds of the values, if the server resolves types by them: the other statement has been executed only with these kinds.
     pub(crate) kinds: u64,
     /// The packet, with the types of all parameters.
     pub(crate) packet: Vec<u8>,
 }
 
 impl Prepared {
-    /// An execution by this packet as another statement of the same text carries it out; `None` if none does for certain.
+    /// Returns an execution by this packet in that form; `None` if no other statement certainly does the same.
     pub(crate) fn carriable(&self, packet: &[u8], capabilities: Capabilities) -> Option<Carriable> {
         let select = self.select.as_ref()?;
         let parts = ExecutionParts::cut(packet, self.parameters, capabilities)?;

@@ -1,20 +1,20 @@
-//! The first execution of a statement, where that was answered from memory: a server resolves types by the first values that it meets, and
-//! has not met these. They are shown to it before it executes the statement with others.
+//! The first execution of a statement, if it was answered from memory. A server resolves types by the first values that it gets, and
+//! has not got these. They are shown to the server before it executes the statement with others.
 
 use freshet_protocol::{Capabilities, Command, Execution, Parameter};
 
 /// The longest packet of a first execution that is kept, in bytes.
 const FIRST_BYTES_MAX: usize = 1024;
 
-/// What the server knows of it.
+/// What the server knows of the first execution.
 #[derive(Debug, Default)]
 pub(super) enum First {
-    /// There was none.
+    /// There was no execution.
     #[default]
     None,
-    /// Nothing: it was answered from memory, and this is its packet, with its types.
+    /// The server knows nothing: the first execution was answered from memory. This is its packet, with its types.
     Owed(Box<[u8]>),
-    /// It has executed the statement with this packet, or it was longer.
+    /// The server has executed the statement with this packet, or with one too long to keep.
     Met(Option<Box<[u8]>>),
 }
 
@@ -39,17 +39,17 @@ impl First {
         };
     }
 
-    /// Whether there was none.
+    /// Whether there was no execution.
     pub(super) const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
 
-    /// Whether it can be shown to another server connection, if that has to know.
+    /// Whether the first execution can be shown to another server connection, if that needs it.
     pub(super) const fn can_be_shown_again(&self) -> bool {
         !matches!(self, Self::Met(None))
     }
 
-    /// The statement is to be prepared on another connection, which has not met it.
+    /// Notes that the statement is to be prepared on another connection, which has not seen the execution.
     pub(super) fn is_owed_again(&mut self) {
         *self = match std::mem::take(self) {
             Self::Met(Some(packet)) => Self::Owed(packet),
@@ -57,7 +57,7 @@ impl First {
         };
     }
 
-    /// The execution of the statement with this number, if the server has not met it.
+    /// Returns the first execution for the statement with this number, if the server has not seen it.
     pub(super) fn execution(&self, id: u32) -> Option<OwedCommand> {
         let Self::Owed(packet) = self else { return None };
         let mut packet = packet.to_vec();
@@ -65,7 +65,7 @@ impl First {
         Some((Command::StmtExecute, packet))
     }
 
-    /// The same of the statement of this name.
+    /// Returns the same for the statement of this name.
     pub(super) fn statements(&self, name: &str, parameters: usize) -> Vec<OwedCommand> {
         let Self::Owed(packet) = self else { return Vec::new() };
         let execution = Execution::parse(packet, parameters, Capabilities::empty(), None, |_| false);
@@ -85,12 +85,12 @@ impl First {
     }
 }
 
-/// A packet, if it is not too long to be kept.
+/// Returns a packet, if it is short enough to be kept.
 fn kept(packet: Vec<u8>) -> Option<Box<[u8]>> {
     (packet.len() <= FIRST_BYTES_MAX).then(|| packet.into())
 }
 
-/// A value as it is written. Strings are of printable ASCII without quotes and backslashes.
+/// Returns a value as text. Strings are of printable ASCII without quotes and backslashes.
 fn literal(value: &Parameter<'_>) -> Option<String> {
     match value {
         Parameter::Int(number) => Some(number.to_string()),

@@ -1,7 +1,7 @@
-//! What a prepared statement was executed with before. MySQL resolves the types of a statement's parameters anew when a value does
-//! not fit them, and keeps them for what follows: `v * ?` executed with '1.5' makes a DECIMAL of a later '2', and `s = ?` executed with
-//! 1 compares a later '1' as a number. The answer to such an execution is no other statement's, so only statements whose
-//! executions were all alike have answers that may be shared.
+//! The values of a prepared statement's earlier executions. MySQL resolves the types of a statement's parameters anew when a value does not
+//! fit them, and keeps the types for later executions: `v * ?` executed with '1.5' makes a DECIMAL of a later '2', and `s = ?` executed
+//! with 1 compares a later '1' as a number. The answer to such an execution differs from the answers of other statements. So only
+//! statements whose executions were all alike have answers that may be shared.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::LazyLock;
@@ -9,16 +9,16 @@ use std::sync::LazyLock;
 use ahash::RandomState;
 use freshet_protocol::{ExecutionParts, Parameter, ParameterType};
 
-/// With keys of this process: clients cannot make two kinds look alike.
+/// Uses keys of this process: clients cannot make two kinds look alike.
 static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
-/// Digits of an integer in a string that is certainly taken for a BIGINT.
+/// The most digits of an integer in a string that is certainly taken for a BIGINT.
 const DIGITS_MAX: usize = 18;
 
 /// The type DOUBLE, with a sign.
 const DOUBLE: [u8; 2] = [5, 0];
 
-/// What all executions so far had in common.
+/// What all executions so far have in common.
 #[derive(Debug, Default)]
 pub(super) struct History {
     first: Option<Alike>,
@@ -26,14 +26,14 @@ pub(super) struct History {
     values_differ: bool,
 }
 
-/// How one execution is told from another.
+/// What distinguishes one execution from another.
 #[derive(Debug, Clone, Copy)]
 struct Alike {
-    /// By its types, and by the kinds of its values.
+    /// A hash of the types and of the kinds of the values.
     kinds: u64,
-    /// By its types and its values.
+    /// A hash of the types and of the values.
     values: u64,
-    /// No value is like itself alone.
+    /// Every value has a kind.
     has_kinds_alone: bool,
 }
 
@@ -50,7 +50,7 @@ impl History {
         }
     }
 
-    /// Notes an execution whose values are not all known, or that is another than the plain one.
+    /// Notes an execution whose values are not all known, or that is not a plain one.
     pub(super) fn note_unknown(&mut self) {
         (self.kinds_differ, self.values_differ) = (true, true);
     }
@@ -61,19 +61,19 @@ impl History {
     }
 }
 
-/// The kinds of an execution's values, as a number; `None` where a value is like itself alone.
+/// Returns the kinds of an execution's values, as a number; `None` if a value has no kind.
 pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<u64> {
     Alike::of(parts, types).filter(|alike| alike.has_kinds_alone).map(|alike| alike.kinds)
 }
 
-/// The kind of a value; `None` if it is like itself alone.
+/// Returns the kind of a value; `None` if the value is only like itself.
 fn kind(of: ParameterType, value: &Parameter<'_>) -> Option<u8> {
     match value {
         Parameter::Null => Some(1),
         Parameter::Int(_) | Parameter::UInt(_) => Some(2),
         Parameter::Text(text) if is_integer(text) => Some(3),
         Parameter::Text(text) if is_word(text) => Some(4),
-        // No value of this type makes the server resolve anything in another way.
+        // All values of this type make the server resolve types in the same way.
         Parameter::Float(_) if of.bytes() == DOUBLE => Some(6),
         _ => None,
     }
@@ -98,7 +98,7 @@ impl Alike {
     }
 }
 
-/// Digits alone: with a sign it may be resolved in other ways.
+/// Whether a string has only digits: with a sign it may be resolved in other ways.
 fn is_integer(text: &[u8]) -> bool {
     (1..=DIGITS_MAX).contains(&text.len()) && text.iter().all(u8::is_ascii_digit)
 }
@@ -117,7 +117,7 @@ mod tests {
     const LONG: u8 = 3;
     const VAR_STRING: u8 = 253;
 
-    /// A statement's executions with one parameter each, of these types and values.
+    /// Whether executions with one parameter each, of these types and values, are alike.
     fn are_alike(executions: &[(u8, &[u8])]) -> bool {
         is_alike(executions, true)
     }

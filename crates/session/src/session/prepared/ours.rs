@@ -1,4 +1,4 @@
-//! A prepared statement of ours: the server has prepared a substitute.
+//! A prepared statement of Freshet's own: the server has prepared a substitute.
 
 use freshet_protocol::{Capabilities, Execution, Parameter};
 
@@ -6,22 +6,22 @@ use super::Prepared;
 use super::substitute::Substitute;
 
 impl Prepared {
-    /// The same statement, which is one of ours with this text.
+    /// Makes the statement one of Freshet's own with this text.
     pub(crate) fn of_ours(self, text: &[u8], made: Vec<u8>) -> Self {
         Self { ours: Some(Substitute::new(text, made)), ..self }
     }
 
-    /// Its text, if it is one of ours.
+    /// Returns the text, if the statement is Freshet's own.
     pub(crate) fn text_of_ours(&self) -> Option<&[u8]> {
         self.ours.as_ref().map(Substitute::text)
     }
 
-    /// Whether this is what the server has prepared in its place.
+    /// Whether the server has prepared this text as the substitute.
     pub(crate) fn is_made_as(&self, text: &[u8]) -> bool {
         self.ours.as_ref().is_some_and(|ours| ours.is(text))
     }
 
-    /// Notes what the server has prepared in its place, of whose parameters' types it was told nothing.
+    /// Notes the substitute that the server has prepared. The server has not been told the types of its parameters.
     pub(crate) fn set_made_as(&self, text: &[u8]) {
         if let Some(ours) = &self.ours {
             ours.set(text);
@@ -29,7 +29,7 @@ impl Prepared {
         }
     }
 
-    /// The values that a packet executes it with; `None` if they cannot be told.
+    /// Returns the values of an execution's packet; `None` if they are unknown.
     pub(crate) fn values<'a>(
         &self,
         packet: &'a [u8],

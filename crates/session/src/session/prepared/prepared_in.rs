@@ -1,14 +1,14 @@
-//! In which environment a statement was prepared: what its text means was decided there, and it is answered from memory there only.
+//! The environment in which a statement was prepared. It decides what the text means, and only in it the statement is answered from memory.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// No environment.
 const UNKNOWN: u32 = u32::MAX;
 
-/// It was executed in another environment, and the server may have read its text again there.
+/// Marks a statement that was executed in another environment, where the server may have read its text again.
 const ELSEWHERE: u32 = u32::MAX - 1;
 
-/// No version of an environment.
+/// Not a version of any environment.
 const NONE: u64 = u64::MAX;
 
 /// Where a statement was prepared, and whether it was executed in no other environment.
@@ -16,9 +16,10 @@ const NONE: u64 = u64::MAX;
 pub(crate) struct PreparedIn {
     /// The environment's identity; [`UNKNOWN`] until that is known.
     environment: AtomicU32,
-    /// The session's version of it.
+    /// The session's version of that environment.
     version: AtomicU64,
-    /// The version of the session's environment in which it was executed while that was not known; [`NONE`] if there is none.
+    /// The version of the session's environment in which the statement was executed while the environment was unknown; [`NONE`] if there is
+    /// none.
     undecided: AtomicU64,
 }
 
@@ -29,7 +30,7 @@ impl Default for PreparedIn {
 }
 
 impl PreparedIn {
-    /// With the environment's identity, if that is known, and the session's version of it.
+    /// Makes the value with the environment's identity, if that is known, and the session's version of the environment.
     pub(crate) fn new(environment: Option<u32>, version: u64) -> Self {
         Self {
             environment: AtomicU32::new(environment.unwrap_or(UNKNOWN)),
@@ -38,22 +39,22 @@ impl PreparedIn {
         }
     }
 
-    /// The environment's identity, if that is known and it was executed in no other.
+    /// Returns the environment's identity, if it is known and the statement was executed in no other.
     pub(super) fn environment(&self) -> Option<u32> {
         Some(self.environment.load(Ordering::Relaxed)).filter(|id| *id < ELSEWHERE)
     }
 
-    /// Whether nothing has changed the session's environment since it was prepared.
+    /// Whether nothing has changed the session's environment since the preparation.
     pub(crate) fn is_at(&self, version: u64) -> bool {
         self.version.load(Ordering::Relaxed) == version
     }
 
-    /// The session's environment is the same as before, and has this version now.
+    /// Notes that the session's environment is the same as before, and has this version now.
     pub(crate) fn begins_at(&self, version: u64) {
         self.version.store(version, Ordering::Relaxed);
     }
 
-    /// Whether it was prepared in this environment, which is the session's now and has this version, and was executed in no other.
+    /// Whether the statement was prepared in this environment, which is the session's now with this version, and was executed in no other.
     pub(crate) fn is_of(&self, environment: u32, version: u64) -> bool {
         let undecided = self.undecided.load(Ordering::Relaxed);
         if self.is_at(version) && self.environment.load(Ordering::Relaxed) == UNKNOWN {

@@ -1,4 +1,4 @@
-//! What there is to know of a prepared SELECT.
+//! The facts of a prepared SELECT.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,24 +6,24 @@ use freshet_sql::{Flavor, Hint, Modes, contains_ignoring_case};
 
 use crate::preparations::{CompiledExecution, Preparation};
 
-/// Whether such a server may resolve types of this text's parameters by the values that it is executed with, for all further executions: MariaDB does
-/// so for nothing but ABS().
+/// Whether a server of this kind may resolve types of this text's parameters by the values of an execution, for all later executions:
+/// MariaDB does so only for ABS().
 pub(super) fn resolves_by_values(text: &[u8], flavor: Flavor) -> bool {
     flavor == Flavor::MySql || contains_ignoring_case(text, b"abs")
 }
 
-/// A SELECT. What its text means was decided when it was prepared ([`super::PreparedIn`]).
+/// A prepared SELECT. The preparation has decided what its text means ([`super::PreparedIn`]).
 #[derive(Debug)]
 pub(crate) struct PreparedSelect {
     pub(crate) text: Arc<[u8]>,
     pub(crate) hint: Option<Hint>,
-    /// What it was executed with before may count for its answers.
+    /// Answers may depend on the values of earlier executions.
     pub(super) remembers: bool,
     compiled: Mutex<Option<Arc<CompiledExecution>>>,
 }
 
 impl PreparedSelect {
-    /// One that the server prepares.
+    /// Makes a SELECT that the server prepares.
     pub(crate) fn new(text: &[u8], flavor: Flavor, hint: Option<Hint>) -> Self {
         Self {
             text: text.into(),
@@ -33,7 +33,7 @@ impl PreparedSelect {
         }
     }
 
-    /// One that is prepared from memory.
+    /// Makes a SELECT that is prepared from memory.
     pub(super) fn here(preparation: &Preparation) -> Self {
         Self {
             text: Arc::clone(&preparation.text),
@@ -43,17 +43,17 @@ impl PreparedSelect {
         }
     }
 
-    /// Whether what it was executed with before may count for its answers.
+    /// Whether answers may depend on the values of earlier executions.
     pub(crate) fn remembers(&self) -> bool {
         self.remembers
     }
 
-    /// What was compiled of it before.
+    /// Returns what was compiled of the SELECT before.
     pub(crate) fn compiled(&self) -> Option<Arc<CompiledExecution>> {
         self.lock_compiled().clone()
     }
 
-    /// Whether of the values that it is executed with the kinds alone count for the types of its parameters, as far as is known.
+    /// Whether only the kinds of values decide the types of the parameters, as far as is known.
     pub(super) fn tells_kinds_alone(&self) -> bool {
         self.lock_compiled().as_ref().is_some_and(|compiled| compiled.tells_kinds_alone)
     }
@@ -62,7 +62,7 @@ impl PreparedSelect {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what was compiled of it.
+    /// Stores what was compiled of the SELECT.
     pub(crate) fn keep_compiled(&self, compiled: &Arc<CompiledExecution>) {
         *self.lock_compiled() = Some(Arc::clone(compiled));
     }

@@ -1,5 +1,5 @@
-//! The prepared statements of one server connection, by the numbers by which the client knows them: those that the server gave them, or
-//! our own.
+//! The prepared statements of one server connection, by the client's numbers: the server's numbers, or
+//! Freshet's own.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,51 +10,51 @@ use freshet_protocol::Command;
 use super::Prepared;
 use super::stock::Stock;
 
-/// How many prepared statements of one session are told apart: the default of the server's
-/// `max_prepared_stmt_count` for all of them together. One that is not remembered is taken to do anything.
+/// How many prepared statements of one session are noted: the default of the server's
+/// `max_prepared_stmt_count` for all sessions together. A statement that is not noted may do anything.
 const PREPARED_MAX: usize = 16_382;
 
-/// The texts of SELECTs that are kept of all of them together, in bytes. The answers of those for which there is no room are not kept
+/// How many bytes of texts of SELECTs are kept for one session. The answers of SELECTs without room are not stored
 /// in memory.
 const SELECTS_BYTES_MAX: usize = 4 << 20;
 
 /// The number with which MariaDB's clients name the statement prepared last.
 pub(crate) const LAST_PREPARED: u32 = u32::MAX;
 
-/// Numbers from here on, up to twice as many, are given to statements that are prepared from memory: a client that reads a number with a
-/// sign reads them right. A server counts from 1 for each connection. MariaDB's numbers do not come so far; MySQL's may.
+/// The first number for statements that are prepared from memory; numbers go up to twice this value. A client that reads a number with a
+/// sign still reads them right. A server counts from 1 for each connection. MariaDB's numbers do not come so far; MySQL's may.
 const HERE_MIN: u32 = 1 << 30;
 
-/// How many of one session's statements the server may not have prepared.
+/// How many of one session's statements may be unknown to the server.
 const UNMADE_MAX: usize = 256;
 
-/// All of one connection.
+/// All statements of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedStatements {
     by_id: HashMap<u32, Arc<Prepared>>,
     last: Option<Arc<Prepared>>,
-    /// Those that the client has closed, and that the server still has.
+    /// The server's numbers of statements that the client has closed, and that the server still has.
     pub(crate) closed: Vec<u32>,
-    /// The bytes of all SELECTs among them.
+    /// How many bytes all SELECTs have.
     select_bytes: usize,
-    /// How many of them the server has not prepared.
+    /// How many of the statements the server has not prepared.
     unmade: usize,
-    /// How many were prepared from memory so far.
+    /// How many statements were prepared from memory so far.
     prepared_here: u32,
     /// The server has prepared some of those, under numbers that no client knows.
     any_made: bool,
     /// The largest number that the server has given.
     server_id_max: u32,
-    /// The client has numbers that another connection has given: those of this one are none for it.
+    /// The client has numbers from another connection: numbers of this connection are none for it.
     are_numbered_here: bool,
-    /// There were more than are remembered.
+    /// There were more statements than are noted.
     is_full: bool,
-    /// What is prepared on the connection and is nobody's.
+    /// Statements on the connection that belong to no session.
     stock: Stock,
 }
 
 impl PreparedStatements {
-    /// This one is prepared.
+    /// Adds a statement that was prepared.
     pub(crate) fn add(&mut self, prepared: Prepared) -> Arc<Prepared> {
         let bytes = self.select_bytes + prepared.select_bytes();
         let prepared =
@@ -72,13 +72,13 @@ impl PreparedStatements {
         prepared
     }
 
-    /// The statements of a session that begins anew: none. A number that was given before is given to no other statement.
+    /// Returns the statements of a session that is reset: none. Numbers that were given before are not given again.
     pub(crate) fn begun_anew(&self) -> Self {
         let Self { prepared_here, are_numbered_here, .. } = *self;
         Self { prepared_here, are_numbered_here, ..Self::default() }
     }
 
-    /// A number for a statement that is prepared from memory, if there is room for one with so long a text.
+    /// Returns a number for a statement that is prepared from memory, if there is room for one with a text of this length.
     pub(crate) fn next_here(&mut self, text_bytes: usize) -> Option<u32> {
         let has_room = self.by_id.len() < PREPARED_MAX
             && self.unmade < UNMADE_MAX
@@ -87,12 +87,12 @@ impl PreparedStatements {
         has_room.then(|| self.number())
     }
 
-    /// The number by which the client is to know the statement that the server prepares next; `None` if by the server's.
+    /// Returns the client's number for the statement that the server prepares next; `None` if the server's number is used.
     pub(crate) fn next_numbered_here(&mut self) -> Option<NonZeroU32> {
         if self.are_numbered_here { NonZeroU32::new(self.number()) } else { None }
     }
 
-    /// A number of ours that no statement has.
+    /// Returns a number of Freshet's that no statement has.
     fn number(&mut self) -> u32 {
         loop {
             self.prepared_here = self.prepared_here.wrapping_add(1) % HERE_MIN;
@@ -103,14 +103,15 @@ impl PreparedStatements {
         }
     }
 
-    /// Whether another connection, in the environment that the session is in and that has this version, could take the place of the one on which they
+    /// Whether another connection, in the session's environment with this version, could replace the one on which the statements
     /// are prepared.
     pub(crate) fn could_be_made_elsewhere(&self, environment: u32, version: u64) -> bool {
         let could = |prepared: &Arc<Prepared>| prepared.could_be_made_elsewhere(environment, version);
         !self.is_full && self.by_id.values().chain(&self.last).all(could)
     }
 
-    /// The same statements where their connection is given up, in this environment: another one has prepared none of them. And what is left of them there.
+    /// Returns the statements for a session that gives its connection up in this environment (no connection has prepared them), and the
+    /// rest that stays there.
     pub(crate) fn unmade_elsewhere(mut self, environment: u32) -> (Self, Self) {
         let mut left = Self {
             server_id_max: self.server_id_max,
@@ -136,18 +137,18 @@ impl PreparedStatements {
         (mine, left)
     }
 
-    /// The same statements on another connection, where this is left of others.
+    /// Returns the statements for another connection, on which `left` remains of earlier sessions.
     pub(crate) fn on(self, left: Self) -> Self {
         let any_made = left.server_id_max > 0;
         Self { server_id_max: left.server_id_max, closed: left.closed, stock: left.stock, any_made, ..self }
     }
 
-    /// The number of a statement at the server that is nobody's and as good as this one, which is taken out.
+    /// Takes a statement of no session that is equivalent to this one out of the stock. Returns its number at the server.
     pub(crate) fn take_from_stock(&mut self, prepared: &Prepared) -> Option<u32> {
         self.stock.take(prepared)
     }
 
-    /// What is nobody's is of no more use: the server may prepare another in another way now.
+    /// Closes the statements of no session: the server may now prepare their texts differently.
     pub(crate) fn drop_stock(&mut self) {
         self.closed.extend(self.stock.drain());
     }
@@ -156,12 +157,12 @@ impl PreparedStatements {
         !self.stock.is_empty()
     }
 
-    /// Whether the next number that the server gives may be one that a statement has which was prepared from memory.
+    /// Whether the server's next number may equal the number of a statement that was prepared from memory.
     pub(crate) fn may_collide(&self) -> bool {
         self.server_id_max >= HERE_MIN - 1 && self.by_id.keys().any(|id| *id >= HERE_MIN)
     }
 
-    /// Those that the server has not prepared, in the order in which they came.
+    /// Returns the statements that the server has not prepared, in the order in which they came.
     pub(crate) fn unmade(&self) -> Vec<Arc<Prepared>> {
         let is_unmade = |prepared: &&Arc<Prepared>| prepared.server_id().is_none();
         let mut unmade: Vec<_> = self.by_id.values().filter(is_unmade).cloned().collect();
@@ -173,7 +174,7 @@ impl PreparedStatements {
         self.unmade > 0
     }
 
-    /// The server has prepared this one, under this number. One that the client has closed meanwhile is closed there, too.
+    /// Notes that the server has prepared this statement, under this number. If the client has closed it meanwhile, it is closed there too.
     pub(crate) fn make(&mut self, prepared: &Prepared, id: u32) {
         prepared.note_made(id);
         self.any_made = true;
@@ -185,48 +186,48 @@ impl PreparedStatements {
         }
     }
 
-    /// The server has prepared another text in the place of this one, under this number.
+    /// Notes that the server has prepared another text in the place of this one, under this number.
     pub(crate) fn make_again(&mut self, prepared: &Prepared, id: u32) {
         prepared.note_made(id);
         self.any_made = true;
         self.server_id_max = self.server_id_max.max(id);
     }
 
-    /// These were prepared on the connection for others, while it was lent: the server still has them.
+    /// Notes statements that were prepared for other sessions while the connection was lent: the server still has them.
     pub(crate) fn were_lent(&mut self, ids: &[u32]) {
         self.any_made |= !ids.is_empty();
         self.server_id_max = ids.iter().copied().fold(self.server_id_max, u32::max);
         self.closed.extend(ids);
     }
 
-    /// Whether the server would take this number, which no statement of the client's has, for one that it was given here.
+    /// Whether the server would take this number, which no statement of the client's has, for a statement on this connection.
     pub(crate) fn is_given_here(&self, id: u32) -> bool {
         let is_it = |prepared: &Arc<Prepared>| prepared.server_id() == Some(id);
         let is_made = || id == LAST_PREPARED || self.by_id.values().any(is_it);
         self.stock.has(id) || self.any_made && is_made()
     }
 
-    /// The session's environment is the same as before, and has this version now.
+    /// Notes that the session's environment is the same as before, and has this version now.
     pub(crate) fn begin_at(&self, version: u64) {
         self.by_id.values().for_each(|prepared| prepared.prepared_in.begins_at(version));
     }
 
-    /// The client tried to prepare one, and failed.
+    /// Notes that the client tried to prepare a statement, and failed.
     pub(crate) fn failed(&mut self) {
         self.last = None;
     }
 
-    /// Whether this is one of them.
+    /// Whether this statement belongs to this connection.
     pub(crate) fn is_one(&self, prepared: &Arc<Prepared>) -> bool {
         self.by_id.get(&prepared.id).is_some_and(|it| Arc::ptr_eq(it, prepared))
     }
 
-    /// Whether the client has this one.
+    /// Whether the client has a statement with this number.
     pub(crate) fn has(&self, id: u32) -> bool {
         self.by_id.contains_key(&id)
     }
 
-    /// The one that a client names so, if it is remembered.
+    /// Returns the statement that a client names by this number, if it is noted.
     pub(crate) fn get(&self, id: u32) -> Option<Arc<Prepared>> {
         if id == LAST_PREPARED { self.last.clone() } else { self.by_id.get(&id).cloned() }
     }
@@ -251,7 +252,7 @@ impl PreparedStatements {
         self.by_id.values().chain(&self.last).any(|prepared| prepared.has_long_data())
     }
 
-    /// It is closed.
+    /// Removes a closed statement.
     pub(crate) fn remove(&mut self, id: u32) {
         let id = self.get(id).map_or(id, |prepared| prepared.id);
         if let Some(prepared) = self.by_id.remove(&id) {

@@ -1,22 +1,22 @@
-//! Statements that are prepared on a server connection and are nobody's: sessions that had the connection before have left them there. One of the same text, in
-//! the same environment, is as good as one that is prepared anew.
+//! Prepared statements on a server connection that belong to no session: earlier sessions of the connection have left them there. A
+//! statement of the same text, in the same environment, is as good as a new preparation.
 
 use ahash::HashMap;
 
 use super::Prepared;
 
-/// How many are kept.
+/// How many statements are kept.
 const STOCK_MAX: usize = 64;
 
-/// Those of one connection, with the server's numbers.
+/// The statements of one connection, with the server's numbers.
 #[derive(Debug, Default)]
 pub(super) struct Stock {
-    /// By the environment's identity and the text.
+    /// The numbers by the environment's identity and the text.
     ids: HashMap<(u32, Box<[u8]>), u32>,
 }
 
 impl Stock {
-    /// Keeps one that was prepared in this environment. False if it is not to be kept.
+    /// Keeps a statement that was prepared in this environment. Returns false if it is not to be kept.
     pub(super) fn put(&mut self, environment: u32, prepared: &Prepared, id: u32) -> bool {
         let Some(text) = prepared.interchangeable() else { return false };
         let key = (environment, Box::from(text));
@@ -27,7 +27,7 @@ impl Stock {
         is_kept
     }
 
-    /// Takes the number of one out that is as good as this.
+    /// Takes out the number of a statement that is equivalent to this one.
     pub(super) fn take(&mut self, prepared: &Prepared) -> Option<u32> {
         if self.ids.is_empty() {
             return None;
@@ -36,7 +36,7 @@ impl Stock {
         self.ids.remove(&(prepared.prepared_in.environment()?, Box::from(text)))
     }
 
-    /// Takes all out.
+    /// Takes out all numbers.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> {
         self.ids.drain().map(|(_, id)| id)
     }

@@ -1,8 +1,8 @@
-//! What the server has prepared in the place of a statement of ours.
+//! The substitute that the server has prepared in the place of a statement of Freshet's own.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The statement's text, and the one that the server has prepared in its place.
+/// The statement's text, and the text of the substitute.
 #[derive(Debug)]
 pub(super) struct Substitute {
     text: Box<[u8]>,
@@ -18,12 +18,12 @@ impl Substitute {
         &self.text
     }
 
-    /// Whether the server has prepared this.
+    /// Whether the server has prepared this text.
     pub(super) fn is(&self, made: &[u8]) -> bool {
         *self.made() == made
     }
 
-    /// The server has prepared this.
+    /// Notes that the server has prepared this text.
     pub(super) fn set(&self, made: &[u8]) {
         *self.made() = made.to_vec();
     }

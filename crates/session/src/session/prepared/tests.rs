@@ -69,7 +69,7 @@ fn a_statement_that_was_executed_elsewhere_is_not_known_any_more() {
     assert!(known.is_of(7, 5) && !known.is_of(8, 6) && known.is_of(7, 9));
     known.note_executed(Some(8), 6);
     assert!(!known.is_of(7, 9));
-    // In an environment that is not known then, and turns out to be the same, as long as nothing has changed it since.
+    // In an environment that is unknown at that time, and turns out to be the same, as long as nothing has changed it since.
     let known = select();
     known.note_executed(None, 5);
     known.note_executed(None, 5);

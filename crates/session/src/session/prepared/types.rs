@@ -1,9 +1,9 @@
-//! The types of a prepared statement's parameters. A client says them with the first execution, and then only when they change;
-//! so does the server need them, which is not sent what is answered from memory.
+//! The types of a prepared statement's parameters. A client sends them with the first execution, and later only when they change.
+//! The server needs them in the same way, but does not get executions that are answered from memory.
 
 use freshet_protocol::ParameterType;
 
-/// What the client has said, and what the server has been told.
+/// The types that the client has said, and the types that the server has been told.
 #[derive(Debug, Default)]
 pub(super) struct Types {
     said: Option<Vec<ParameterType>>,
@@ -11,12 +11,12 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// The types that hold for an execution that brings none.
+    /// Returns the types for an execution that brings none.
     pub(super) fn said(&self) -> Option<&[ParameterType]> {
         self.said.as_deref()
     }
 
-    /// Notes the types that an execution brings, if it does.
+    /// Notes the types that an execution brings, if it brings any.
     pub(super) fn say(&mut self, types: Option<impl Iterator<Item = ParameterType> + Clone>) {
         let Some(types) = types else { return };
         if !self.said().is_some_and(|said| types.clone().eq(said.iter().copied())) {
@@ -24,19 +24,19 @@ impl Types {
         }
     }
 
-    /// Notes that the server is sent an execution that brings types or none, and says whether it has to be told of them besides.
+    /// Notes that the server is sent an execution that brings types or none. Returns whether the server needs the types besides.
     pub(super) fn tell(&mut self, brings: bool) -> bool {
         let lacks = !brings && self.told != self.said;
         self.told.clone_from(&self.said);
         lacks
     }
 
-    /// What the server has taken from the last execution is not known: it is told of what was said before.
+    /// Forgets what the server was told: it is unknown what it has taken from the last execution, so it is told again.
     pub(super) fn forget_told(&mut self) {
         self.told = None;
     }
 
-    /// Nor is what holds for the client's next execution.
+    /// Forgets also the types for the client's next execution.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// The types as a packet brings them.
+    /// Returns the types as a packet brings them.
     fn types(kinds: &[u8]) -> Vec<ParameterType> {
         let mut packet = vec![0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0];
         packet.extend(vec![0; kinds.len().div_ceil(8)]);

@@ -1,4 +1,4 @@
-//! How the server is asked for its reports, and what the client is told of them.
+//! The requests for the server's reports, and the reports that the client gets.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::relay::Lost;
 use crate::session::{Reports, Session};
 
 impl Session {
-    /// The statement that sets the server's reports up, or puts the client's own settings back, if that is due: it goes with
+    /// Returns the statement that sets up the server's reports, or puts the client's own settings back, if that is due. It is sent with
     /// the next command.
     pub(in crate::session) fn due_tracking(&mut self) -> Option<String> {
         match self.lease.tracking {
@@ -35,13 +35,13 @@ impl Session {
         }
     }
 
-    /// What the server is to report, for the client and for us.
+    /// Returns the reports that the server is to send, for the client and for Freshet.
     fn reports_of_ours(&self) -> Option<Reports> {
         let query = self.shared.vector(self.lease.version()?)?;
         Some(self.state.told.as_deref().unwrap_or(&Reports::default()).with_ours(self.flavor(), &query))
     }
 
-    /// Takes the reports back that a statement of the client's has had to itself.
+    /// Takes back the reports after a statement that used the client's own settings.
     ///
     /// # Errors
     /// The connection is lost.
@@ -52,7 +52,7 @@ impl Session {
         if matches!(self.lease.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
     }
 
-    /// Notes what the server reports, as it has just said.
+    /// Notes the settings of the reports that the server has just shown.
     pub(in crate::session) fn reports_are(&mut self, reports: Option<Reports>) {
         let Some(reports) = reports else {
             self.lease.tracking = Tracking::Lost;
@@ -63,18 +63,18 @@ impl Session {
                 self.state.told = Some(Arc::new(reports));
                 self.lease.tracking = Tracking::Due;
             }
-            // Unknown code has changed them: what happened since is not known, nor what the client is to be told.
+            // Unknown code has changed the settings: changes since then are unknown, and so are the reports that the client wants.
             Tracking::On if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) => {
                 self.lease.tracking = Tracking::Blurred;
-                // It may have kept its writes out of the binlog, too.
+                // The code may have kept its writes out of the binlog, too.
                 self.shared.upstream.changed_unlogged(&[Dep::EVERYTHING]);
             }
             _ => {}
         }
     }
 
-    /// Before a statement that names the client's own settings of what it is told, they are put back; before one that may
-    /// follow a question of ours, ours are.
+    /// Before a statement that names the client's own report settings, puts these back; before a statement that may
+    /// follow a question of Freshet's, sets Freshet's.
     pub(in crate::session) async fn hand_reports_over(
         &mut self,
         effects: &Effects,
@@ -100,12 +100,12 @@ impl Session {
         Ok(())
     }
 
-    /// Reads what the server says to being asked for reports, if it was asked with the command under way.
+    /// Reads the server's reply to the request for reports, if it was sent with the command under way.
     pub(in crate::session) async fn finish_tracking(&mut self) -> Result<(), Lost> {
         if self.lease.tracking == Tracking::Sent {
             let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
             self.characterized(&answer);
-            // An account whose password has expired may do nothing but change it; once it has, this succeeds.
+            // An account whose password has expired may only change the password; after that, this succeeds.
             self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
         } else if let Tracking::Returned(naming) = self.lease.tracking {
             let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
@@ -115,7 +115,7 @@ impl Session {
     }
 }
 
-/// The statement that sets a session's reports as they are after a login.
+/// Returns the statement that sets a session's reports as they are after a login.
 fn defaults(flavor: Flavor) -> String {
     let gtids = if flavor == Flavor::MySql { "SESSION session_track_gtids=DEFAULT, " } else { "" };
     format!(

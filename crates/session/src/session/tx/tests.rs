@@ -5,7 +5,7 @@ const OPEN: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::IN_TRANS);
 const READ_ONLY: StatusFlags = OPEN.union(StatusFlags::IN_TRANS_READONLY);
 const MANUAL: StatusFlags = StatusFlags::empty();
 
-/// What can be asked of it.
+/// The questions to a state.
 fn told(tx: Tx) -> (bool, bool, bool) {
     (tx.surely_autocommits(), tx.surely_transacts(), tx.may_be_open())
 }
@@ -24,7 +24,7 @@ fn flags_say_what_is_open_and_come_back_as_they_were() {
         (IDLE, (true, false, false)),
         (OPEN, (false, true, true)),
         (READ_ONLY, (false, true, true)),
-        // The next statement opens one.
+        // The next statement opens a transaction.
         (MANUAL, (false, true, false)),
         (StatusFlags::IN_TRANS, (false, true, true)),
     ] {

@@ -1,9 +1,9 @@
-//! The read view of a transaction that has written, locked rows or called something before its first read.
+//! The read view of a transaction that has written, locked rows or called a routine before its first read.
 //!
-//! The server opens it with the first statement that needs it, and does not say so. It is not older than the transaction: there was none
-//! before the transaction's first statement was sent. And once the transaction has been shown a row of an InnoDB table by a read that
-//! locks nothing, it is open. So it lies between the two, and what the rule for snapshots asks for is known: a position that it contains, read
-//! before the first, and an end of the binlog that is asked for after the second. Whatever is servable by that rule is the same at each
+//! The server opens the read view with the first statement that needs it, and does not report that. The read view is not older than the
+//! transaction's first statement. Once a read without locks has returned a row of an InnoDB table, the read view
+//! is open. So it lies between these two moments, and the facts for the snapshot rule are known: a position that it contains, read
+//! before the first, and an end of the binlog that is asked for after the second. An answer that is servable by that rule is the same at each
 //! moment in between.
 
 use freshet_cache::Freshness;
@@ -13,9 +13,9 @@ use freshet_follow::Upstream;
 use super::{AtServer, Manner, ReadView};
 
 impl ReadView {
-    /// The server is going to read, or may do so, by a read view that it opens by itself. To be called before the statement is sent.
+    /// Notes that the server is going to read, or may read, by a read view that it opens by itself. Called before the statement is sent.
     pub(crate) fn note_read_at_server(&mut self, freshness: &Freshness) {
-        // Savepoints are set before that there, too.
+        // The server sets the savepoints before that, too.
         self.early.clear();
         if self.at_server == AtServer::None {
             let contains = freshness.valid_from();
@@ -31,11 +31,11 @@ impl ReadView {
         self.manner == Some(Manner::Shared) && matches!(self.at_server, AtServer::Perhaps { .. })
     }
 
-    /// Rows were read by it, and the answer is complete.
+    /// Notes that rows were read by the read view, and the answer is complete.
     pub(crate) fn note_rows_read(&mut self, upstream: &Upstream, freshness: &Freshness) {
         if let AtServer::Perhaps { contains } = self.at_server {
             self.opened(contains, freshness.ends_asked());
-            // Who reads once is not likely to read again.
+            // A transaction that reads once is not likely to read again.
             if self.reads_left() > 0 {
                 self.asks_if_unsettled(upstream, freshness);
             }

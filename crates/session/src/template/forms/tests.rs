@@ -1,4 +1,4 @@
-//! What the second statement of a form costs, and what it shares with the first.
+//! The cost of the second statement of a form, and what it shares with the first.
 
 use freshet_cache::Freshness;
 use freshet_catalog::rows::Watches;
@@ -14,7 +14,7 @@ use crate::template::profile::ExecutionProfile;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
 
-/// What the second of two statements of a form may allocate to be found, bound and planned.
+/// How many allocations the second of two statements of a form may make to be found, bound and planned.
 const ALLOCATIONS_MAX: u64 = 8;
 
 /// `s.t (id INT PRIMARY KEY, a INT, b INT)`.
@@ -87,7 +87,7 @@ fn a_known_form_is_found_bound_and_planned_with_few_allocations() {
     {
         let world = World::new();
         world.keep(&form.replace('%', "0"));
-        // The second makes the plan, and the watch.
+        // The second statement makes the plan, and the watch.
         for value in 1..4 {
             assert!(world.depends(&form.replace('%', &value.to_string())).is_some());
         }

@@ -19,7 +19,7 @@ fn wire(compression: Compression, packet_bytes_max: usize) -> (Wire, UnixStream)
     (wire, theirs)
 }
 
-/// Packets, as they are inside of frames. Their numbers are nonsense on purpose.
+/// Packets, as they are inside of frames. Their numbers are wrong on purpose.
 fn packets(payloads: &[&[u8]]) -> Vec<u8> {
     let mut bytes = BytesMut::new();
     payloads.iter().for_each(|payload| put_packet(&mut bytes, &mut 77, payload));
@@ -36,7 +36,7 @@ fn header(len: usize, seq: u8, unpacked_len: usize) -> Vec<u8> {
     CompressedHeader { len, seq, unpacked_len }.encode().to_vec()
 }
 
-/// Reads frames until `len` bytes have come out of them; gives these and the frames' numbers.
+/// Reads frames until they have given `len` bytes; returns the bytes and the frames' numbers.
 async fn answer(client: &mut UnixStream, compression: Compression, len: usize) -> (Vec<u8>, Vec<u8>) {
     let (mut out, mut seqs) = (BytesMut::new(), Vec::new());
     while out.len() < len {
@@ -123,7 +123,7 @@ async fn a_frame_out_of_order_is_refused_before_its_bytes_arrive() {
     client.write_all(&header(100, 1, 0)).await.unwrap();
     let error = wire.packet().await.unwrap_err();
     assert_eq!(error.to_err_packet().unwrap().code, 1156);
-    // Also the second of one exchange.
+    // Also for the second frame of one exchange.
     let (mut wire, mut client) = self::wire(ZLIB, 1000);
     client.write_all(&frame(ZLIB, 0, &packets(&[b"one"]))).await.unwrap();
     wire.command().await.unwrap();
@@ -138,7 +138,7 @@ async fn a_frame_that_cannot_be_unpacked_is_named() {
             let (mut wire, mut client) = wire(compression, 1000);
             client.write_all(&[header(60, 0, lie), vec![b'x'; 60]].concat()).await.unwrap();
             assert_eq!(wire.packet().await.unwrap_err().to_err_packet().unwrap().code, 1157);
-            // What there is to say is still said in frames.
+            // The error is still sent in frames.
             wire.put(b"bye");
             wire.flush().await.unwrap();
             answer(&mut client, compression, 7).await;
@@ -155,7 +155,7 @@ async fn a_frame_too_large_is_refused_from_its_header() {
         assert_eq!(error.to_err_packet().unwrap().code, 1153, "{len} {unpacked_len}");
         assert!(wire.memory() < 64 * 1024);
     }
-    // A packet too large in small frames is one too.
+    // A packet that is too large is refused in small frames too.
     let (mut wire, mut client) = wire(ZLIB, 1000);
     client.write_all(&frame(ZLIB, 0, &packets(&[&[0; 1001]])[..10])).await.unwrap();
     assert_eq!(wire.packet().await.unwrap_err().to_err_packet().unwrap().code, 1153);
