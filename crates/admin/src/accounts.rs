@@ -63,7 +63,7 @@ impl Accounts {
         if role == Role::Stats { &self.stats } else { &self.admin }
     }
 
-    /// The accounts of a role, as a variable shows them.
+    /// Returns the accounts of a role, as a variable shows them.
     pub(crate) fn text(&self, role: Role) -> String {
         Account::write_all(self.of(role))
     }

@@ -139,8 +139,8 @@ impl Admin {
         }
     }
 
-    /// How many parameters a statement has, and the names of its columns. A command has no parameters; its columns are told when it is
-    /// carried out.
+    /// Returns how many parameters a statement has, and the names of its columns. A command has no parameters; its columns are told when
+    /// it is carried out.
     pub(crate) fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
         match command::read(statement) {
             Some(Command::Ask(items)) => Ok((0, items.into_iter().map(|(column, _)| column).collect())),
@@ -149,7 +149,7 @@ impl Admin {
         }
     }
 
-    /// How long the running part has been there, in seconds, as `stats_mysql_global` has it.
+    /// Returns how long the running part has been there, in seconds, as `stats_mysql_global` has it.
     pub(crate) fn uptime(&self) -> String {
         let is_uptime = |row: &Vec<SqliteValue>| row.first() == Some(&SqliteValue::from("ProxySQL_Uptime"));
         match self.runtime.rows(Statistic::Global).into_iter().find(is_uptime).map(|mut row| row.pop()) {
@@ -158,7 +158,7 @@ impl Admin {
         }
     }
 
-    /// The names of a table's columns.
+    /// Returns the names of a table's columns.
     pub(crate) fn columns(
         &mut self,
         table: &str,
@@ -270,7 +270,7 @@ impl Admin {
         Ok(())
     }
 
-    /// The rows of a table of statistics, each with its hostgroup.
+    /// Returns the rows of a table of statistics, each with its hostgroup.
     fn counted(&self, of: Statistic) -> Result<Vec<Vec<SqliteValue>>, Refusal> {
         let mut rows = self.runtime.rows(of);
         hostgroups::fill_in(&self.store, of, &mut rows)?;
@@ -333,7 +333,8 @@ fn tables_of(module: Module) -> Vec<&'static Table> {
     CONFIGURATION.iter().filter(|table| named.contains(&table.name)).collect()
 }
 
-/// The statements that copy a table from one layer to the next. What does not count does not run, and comes back from the runtime as little.
+/// Returns the statements that copy a table from one layer to the next. What does not count does not run, and comes back from the runtime
+/// as little.
 fn copied(table: &Table, copy: Copy) -> Vec<String> {
     let name = table.name;
     let (from, to, only) = match copy {

@@ -134,7 +134,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The command that a statement is; `None` if it is SQLite's.
+/// Returns the command that a statement is; `None` if it is SQLite's.
 pub fn read(statement: &str) -> Option<Command> {
     let words = &mut Words(statement.split_ascii_whitespace().peekable());
     match words.name()?.to_ascii_lowercase().as_str() {
@@ -177,7 +177,7 @@ pub fn read(statement: &str) -> Option<Command> {
     }
 }
 
-/// A path, which has no blanks in it.
+/// Returns a path, which has no blanks in it.
 fn path(words: &mut Words<'_>) -> Option<String> {
     words.name().filter(|_| words.ends()).map(unquoted)
 }
@@ -220,7 +220,7 @@ fn set(statement: &str) -> Command {
     Command::Set { name, value: unquoted(value.trim()) }
 }
 
-/// The name behind FROM or IN.
+/// Returns the name behind FROM or IN.
 fn from(words: &mut Words<'_>) -> Option<String> {
     (words.is(&["from"]) || words.is(&["in"])).then(|| words.name().map(unquoted)).flatten()
 }

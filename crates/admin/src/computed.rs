@@ -56,7 +56,7 @@ pub struct Computed {
 }
 
 impl MemorySchema<'_> {
-    /// The rows of a query over its tables.
+    /// Returns the rows of a query over its tables.
     ///
     /// # Errors
     /// SQLite's own words.
@@ -64,7 +64,7 @@ impl MemorySchema<'_> {
         run(self, query, parameters).map_err(|error| in_words(&error))
     }
 
-    /// The names of the columns that a query over its tables would give.
+    /// Returns the names of the columns that a query over its tables would give.
     ///
     /// # Errors
     /// SQLite's own words.
@@ -95,7 +95,7 @@ fn run(schema: MemorySchema<'_>, query: &str, parameters: &[SqliteValue]) -> rus
     Ok(Computed { columns, rows })
 }
 
-/// A connection with the tables of a schema, which can be read and nothing else.
+/// Returns a connection with the tables of a schema, which can be read and nothing else.
 fn open(schema: MemorySchema<'_>) -> rusqlite::Result<(Connection, Deadline)> {
     let MemorySchema { name: schema, tables } = schema;
     let mut connection = Connection::open_in_memory()?;

@@ -48,7 +48,7 @@ pub struct Imported {
     pub refused: Vec<String>,
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub fn read(path: &Path) -> Result<String, Refusal> {
     let failed = |error: std::io::Error| Refusal::NotRead(format!("{}: {error}", path.display()));
     let mut text = String::new();
@@ -118,7 +118,7 @@ fn is_wanted_but_wrong(
     module.is_some_and(is_wanted)
 }
 
-/// The statement that puts one row.
+/// Returns the statement that puts one row.
 fn row(
     database: &str,
     section: &Section,
@@ -144,7 +144,7 @@ fn row(
     Ok(format!("INSERT OR REPLACE INTO {database}.{name} ({names}) VALUES ({values})"))
 }
 
-/// The statements that put variables.
+/// Returns the statements that put variables.
 fn variables_of(
     database: &str,
     begins: &str,
@@ -173,7 +173,7 @@ fn variables_of(
     Ok(statements)
 }
 
-/// A value in SQL.
+/// Returns a value in SQL.
 fn literal(value: &ConfigValue) -> Option<String> {
     Some(match value {
         ConfigValue::Bool(is) => u8::from(*is).to_string(),
@@ -185,7 +185,7 @@ fn literal(value: &ConfigValue) -> Option<String> {
     })
 }
 
-/// The columns of a table, by how it is made, and whether they are numbers.
+/// Returns the columns of a table, by how it is made, and whether they are numbers.
 fn columns_of(columns: &'static str) -> Vec<(&'static str, bool)> {
     let line = |line: &'static str| {
         let mut words = line.split_ascii_whitespace();
@@ -196,7 +196,7 @@ fn columns_of(columns: &'static str) -> Vec<(&'static str, bool)> {
     columns.lines().filter_map(line).collect()
 }
 
-/// The tables of memory as the text of a file.
+/// Returns the tables of memory as the text of a file.
 pub fn write(store: &Store) -> Result<String, Refusal> {
     let mut settings = Vec::new();
     for (name, _, begins) in VARIABLES {
@@ -220,7 +220,7 @@ pub fn write(store: &Store) -> Result<String, Refusal> {
     Ok(format!("# Freshet's configuration, in ProxySQL's syntax.\n{}", libconfig::write(&settings)))
 }
 
-/// The rows of a table; NULL is left out.
+/// Returns the rows of a table; NULL is left out.
 fn groups(store: &Store, section: &Section) -> Result<Vec<ConfigValue>, Refusal> {
     let table = CONFIGURATION.iter().find(|table| table.name == section.name);
     let columns = table.map(|table| columns_of(table.columns)).unwrap_or_default();

@@ -136,7 +136,7 @@ pub fn prune(store: &mut Store, now_s: i64) -> Result<(), Refusal> {
     store.all_or_none(&statements)
 }
 
-/// A value that is a whole number.
+/// Returns a value that is a whole number.
 fn number(value: &SqliteValue) -> Option<i64> {
     match value {
         SqliteValue::Integer(number) => Some(*number),

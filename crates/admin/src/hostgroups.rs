@@ -6,7 +6,7 @@ use crate::error::Refusal;
 use crate::runtime::{SqliteValue, Statistic};
 use crate::store::Store;
 
-/// Where the columns are in the rows of a statistic: the hostgroup, and the user where it has one.
+/// Returns where the columns are in the rows of a statistic: the hostgroup, and the user where it has one.
 const fn columns(of: Statistic) -> Option<(usize, Option<usize>)> {
     match of {
         Statistic::Digests | Statistic::DigestsReset => Some((0, Some(2))),

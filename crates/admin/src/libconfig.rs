@@ -41,7 +41,7 @@ pub struct Wrong {
     pub what: &'static str,
 }
 
-/// The settings of a text, in their order.
+/// Returns the settings of a text, in their order.
 ///
 /// # Errors
 /// The first place that is not understood.
@@ -193,7 +193,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// What a backslash and what follows it stand for. One before anything else is itself.
+    /// Returns what a backslash and what follows it stand for. One before anything else is itself.
     fn escaped(&mut self) -> u8 {
         const ESCAPES: [(u8, u8); 9] = [
             (b'"', b'"'),
@@ -241,7 +241,7 @@ impl ConfigReader<'_> {
     }
 }
 
-/// A number in lower case.
+/// Returns a number in lower case.
 fn number(word: &str) -> Option<ConfigValue> {
     let whole = word.trim_end_matches('l');
     let whole = if word.len() - whole.len() <= 2 { whole } else { word };

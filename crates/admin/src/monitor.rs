@@ -30,7 +30,7 @@ pub struct Probed {
 }
 
 impl Probe {
-    /// The variable with the interval at which it is asked, in milliseconds; 0 is never.
+    /// Returns the variable with the interval at which it is asked, in milliseconds; 0 is never.
     pub fn interval(self) -> &'static str {
         match self {
             Self::Connect => "mysql-monitor_connect_interval",

@@ -51,7 +51,7 @@ impl Prepared {
         }
     }
 
-    /// The statement that a command begins with the number of.
+    /// Returns the statement that a command begins with the number of.
     fn named(&mut self, body: &[u8]) -> Result<&mut PreparedStatement, ErrPacket> {
         let statement = number(body).and_then(|id| self.statements.get_mut(&id));
         statement.ok_or_else(|| ErrPacket::new(1243, "HY000", "Unknown prepared statement handler"))
@@ -73,7 +73,7 @@ impl Prepared {
         }
     }
 
-    /// The statement that is to be executed, and its parameters. `packet` is the whole one.
+    /// Returns the statement that is to be executed, and its parameters. `packet` is the whole one.
     pub fn execution(
         &mut self,
         packet: &[u8],
@@ -109,7 +109,7 @@ fn text(bytes: &[u8]) -> Parameter {
     Parameter::Text(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// A parameter as SQLite has it; `None` for a kind that is not taken.
+/// Returns a parameter as SQLite has it; `None` for a kind that is not taken.
 fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
     use freshet_protocol::Parameter as Sent;
     Some(match *value {
@@ -131,7 +131,7 @@ fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
     })
 }
 
-/// The packets of the answer to a preparation.
+/// Returns the packets of the answer to a preparation.
 pub fn prepared_packets(id: u32, parameters: usize, caps: Capabilities, columns: &[Column]) -> Vec<Vec<u8>> {
     let count = |many: usize| u16::try_from(many).unwrap_or(u16::MAX);
     let mut head = vec![OkPacket::HEADER];

@@ -95,16 +95,16 @@ pub enum Purge {
 
 /// The running part, as far as the admin port has to do with it.
 pub trait Runtime: Send + 'static {
-    /// The rows of a table of statistics, now.
+    /// Returns the rows of a table of statistics, now.
     fn rows(&self, of: Statistic) -> Vec<Vec<SqliteValue>>;
-    /// The value of a variable of `variables.rs`, now.
+    /// Returns the value of a variable of `variables.rs`, now.
     fn variable(&self, name: &str) -> Option<String>;
     /// Has a variable of `variables.rs` count.
     ///
     /// # Errors
     /// Why not, for the client.
     fn set_variable(&self, name: &str, value: &str) -> Result<(), String>;
-    /// The columns of `mysql_query_rules` that [`Runtime::load_rules`] takes, in its order.
+    /// Returns the columns of `mysql_query_rules` that [`Runtime::load_rules`] takes, in its order.
     fn rule_columns(&self) -> &'static [&'static str];
     /// Has these query rules count in the place of those before.
     ///
@@ -116,7 +116,7 @@ pub trait Runtime: Send + 'static {
     /// # Errors
     /// What is meant is not known.
     fn purge(&self, what: &Purge) -> Result<u64, String>;
-    /// Where the server is that is hostgroup 0.
+    /// Returns where the server is that is hostgroup 0.
     fn server(&self) -> (String, u16);
     /// Drops all results. Returns how many there were.
     fn flush_cache(&self) -> u64;
@@ -127,7 +127,7 @@ pub trait Runtime: Send + 'static {
     fn flush_logs(&self) -> Result<(), String>;
     /// Lets no client in any more, or lets clients in again; those that are connected go on. False if that is so already.
     fn pause(&self, is_paused: bool) -> bool;
-    /// Everything that is counted, in the text format of Prometheus.
+    /// Returns everything that is counted, in the text format of Prometheus.
     fn prometheus(&self) -> String;
     /// Ends the program, as a signal does.
     fn shut_down(&self);

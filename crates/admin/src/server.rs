@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// The line that `mysqladmin status` prints.
+    /// Returns the line that `mysqladmin status` prints.
     fn statistics(&mut self) -> String {
         let uptime = self.locked(|admin, _| admin.uptime());
         format!("Uptime: {uptime}")

@@ -76,7 +76,7 @@ pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, R
     })
 }
 
-/// How a table is made.
+/// Returns how a table is made.
 fn created(name: &str, schema: &str) -> Result<String, Refusal> {
     let (from, name) = name.split_once('.').unwrap_or((schema, name));
     let name = literal(name);
@@ -93,7 +93,7 @@ fn created(name: &str, schema: &str) -> Result<String, Refusal> {
     ))
 }
 
-/// A further condition on a column, where there is a pattern for it.
+/// Returns a further condition on a column, where there is a pattern for it.
 fn like_text(column: &str, like: Option<&str>) -> String {
     like.map_or_else(String::new, |it| format!(" AND {column} LIKE {} ESCAPE '\\'", literal(it)))
 }
@@ -117,7 +117,7 @@ fn value(asked: ServerQuestion, schema: &str, connection: u32, runtime: &dyn Run
     }
 }
 
-/// The values that clients ask every server for.
+/// Returns the values that clients ask every server for.
 pub fn asked(items: Vec<(String, ServerQuestion)>, session: &Chosen, runtime: &dyn Runtime) -> Answer {
     let of = |(column, asked): (String, ServerQuestion)| {
         let value = value(asked, &session.schema, session.connection, runtime);
@@ -127,7 +127,7 @@ pub fn asked(items: Vec<(String, ServerQuestion)>, session: &Chosen, runtime: &d
     Answer::Rows { columns, rows: vec![row] }
 }
 
-/// A text, as one row.
+/// Returns a text, as one row.
 pub fn data(text: String) -> Answer {
     Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
 }

@@ -142,7 +142,7 @@ impl Store {
         answer
     }
 
-    /// How many parameters a statement of a client has, and the names of its columns.
+    /// Returns how many parameters a statement of a client has, and the names of its columns.
     pub fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
         self.as_role(role, || {
             let prepared = self.connection.prepare(statement)?;
@@ -214,7 +214,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// The rows of a query of ours.
+    /// Returns the rows of a query of ours.
     pub fn rows(&self, query: &str) -> Result<Vec<Vec<Option<String>>>, Refusal> {
         let Answer::Rows { rows, .. } = self.run_now(query, &[])? else { return Ok(Vec::new()) };
         let text = |value: Option<Vec<u8>>| value.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -102,7 +102,7 @@ pub static CONFIGURATION: [Table; 5] = [
     Table { name: "global_variables", columns: VARIABLES, counts: "1" },
 ];
 
-/// The statement that makes a table.
+/// Returns the statement that makes a table.
 pub fn create(schema: &str, name: &str, columns: &str) -> String {
     format!("CREATE TABLE IF NOT EXISTS {schema}.{name} ({columns})")
 }

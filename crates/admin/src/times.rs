@@ -63,7 +63,7 @@ const NAMES: &str = "
     variable_id INTEGER PRIMARY KEY AUTOINCREMENT,
     variable_name VARCHAR NOT NULL UNIQUE";
 
-/// Every table of `stats_history`, with its columns.
+/// Returns every table of `stats_history`, with its columns.
 pub fn history() -> Vec<(String, String)> {
     let mut tables = vec![
         ("history_mysql_status_variables".to_owned(), VALUES.to_owned()),

@@ -50,7 +50,7 @@ impl Variable {
         !matches!(self.of, Owner::Constant | Owner::Started)
     }
 
-    /// What to tell who sets it; empty where it does what it says.
+    /// Returns what to tell the client that sets the variable; empty where the variable does what it says.
     pub fn note(&self) -> String {
         match (self.of, SETTINGS.iter().find(|(variable, _)| *variable == self.name)) {
             (Owner::Started | Owner::Nobody, Some((_, setting))) => {
@@ -75,7 +75,7 @@ const fn accounts(name: &'static str, of: Role) -> Variable {
     Variable { name, of: Owner::Accounts(of) }
 }
 
-/// A number of the admin port's own.
+/// Returns a number of the admin port's own.
 const fn number(name: &'static str, default: u64, most: u64) -> Variable {
     Variable { name, of: Owner::Number(default, 0, most) }
 }
@@ -131,7 +131,7 @@ pub static VARIABLES: [Variable; 42] = [
     shown("mysql-wait_timeout"),
 ];
 
-/// The variable of this name, in any letters.
+/// Returns the variable of this name, in any letters.
 pub fn find(name: &str) -> Option<Variable> {
     let idle = || IDLE.iter().map(|name| Variable { name, of: Owner::Nobody });
     VARIABLES.iter().copied().chain(idle()).find(|variable| variable.name.eq_ignore_ascii_case(name))
@@ -142,7 +142,7 @@ pub fn find(name: &str) -> Option<Variable> {
 pub struct OwnVariables(BTreeMap<&'static str, u64>);
 
 impl OwnVariables {
-    /// What one of them is; 0 for a name that is none of them.
+    /// Returns what one of them is; 0 for a name that is none of them.
     pub fn get(&self, name: &str) -> u64 {
         let default = || match find(name).map(|variable| variable.of) {
             Some(Owner::Number(default, ..)) => default,

@@ -32,7 +32,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Self { stream, input: BytesMut::new(), output: BytesMut::new(), seq: 0 }
     }
 
-    /// Where packets are written, and the number of the next one.
+    /// Returns where packets are written, and the number of the next one.
     pub fn out(&mut self) -> (&mut BytesMut, &mut u8) {
         (&mut self.output, &mut self.seq)
     }
@@ -46,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(self.stream.flush().await?)
     }
 
-    /// The next packet; the answer is numbered behind it.
+    /// Reads the next packet; the answer is numbered behind it.
     pub async fn packet(&mut self) -> Result<BytesMut, Lost> {
         loop {
             match take_packet(&mut self.input, PACKET_BYTES_MAX) {

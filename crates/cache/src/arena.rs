@@ -21,7 +21,7 @@ pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + Link::BYTES;
 /// of blocks must be freed from one emptying to the next, so in the long run no more blocks are moved than freed.
 pub(crate) const SLACK_SHARE: usize = 32;
 
-/// How many blocks hold this many bytes.
+/// Returns how many blocks hold this many bytes.
 pub(crate) const fn blocks_for(bytes: usize) -> usize {
     bytes.div_ceil(BLOCK_BYTES)
 }
@@ -98,7 +98,7 @@ impl Arena {
         Pieces { arena: self, block, at, left: len }
     }
 
-    /// The bytes of the first block of a chain.
+    /// Returns the bytes of the first block of a chain.
     #[inline]
     pub(crate) fn head(&self, head: u32) -> &[u8] {
         let (chunk, at) = place(head);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What an allocation of `bytes` takes from the allocator.
+/// Returns what an allocation of `bytes` takes from the allocator.
 ///
 /// General-purpose allocators (mimalloc, jemalloc, tcmalloc) hand out size classes: here four in each
 /// doubling, as mimalloc's, above 64 bytes; whole pages of the system, and one for the header, above 512 KiB.

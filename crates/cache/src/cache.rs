@@ -126,7 +126,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache of `size_bytes` (0: off) for bodies of up to `limit_bytes`. Takes no memory for what it may hold.
+    /// Returns a cache of `size_bytes` (0: off) for bodies of up to `limit_bytes`. Takes no memory for what it may hold.
     #[must_use]
     pub fn new(freshness: Arc<Freshness>, size_bytes: usize, limit_bytes: usize) -> Self {
         Self::with_hash(freshness, size_bytes, limit_bytes, RandomState::new())
@@ -164,7 +164,7 @@ impl Cache {
         }
     }
 
-    /// The stamps and fences that decide here.
+    /// Returns the stamps and fences that decide here.
     #[must_use]
     pub const fn freshness(&self) -> &Arc<Freshness> {
         &self.freshness
@@ -439,19 +439,19 @@ impl Cache {
         }
     }
 
-    /// The bytes that may be used.
+    /// Returns the bytes that may be used.
     #[must_use]
     pub fn size(&self) -> usize {
         self.budget.limit()
     }
 
-    /// The bytes in use, with all overhead.
+    /// Returns the bytes in use, with all overhead.
     #[must_use]
     pub fn used(&self) -> usize {
         self.budget.used()
     }
 
-    /// The largest body that is stored, in bytes.
+    /// Returns the largest body that is stored, in bytes.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.limit_bytes.load(Ordering::Relaxed)
@@ -462,7 +462,7 @@ impl Cache {
         self.limit_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// How many entries are stored, dead ones included.
+    /// Returns how many entries are stored, dead ones included.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.shards.iter().map(|locked| locked.read().len()).sum()
@@ -473,7 +473,7 @@ impl Cache {
         self.counters.flush();
     }
 
-    /// All counters, and the state now.
+    /// Returns all counters, and the state now.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let (size, used) = (self.size() as u64, self.used() as u64);
@@ -492,13 +492,13 @@ impl Cache {
         self.curve.points()
     }
 
-    /// What tells bodies apart, in this process.
+    /// Returns a number that tells bodies apart, in this process.
     #[must_use]
     pub fn fingerprint(&self, body: &[u8]) -> u64 {
         self.fingerprint_of(Body::apart(body))
     }
 
-    /// The same, however the body is cut into pieces.
+    /// Returns the fingerprint of a body, however it is cut into pieces.
     fn fingerprint_of(&self, body: Body<'_>) -> u64 {
         let mut sum = crc32fast::Hasher::new();
         let len = body.len() as u64;

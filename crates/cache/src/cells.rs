@@ -51,7 +51,7 @@ impl Cells {
         Self { cells: (0..CELLS).map(|_| Cell::default()).collect() }
     }
 
-    /// The cells of the table with this hash.
+    /// Returns the cells of the table with this hash.
     pub(crate) fn table(hash: u64) -> TableDeps {
         let definition = TABLES_AT + 2 * slot(hash, TABLE_SLOTS);
         TableDeps { definition: Dep(definition), rows: Dep(definition + 1) }
@@ -101,7 +101,7 @@ impl Cells {
     }
 }
 
-/// The high half of the hash, scaled to `0..slots`.
+/// Returns the high half of the hash, scaled to `0..slots`.
 fn slot(hash: u64, slots: u32) -> u32 {
     (((hash >> 32) * u64::from(slots)) >> 32) as u32
 }

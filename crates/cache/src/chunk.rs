@@ -86,7 +86,7 @@ impl Chunk {
         self.free[at / u64::BITS as usize] >> (at % u64::BITS as usize) & 1 == 1
     }
 
-    /// What was set last.
+    /// Returns the link that was set last.
     #[inline]
     pub(crate) fn link(&self, at: usize) -> Link {
         Link::decode(self.memory.get(Self::LINKS_AT + at * Link::BYTES).unwrap_or([u8::MAX; Link::BYTES]))
@@ -103,7 +103,7 @@ impl Chunk {
         self.memory.bytes().get(start..start + len).unwrap_or_default()
     }
 
-    /// The bytes of a block.
+    /// Returns the bytes of a block.
     pub(crate) fn block_mut(&mut self, at: usize) -> &mut [u8] {
         let start = at * BLOCK_BYTES;
         self.memory.bytes_mut().get_mut(start..start + BLOCK_BYTES).unwrap_or_default()

@@ -127,14 +127,14 @@ impl Curve {
         }
     }
 
-    /// How many lookups it rests on, and its points by their sizes.
+    /// Returns how many lookups it rests on, and its points by their sizes.
     pub(crate) fn points(&self) -> (u64, Vec<CurvePoint>) {
         let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         (models.lookups, models.points())
     }
 }
 
-/// What an entry takes of the cache.
+/// Returns the bytes that an entry takes of the cache.
 pub(crate) fn bytes_of(slot: &SlabEntry) -> u32 {
     let in_blocks = (slot.charge() as usize).saturating_mul(BLOCK_CHARGE);
     u32::try_from(in_blocks + INDEX_BYTES).unwrap_or(u32::MAX)

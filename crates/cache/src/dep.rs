@@ -27,13 +27,13 @@ impl Dep {
     /// Stamped and fenced by every change of any account.
     pub const ACCOUNTS: Self = Self(2);
 
-    /// The number that it is, for logs and tests.
+    /// Returns the number of this dependency, for logs and tests.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.0
     }
 
-    /// The slot that this is; `None` if it is a cell.
+    /// Returns the slot of this dependency; `None` if it is a cell.
     #[inline]
     pub(crate) const fn slot(self) -> Option<Slot> {
         if self.0 & ROW == 0 {
@@ -54,7 +54,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The slot of a hash, of which so many bits of each part are used; no more than there are.
+    /// Returns the slot of a hash, of which so many bits of each part are used; no more than there are.
     pub(crate) fn of(hash: u64, bucket_bits: u32, tag_bits: u32) -> Self {
         let bits = |hash: u64, bits: u32| (hash & ((1 << bits) - 1)) as u32;
         let tag = bits(hash, tag_bits.min(TAG_BITS)).max(1) as u16;

@@ -21,7 +21,7 @@ impl Ends {
         self.asked.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// The number of the last question. Whoever asks this has a complete result: every later question is asked after that.
+    /// Returns the number of the last question. Whoever asks this has a complete result: every later question is asked after that.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::SeqCst)
     }

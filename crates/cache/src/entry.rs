@@ -117,7 +117,7 @@ impl<'a> Body<'a> {
         Self(Parts::Apart(Some(bytes)))
     }
 
-    /// How many bytes are still to come.
+    /// Returns how many bytes are still to come.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -132,7 +132,7 @@ impl<'a> Body<'a> {
         self.len() == 0
     }
 
-    /// All bytes still to come in one piece, which takes an allocation: for tests and logs.
+    /// Returns all bytes still to come in one piece, which takes an allocation: for tests and logs.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         self.clone().collect::<Vec<_>>().concat()

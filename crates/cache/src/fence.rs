@@ -34,7 +34,7 @@ impl Fence {
         self.number
     }
 
-    /// What it stands on.
+    /// Returns the dependencies that the fence stands on.
     #[must_use]
     pub fn deps(&self) -> &[Dep] {
         &self.deps

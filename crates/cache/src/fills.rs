@@ -39,7 +39,7 @@ impl Default for Fills {
 }
 
 impl Fills {
-    /// A number for a new chunk, whose blocks are all free.
+    /// Returns a number for a new chunk, whose blocks are all free.
     pub(crate) fn add(&mut self) -> usize {
         let fill = Fill { free: 0, next: NONE, before: NONE };
         let chunk = self.gaps.pop().map_or(self.fills.len(), |gap| gap as usize);
@@ -58,7 +58,7 @@ impl Fills {
         free
     }
 
-    /// How many blocks of a chunk are free: none where there is no chunk.
+    /// Returns how many blocks of a chunk are free: none where there is no chunk.
     #[inline]
     pub(crate) fn free_in(&self, chunk: usize) -> usize {
         self.fills.get(chunk).map_or(0, |fill| usize::from(fill.free))
@@ -77,12 +77,12 @@ impl Fills {
         }
     }
 
-    /// The fullest chunk that is not full, about.
+    /// Returns the fullest chunk that is not full, about.
     pub(crate) fn fullest(&self) -> Option<usize> {
         self.first.get(self.some.trailing_zeros() as usize).map(|chunk| *chunk as usize)
     }
 
-    /// The emptiest chunk, about.
+    /// Returns the emptiest chunk, about.
     pub(crate) fn emptiest(&self) -> Option<usize> {
         self.some.checked_ilog2().map(|list| self.first[list as usize] as usize)
     }
@@ -113,7 +113,7 @@ impl Fills {
         }
     }
 
-    /// How many chunks there are, and how many blocks of them are free; checks the lists on the way.
+    /// Returns how many chunks there are, and how many blocks of them are free; checks the lists on the way.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> (usize, usize) {
         let mut listed = 0;
@@ -132,7 +132,7 @@ impl Fills {
     }
 }
 
-/// The list of chunks with this many free blocks, the fullest first. None of a full one.
+/// Returns the list of chunks with this many free blocks, the fullest first. None of a full one.
 #[inline]
 const fn list(free: usize) -> Option<usize> {
     if free == 0 {

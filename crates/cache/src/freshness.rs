@@ -281,38 +281,38 @@ impl Freshness {
         }
     }
 
-    /// The dependencies on a table, for names in the form that the catalog compares them in.
+    /// Returns the dependencies on a table, for names in the form that the catalog compares them in.
     #[must_use]
     pub fn table(&self, schema: &str, name: &str) -> TableDeps {
         Cells::table(self.hash.hash_one((schema, name)))
     }
 
-    /// The dependency on a schema as a whole: stamped when it is dropped or altered.
+    /// Returns the dependency on a schema as a whole: stamped when it is dropped or altered.
     #[must_use]
     pub fn schema(&self, schema: &str) -> Dep {
         Cells::schema(self.hash.hash_one(schema))
     }
 
-    /// The dependency on the rights of the accounts with this user name, in the form that all who use it agree on.
+    /// Returns the dependency on the rights of the accounts with this user name, in the form that all who use it agree on.
     #[must_use]
     pub fn account(&self, user: &str) -> Dep {
         Cells::schema(self.hash.hash_one(("account", user)))
     }
 
-    /// What is stamped when rights are taken from the accounts with this user name. No entry depends on it.
+    /// Returns what is stamped when rights are taken from the accounts with this user name. No entry depends on it.
     #[must_use]
     pub fn taken_from(&self, user: &str) -> Dep {
         Cells::schema(self.hash.hash_one(("taken", user)))
     }
 
-    /// The dependency on the rows of which a watch has this key, as a hash of both.
+    /// Returns the dependency on the rows of which a watch has this key, as a hash of both.
     #[must_use]
     pub fn row(&self, watch: u64, key: u64) -> Dep {
         let (bucket_bits, tag_bits) = self.row_bits;
         Slot::of(self.hash.hash_one((watch, key)), bucket_bits, tag_bits).dep()
     }
 
-    /// The dependency that everything which depends on rows of this watch has besides: stamped by changes of which the key
+    /// Returns the dependency that everything which depends on rows of this watch has besides: stamped by changes of which the key
     /// is not known, and fenced by such writes.
     #[must_use]
     pub fn any(&self, watch: u64) -> Dep {
@@ -352,13 +352,13 @@ impl Freshness {
         self.unlogged.raise(at);
     }
 
-    /// The position above all that were reached.
+    /// Returns the position above all that were reached.
     #[must_use]
     pub fn next(&self) -> Position {
         Position::new(self.visible().max(self.applied()).get().saturating_add(1))
     }
 
-    /// What `applied` and `visible` have to reach, so that what [`Self::stamp_unlogged`] has stamped can be stored again.
+    /// Returns what `applied` and `visible` have to reach, so that what [`Self::stamp_unlogged`] has stamped can be stored again.
     #[must_use]
     pub fn unlogged(&self) -> Position {
         Position::new(self.unlogged.load())
@@ -377,13 +377,13 @@ impl Freshness {
         self.visible.raise(at);
     }
 
-    /// How far stamps have been set. Who has seen this sees those stamps.
+    /// Returns how far stamps have been set. Who has seen this sees those stamps.
     #[must_use]
     pub fn applied(&self) -> Position {
         Position::new(self.applied.load())
     }
 
-    /// How far any snapshot opened from now on can see.
+    /// Returns how far any snapshot opened from now on can see.
     #[must_use]
     pub fn visible(&self) -> Position {
         Position::new(self.visible.load())
@@ -408,7 +408,7 @@ impl Freshness {
         self.lives_until_ms.load() != 0
     }
 
-    /// What a fill that begins now is valid from: `min(visible, applied)`. To be read before the dependencies are
+    /// Returns what a fill that begins now is valid from: `min(visible, applied)`. To be read before the dependencies are
     /// resolved and before the statement is sent; the module says why. Both only grow, so a value that is out of date
     /// when it is used is only stricter.
     #[must_use]
@@ -474,14 +474,14 @@ impl Freshness {
         }
     }
 
-    /// The last known change to any of these, or to everything, that was stamped. Of rows this tells of no change before their
+    /// Returns the last known change to any of these, or to everything, that was stamped. Of rows this tells of no change before their
     /// watch was made.
     #[must_use]
     pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
         deps.iter().map(|dep| self.stamp_of(*dep)).fold(self.stamp_of(Dep::EVERYTHING), Position::max)
     }
 
-    /// The last known change to this alone, or a later one.
+    /// Returns the last known change to this alone, or a later one.
     #[must_use]
     #[inline]
     pub fn stamp_of(&self, dep: Dep) -> Position {
@@ -540,7 +540,7 @@ impl Freshness {
         self.raised.lift(number);
     }
 
-    /// The number of the fence that was raised last; they count from 1. Whatever an answer that came before this was read
+    /// Returns the number of the fence that was raised last; they count from 1. Whatever an answer that came before this was read
     /// contains of writes through us is under a fence of this number or less, or applied.
     #[must_use]
     pub fn fences_raised(&self) -> u64 {
@@ -555,7 +555,7 @@ impl Freshness {
         &self.owners
     }
 
-    /// The least number of a fence that stands; `u64::MAX` if none does. To be read before a check: the writes of all
+    /// Returns the least number of a fence that stands; `u64::MAX` if none does. To be read before a check: the writes of all
     /// fences below it have been applied, and the check finds their stamps.
     #[must_use]
     pub fn oldest_fence(&self) -> u64 {

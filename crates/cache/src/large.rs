@@ -10,7 +10,7 @@ const PAGE: usize = 4096;
 /// What keeping one takes besides: the counters, this struct, its place in a tree of a shard.
 const OVERHEAD: usize = 160;
 
-/// The memory that a body takes if it is kept apart, in bytes.
+/// Returns the memory that a body takes if it is kept apart, in bytes.
 pub(crate) const fn charge_for(body_len: usize) -> usize {
     if body_len < LARGE_MIN { 0 } else { body_len.next_multiple_of(PAGE) + OVERHEAD }
 }

@@ -16,7 +16,7 @@ impl Memory {
         if len == 0 { Some(Self(None)) } else { MmapMut::map_anon(len).ok().map(|map| Self(Some(map))) }
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
@@ -26,7 +26,7 @@ impl Memory {
         self.0.as_deref_mut().unwrap_or_default()
     }
 
-    /// The `N` bytes from `at` on; `None` if there are fewer.
+    /// Returns the `N` bytes from `at` on; `None` if there are fewer.
     #[inline]
     pub(crate) fn get<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.bytes().get(at..)?.first_chunk().copied()

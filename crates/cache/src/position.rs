@@ -16,14 +16,14 @@ impl Position {
     /// After everything that will ever be followed. What is valid from here is outdated by no change: see [`crate::Fill::is_bargain`].
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The position with this place in the total order.
+    /// Returns the position with this place in the total order.
     #[must_use]
     #[inline]
     pub const fn new(raw: u64) -> Self {
         Self(raw)
     }
 
-    /// The place in the total order.
+    /// Returns the place in the total order.
     #[must_use]
     #[inline]
     pub const fn get(self) -> u64 {

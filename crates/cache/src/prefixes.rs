@@ -28,7 +28,7 @@ impl Prefix<'_> {
         self.text.len() + self.body.len()
     }
 
-    /// What storing it takes.
+    /// Returns the bytes that are charged for this prefix.
     fn charge(&self) -> usize {
         allocated(self.len()) + OVERHEAD
     }
@@ -64,12 +64,12 @@ pub(crate) struct Prefixes {
 }
 
 impl Prefixes {
-    /// Everything that is charged for them.
+    /// Returns the bytes that are charged for all prefixes.
     pub(crate) const fn charge(&self) -> usize {
         self.charge
     }
 
-    /// One that entries hold; an empty one under no number.
+    /// Returns the prefix with this number; an empty prefix where there is no number.
     #[inline]
     pub(crate) fn get(&self, number: Option<PrefixNumber>) -> Prefix<'_> {
         match number {

@@ -117,7 +117,7 @@ mod on {
         LATE.lock().unwrap_or_else(PoisonError::into_inner).0.push((dep, at));
     }
 
-    /// The stamps that were kept back for one publication.
+    /// Returns the stamps that were kept back for one publication.
     pub(crate) fn overdue() -> Stamps {
         let mut late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
         let new = std::mem::take(&mut late.0);

@@ -130,7 +130,7 @@ impl Shard {
         self.slab.len()
     }
 
-    /// The entry under this key. The hit is credited by [`Self::credit_hit`].
+    /// Returns the entry under this key. The hit is credited by [`Self::credit_hit`].
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, SlabEntry, Stored<'_>)> {
         let (at, slot) = self.find_slot(hash, key)?;
@@ -151,7 +151,7 @@ impl Shard {
         self.slab.get(at).and_then(|slot| self.stored(&slot))
     }
 
-    /// The body of this entry, if it is kept apart.
+    /// Returns the body of this entry, if it is kept apart.
     #[inline]
     pub(crate) fn large(&self, header: &Header) -> Option<Arc<Large>> {
         if header.large == 0 { None } else { self.larges.get(&header.large).cloned() }
@@ -166,7 +166,7 @@ impl Shard {
         self.slab.hit(at, (self.slab.credit(at) + 1 + slot.weight()).min(CREDIT_MAX));
     }
 
-    /// How often the entry was hit, up to a bound.
+    /// Returns how often the entry was hit, up to a bound.
     pub(crate) fn hits(&self, at: u32) -> u16 {
         self.slab.hits(at)
     }
@@ -250,7 +250,7 @@ impl Shard {
         Shortened { prefix: Some(number), by, charge }
     }
 
-    /// A number that no body here has. There are fewer of them than numbers by far.
+    /// Returns a number that no body here has. There are fewer of them than numbers by far.
     fn next_large(&self) -> u32 {
         let mut number = self.large_last;
         loop {
@@ -324,12 +324,12 @@ impl Shard {
         self.stored_at(at).is_some_and(|stored| is_dead(&stored))
     }
 
-    /// Everything that is charged for this shard, bodies that are kept apart excepted.
+    /// Returns everything that is charged for this shard, bodies that are kept apart excepted.
     pub(crate) fn charge(&self) -> usize {
         bytes_for(self.slab.capacity()) + self.held()
     }
 
-    /// What its entries take, bodies that are kept apart excepted.
+    /// Returns what its entries take, bodies that are kept apart excepted.
     fn held(&self) -> usize {
         self.arena.in_use() * BLOCK_CHARGE + self.prefixes.charge()
     }
@@ -340,7 +340,7 @@ impl Shard {
         bytes_for(self.slab.capacity()) + entries * BLOCK_CHARGE >= bytes
     }
 
-    /// Everything that is charged for this shard; checks the index and the arena on the way.
+    /// Returns everything that is charged for this shard; checks the index and the arena on the way.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> usize {
         assert_eq!(self.ghost.len(), self.slab.capacity());
@@ -391,7 +391,7 @@ impl Shard {
         true
     }
 
-    /// How much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
+    /// Returns how much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
     /// orders of magnitude, and a few huge ones must not make all others look cheap.
     fn weigh(&mut self, new: &New<'_>, blocks: u32) -> u8 {
         const KIB: u64 = 1024;
@@ -490,7 +490,7 @@ impl Shard {
     }
 }
 
-/// The memory of a shard's index with this capacity: slab and ghost.
+/// Returns the memory of a shard's index with this capacity: slab and ghost.
 pub(crate) const fn bytes_for(capacity: usize) -> usize {
     Slab::bytes_for(capacity) + capacity * Words::BYTES
 }

@@ -38,7 +38,7 @@ impl SlabEntry {
     /// Two slots to a cache line.
     const BYTES: usize = 32;
 
-    /// The first block of the entry.
+    /// Returns the first block of the entry.
     #[inline]
     pub(crate) const fn head(&self) -> u32 {
         self.entry.head
@@ -48,7 +48,7 @@ impl SlabEntry {
         self.hash
     }
 
-    /// What a hit is worth besides one credit.
+    /// Returns what a hit is worth besides one credit.
     pub(crate) const fn weight(&self) -> u8 {
         self.entry.weight
     }
@@ -125,7 +125,7 @@ pub(crate) struct Slab {
 }
 
 impl Slab {
-    /// The memory of a slab with this capacity.
+    /// Returns the memory of a slab with this capacity.
     pub(crate) const fn bytes_for(capacity: usize) -> usize {
         capacity * (SlabEntry::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU16>())
     }
@@ -138,7 +138,7 @@ impl Slab {
         self.len
     }
 
-    /// What is in this queue, in blocks.
+    /// Returns the charge of all entries in this queue, in blocks.
     pub(crate) const fn queue_charge(&self, queue: Queue) -> usize {
         self.ends[queue as usize].charge
     }
@@ -152,13 +152,13 @@ impl Slab {
         }
     }
 
-    /// What a slot has in store against eviction; 0 if there is no such slot.
+    /// Returns the credit of a slot; 0 if there is no such slot.
     #[inline]
     pub(crate) fn credit(&self, at: u32) -> u8 {
         (self.count(at) & CREDIT_MASK) as u8
     }
 
-    /// How often it was hit, up to [`HITS_MAX`].
+    /// Returns how often the entry was hit, up to [`HITS_MAX`].
     #[inline]
     pub(crate) fn hits(&self, at: u32) -> u16 {
         self.count(at) >> CREDIT_BITS

@@ -130,7 +130,7 @@ impl Slots {
     pub(crate) const BYTES: usize =
         (1 << BUCKET_BITS) * (LINE_BYTES + size_of::<AtomicU64>() / BUCKETS_PER_HEAD);
 
-    /// A table of two to the power of so many buckets, up to what a [`Slot`] can name.
+    /// Returns a table of two to the power of so many buckets, up to what a [`Slot`] can name.
     pub(crate) fn new(bucket_bits: u32) -> Self {
         let buckets = 1_usize << bucket_bits.min(BUCKET_BITS);
         let heads = zeros(buckets.div_ceil(BUCKETS_PER_HEAD));
@@ -165,7 +165,7 @@ impl Slots {
         self.told(newest) > than && self.stamp(slot) > than
     }
 
-    /// The position that is meant by a relative one that was loaded before.
+    /// Returns the position that is meant by a relative one that was loaded before.
     #[inline]
     fn told(&self, relative: u64) -> Position {
         Position::new(self.base.load(Ordering::Acquire) + relative)
@@ -254,7 +254,7 @@ fn newest(load: impl Fn(usize) -> u64, tag: u16) -> u64 {
     if found > POSITION_MAX { load(0) } else { found }
 }
 
-/// The position in this word; 0 if it is free or another's.
+/// Returns the position in this word; 0 if it is free or another's.
 fn position_of(word: u64, tag: u16) -> u64 {
     if word >> POSITION_BITS == u64::from(tag) { word & POSITION_MAX } else { 0 }
 }

@@ -123,7 +123,7 @@ pub struct Untouched {
 }
 
 impl Moment {
-    /// The present moment, for a reader who has read nothing yet.
+    /// Returns the present moment, for a reader who has read nothing yet.
     #[must_use]
     pub fn now(freshness: &Freshness) -> Self {
         Self::AsOf(freshness.applied())
@@ -171,7 +171,7 @@ impl Freshness {
         self.ends().pass(number);
     }
 
-    /// How many ends of the binlog have been asked for. To be read when a result is complete: see [`Self::is_settled`].
+    /// Returns how many ends of the binlog have been asked for. To be read when a result is complete: see [`Self::is_settled`].
     #[must_use]
     pub fn ends_asked(&self) -> u64 {
         self.ends().asked()

@@ -88,7 +88,7 @@ impl Counters {
         }
     }
 
-    /// The counters; what the state is now is for the caller to fill in.
+    /// Returns the counters; what the state is now is for the caller to fill in.
     pub(crate) fn read(&self) -> Statistics {
         Statistics {
             hits: self.sum(Count::Hits),

@@ -90,13 +90,13 @@ impl Header {
         self.valid_from == Position::MAX
     }
 
-    /// How many bytes stand before the body.
+    /// Returns how many bytes stand before the body.
     #[inline]
     const fn before_body(&self) -> usize {
         self.before_text() + self.text_len as usize
     }
 
-    /// How many blocks the entry takes.
+    /// Returns how many blocks the entry takes.
     pub(crate) const fn blocks(&self) -> usize {
         blocks_for(self.before_body() + self.body_len as usize)
     }
@@ -106,7 +106,7 @@ impl Header {
         Self::BYTES + self.deps as usize * DEP_BYTES
     }
 
-    /// What a hit sees.
+    /// Returns what a hit sees.
     #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
         let Self { valid_from, status_at, status, rows, cost_us, tag, fences_raised, ends_asked, .. } = *self;
@@ -171,7 +171,7 @@ impl Header {
     }
 }
 
-/// All memory that an entry for this will take at most, in bytes, its slot in the index apart: in blocks, and in a large body.
+/// Returns all memory that an entry for this will take at most, in bytes, its slot in the index apart: in blocks, and in a large body.
 pub(crate) const fn charge_for(key: Key<'_>, fill: &Fill) -> (usize, usize) {
     let body = if is_large(fill) { 0 } else { fill.body.len() };
     let bytes = Header::BYTES
@@ -185,14 +185,14 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
     fill.body.len() >= LARGE_MIN
 }
 
-/// What a result begins with as others do; `None` if it would take no block less without it.
+/// Returns what a result begins with as others do; `None` if it would take no block less without it.
 pub(crate) fn prefix_of<'a>(key: Key<'a>, fill: &'a Fill) -> Option<Prefix<'a>> {
     let prefix = Prefix { text: key.text.get(..fill.text_prefix)?, body: fill.body.get(..fill.body_prefix)? };
     let saved = charge_for(key, fill).0.checked_sub(charge_without(prefix.len(), key, fill))?;
     if saved == 0 || is_large(fill) { None } else { Some(prefix) }
 }
 
-/// What an entry takes in blocks that does not hold so many of its bytes itself.
+/// Returns what an entry takes in blocks that does not hold so many of its bytes itself.
 pub(crate) const fn charge_without(bytes: usize, key: Key<'_>, fill: &Fill) -> usize {
     let all = Header::BYTES + fill.deps.len() * DEP_BYTES + key.text.len() + fill.body.len();
     blocks_for(all - bytes) * BLOCK_CHARGE
@@ -240,7 +240,7 @@ pub(crate) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// The entry that begins with this block. `None` never, if there is one.
+    /// Returns the entry that begins with this block. `None` never, if there is one.
     #[inline]
     pub(crate) fn at(arena: &'a Arena, prefixes: &'a Prefixes, head: u32) -> Option<Self> {
         let front = arena.head(head);
@@ -278,18 +278,18 @@ impl<'a> Stored<'a> {
         iter::once(first).chain(others).map(move |piece| piece.as_chunks().0.iter().map(dep))
     }
 
-    /// The second part of its key.
+    /// Returns the second part of its key.
     pub(crate) fn text(&self) -> Vec<u8> {
         let own = self.read(self.header.before_text(), self.header.text_len as usize);
         iter::once(self.prefix.text).chain(own).collect::<Vec<_>>().concat()
     }
 
-    /// How long that is.
+    /// Returns how long that is.
     pub(crate) const fn text_len(&self) -> usize {
         self.prefix.text.len() + self.header.text_len as usize
     }
 
-    /// The body, if it is not kept apart.
+    /// Returns the body, if it is not kept apart.
     #[inline]
     pub(crate) fn body(&self) -> Body<'a> {
         let own = self.read(self.header.before_body(), self.header.body_len as usize);

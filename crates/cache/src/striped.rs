@@ -43,7 +43,7 @@ impl<const COUNTS: usize> Striped<COUNTS> {
             .for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
-    /// What was counted so far.
+    /// Returns what was counted so far.
     #[must_use]
     pub fn sum(&self, at: usize) -> u64 {
         self.0

@@ -104,7 +104,7 @@ impl CatalogState {
 }
 
 impl Catalog {
-    /// A catalog that knows nothing yet: every table reaches everything.
+    /// Returns a catalog that knows nothing yet: every table reaches everything.
     pub fn new(freshness: Arc<Freshness>) -> Self {
         Self {
             freshness,
@@ -182,7 +182,7 @@ impl Catalog {
         self.under_way.definitions(None).concern_schemas()
     }
 
-    /// What definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
+    /// Returns what definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
     /// looked up after the clock showed this.
     pub fn beside(&self, told: &Told, clock: u64, own: Option<&Definition>) -> Beside {
         let others = self.under_way.definitions(own);
@@ -209,14 +209,14 @@ impl Catalog {
         state.reach.with_children(&tables, applied)
     }
 
-    /// What is known of a table without asking the server.
+    /// Returns what is known of a table without asking the server.
     pub fn known(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         let state = self.state();
         let known = state.tables.get(&state.name(schema, name))?;
         state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
     }
 
-    /// What is known of a routine without asking the server.
+    /// Returns what is known of a routine without asking the server.
     pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
         let state = self.state();
         let known = state.routines.get(&(kind, routine_name(&state.name(schema, name))))?;
@@ -275,14 +275,14 @@ impl Catalog {
         drop(dropped);
     }
 
-    /// The layout of a table's rows in events that lie at `at`, from memory; `None` if that is not known now.
+    /// Returns the layout of a table's rows in events that lie at `at`, from memory; `None` if that is not known now.
     pub fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
         let known = self.known(schema, table)?;
         let is_told = known.kind == TableKind::Base && !known.columns.is_empty() && known.settled_by < at;
         is_told.then(|| Arc::clone(&known.columns))
     }
 
-    /// What a change of this table's rows can change through foreign keys, from memory. `None`: not
+    /// Returns what a change of this table's rows can change through foreign keys, from memory. `None`: not
     /// known now, so everything has to be taken for changed.
     pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         let mut state = self.state();
@@ -291,7 +291,7 @@ impl Catalog {
         state.reach.of(&name, applied)
     }
 
-    /// Which foreign keys should be read again, and the ticket to be handed in with them.
+    /// Returns which foreign keys should be read again, and the ticket to be handed in with them.
     pub fn foreign_keys_wanted(&self) -> Option<(ForeignKeysTicket, WantedKeys)> {
         let applied = self.freshness.applied();
         let mut state = self.state();

@@ -126,7 +126,7 @@ impl ForeignKeyReach {
         self.staged.is_some() || self.unknown_since.is_some() || !self.changed.is_empty()
     }
 
-    /// Which keys have to be read; none while those that were read last do not count yet.
+    /// Returns which keys have to be read; none while those that were read last do not count yet.
     pub(crate) fn wanted(&mut self, applied: Position) -> Option<WantedKeys> {
         self.promote(applied);
         if self.staged.is_some() {
@@ -157,7 +157,7 @@ impl ForeignKeyReach {
         }
     }
 
-    /// What a change of this table reaches; `None` if that is not known.
+    /// Returns what a change of this table reaches; `None` if that is not known.
     pub(crate) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<Descendants>> {
         self.promote(applied);
         if self.unknown_since.is_some() {
@@ -178,7 +178,7 @@ impl ForeignKeyReach {
         self.unknown_since.is_none().then(reached)
     }
 
-    /// All tables above this one, if the list of keys may lack those of tables that our account
+    /// Returns all tables above this one, if the list of keys may lack those of tables that our account
     /// cannot see: then the caller has to make sure that our account sees them all. `None` if the keys are
     /// being read again.
     pub(crate) fn unproven_ancestors(&mut self, table: &Name, applied: Position) -> Option<Vec<Name>> {
@@ -209,7 +209,7 @@ impl ForeignKeyReach {
     }
 }
 
-/// What hangs on one table. A `changed` table may be a child of this one now, and then its children are reached too. Of
+/// Returns what hangs on one table. A `changed` table may be a child of this one now, and then its children are reached too. Of
 /// a renamed table both names are there, so that its children are found under the old one.
 fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -> Descendants {
     let below = |acting: &dyn Fn(&ForeignKey) -> bool| {
@@ -243,7 +243,7 @@ fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -
     }
 }
 
-/// Everything that is reached from these in one step or more, and `also` with what that reaches.
+/// Returns everything that is reached from these in one step or more, and `also` with what that reaches.
 fn closure<'a>(
     edges: &'a HashMap<Name, Vec<Name>>,
     from: impl Iterator<Item = &'a Name>,

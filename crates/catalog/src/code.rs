@@ -39,7 +39,7 @@ pub struct Routine {
     pub rests_on: Arc<Basis>,
 }
 
-/// The name under which changes of a routine are told of among those of tables: one that no table has for long, since a
+/// Returns the name under which changes of a routine are told of among those of tables: one that no table has for long, since a
 /// routine's name means the same in any case.
 pub fn routine_name((schema, name): &Name) -> Name {
     (schema.clone(), format!("{}()", name.to_lowercase()))

@@ -104,7 +104,7 @@ impl ForeignKey {
         self
     }
 
-    /// The columns of the parent of which one has to change, so that an update of its row changes the child; none if it never does.
+    /// Returns the columns of the parent of which one has to change, so that an update of its row changes the child; none if it never does.
     /// `None`: any column.
     #[must_use]
     pub fn acts_on_update_of(&self) -> Option<Vec<&str>> {
@@ -266,7 +266,7 @@ impl ForeignKeys {
         })
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.children.values().map(Vec::len).sum()
     }
@@ -276,7 +276,7 @@ impl ForeignKeys {
         self.children.is_empty()
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &Name)> {
         self.children.iter().flat_map(|(parent, children)| children.iter().map(move |child| (parent, child)))
     }
@@ -297,7 +297,7 @@ fn retain_in<T>(map: &mut HashMap<Name, Vec<T>>, name: &Name, keep: impl Fn(&T) 
     }
 }
 
-/// The keys by which these tables refer to others.
+/// Returns the keys by which these tables refer to others.
 async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<ForeignKey>, Error> {
     let each = |question: &str, schema_column: &str, tables: &[&Name]| {
         let of_one = |(schema, name): &&Name| {
@@ -346,7 +346,7 @@ fn innodb_mariadb() -> String {
     )
 }
 
-/// The keys that change the child, with their names where these were asked for.
+/// Returns the keys that change the child, with their names where these were asked for.
 fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
     rows.texts().filter_map(|row| match row[..] {
         [child_schema, child, parent_schema, parent, update, delete, ref name @ ..]
@@ -360,7 +360,7 @@ fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
     })
 }
 
-/// The keys whose columns are shown and whose rules are not: they may do anything.
+/// Returns the keys whose columns are shown and whose rules are not: they may do anything.
 fn unexplained(rules: &Rows, columns: &Rows) -> Vec<ForeignKey> {
     let ends = |row: Vec<&str>| row.first_chunk::<4>().map(|ends| key(*ends));
     let explained: HashSet<ForeignKey> = rules.texts().filter_map(ends).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use freshet_sql::{Tokens, pure_expression};
 use freshet_upstream::ServerInfo;
 
-/// The first virtual column whose expression is not known to be the same at every reading.
+/// Returns the first virtual column whose expression is not known to be the same at every reading.
 ///
 /// Stored columns do not matter: their values are rows like any other. `columns` are pairs of a
 /// name and the expression as information_schema shows it; `times` are the names of the table's columns of type TIME.

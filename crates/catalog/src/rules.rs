@@ -68,7 +68,7 @@ pub(crate) fn may_be_merged(engine: &str) -> bool {
     engine.eq_ignore_ascii_case("MyISAM")
 }
 
-/// What every result that reads such a table depends on: stamped whenever a table is emptied, because that may have been a
+/// Returns what every result that reads such a table depends on: stamped whenever a table is emptied, because that may have been a
 /// MERGE table, whose event does not name its parts.
 #[must_use]
 pub fn of_merged_tables(freshness: &Freshness) -> Dep {

@@ -45,7 +45,7 @@ impl Defined {
             }
     }
 
-    /// The tables among it, each of which may become the child of any table.
+    /// Returns the tables among it, each of which may become the child of any table.
     fn tables(&self) -> &[Name] {
         match self {
             Self::Tables(tables) => tables,
@@ -132,7 +132,7 @@ impl UnderWay {
         Writing { among: Arc::clone(self), number }
     }
 
-    /// The definitions that are under way at this moment, but for this one.
+    /// Returns the definitions that are under way at this moment, but for this one.
     pub(crate) fn definitions(&self, own: Option<&Definition>) -> DefinitionsUnderWay {
         let own = own.map(|own| own.number);
         let list = self.list();
@@ -162,7 +162,7 @@ impl Definition {
         hold(&others, tables);
     }
 
-    /// The tables that it names.
+    /// Returns the tables that it names.
     #[must_use]
     pub fn tables(&self) -> &[Name] {
         self.what.tables()

@@ -116,7 +116,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// How many changes have been told of.
+    /// Returns how many changes have been told of.
     pub(crate) fn clock(&self) -> u64 {
         self.clock
     }

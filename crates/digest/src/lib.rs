@@ -18,7 +18,7 @@ pub use number::{Digest, NotADigest};
 pub use options::Options;
 pub use scan::put_text;
 
-/// The digest text of `query`.
+/// Returns the digest text of `query`.
 #[must_use]
 pub fn text(query: &[u8], options: &Options) -> Vec<u8> {
     let mut out = Vec::with_capacity(query.len().min(options.digest_length_max));

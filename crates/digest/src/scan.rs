@@ -211,7 +211,7 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@') || byte >= 0x80
 }
 
-/// The length of a string with its quotes; one that is not closed takes the rest.
+/// Returns the length of a string with its quotes; one that is not closed takes the rest.
 fn string_len(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -225,13 +225,13 @@ fn string_len(text: &[u8], quote: u8) -> usize {
     text.len()
 }
 
-/// The length of a quoted name with its quotes.
+/// Returns the length of a quoted name with its quotes.
 fn name_len(text: &[u8]) -> usize {
     let body = text.get(1..).unwrap_or_default();
     body.iter().position(|byte| *byte == b'`').map_or(text.len(), |end| end + 2)
 }
 
-/// The length of the number that the text begins with, if it does.
+/// Returns the length of the number that the text begins with, if it does.
 fn number_len(text: &[u8]) -> Option<usize> {
     let digits = |from: usize, is: fn(&u8) -> bool| {
         text.get(from..).unwrap_or_default().iter().take_while(|byte| is(byte)).count()

@@ -9,7 +9,7 @@ const SHORT_BYTES_MAX: usize = 191;
 const BLOCK_WORDS: usize = 12;
 const BLOCK_BYTES: usize = BLOCK_WORDS * 8;
 
-/// The hash of a text.
+/// Returns the hash of a text.
 pub fn hash64(text: &[u8]) -> u64 {
     if text.len() <= SHORT_BYTES_MAX { short(text) } else { long(text) }
 }

@@ -126,7 +126,7 @@ impl Source {
         }
     }
 
-    /// A transaction that changes so many rows.
+    /// Returns a transaction that changes so many rows.
     fn transaction(&mut self, is_update: bool, rows: u32) -> Vec<Vec<u8>> {
         let mut gtid = vec![0; 19];
         gtid[0] = 1;

@@ -85,7 +85,7 @@ pub struct Applier<D, S> {
 }
 
 impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
-    /// An applier for a stream that brings everything that follows the timeline's present position.
+    /// Returns an applier for a stream that brings everything that follows the timeline's present position.
     pub fn new(
         freshness: Arc<Freshness>,
         definitions: D,
@@ -106,7 +106,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// Where the stream is.
+    /// Returns where the stream is.
     pub const fn timeline(&self) -> &Timeline {
         &self.timeline
     }

@@ -32,7 +32,7 @@ pub async fn examine(connection: &mut Connection, wants_semisync: bool) -> Resul
     Ok(findings)
 }
 
-/// What the server's version and settings say.
+/// Returns what the server's version and settings say.
 pub fn settings(server: &ServerInfo) -> Vec<Finding> {
     settings::all(server)
 }
@@ -42,12 +42,12 @@ pub fn semisync(server: &ServerInfo, wanted: bool) -> Finding {
     settings::semisync(server, wanted)
 }
 
-/// What our account may do.
+/// Returns what our account may do.
 pub fn privileges(server: &ServerInfo) -> Vec<Finding> {
     privileges::all(server)
 }
 
-/// The first thing without which the server cannot be followed, if there is one.
+/// Returns the first thing without which the server cannot be followed, if there is one.
 pub fn obstacle(server: &ServerInfo) -> Option<Finding> {
     settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == Readiness::Missing)
 }

@@ -88,7 +88,7 @@ impl Control<'_> {
         }
     }
 
-    /// How long to wait before the foreign keys are tried again.
+    /// Returns how long to wait before the foreign keys are tried again.
     fn foreign_keys_pause(&self) -> Duration {
         if self.shared.catalog.changes_are_visible() { FOREIGN_KEYS_EVERY } else { VISIBLE_EVERY }
     }

@@ -332,7 +332,7 @@ async fn reach(shared: &Following) -> Result<Contact, Error> {
     Ok(Contact { control, prober, server, globals, rights, started_ms })
 }
 
-/// The earliest moment at which the server can have been started. It counts whole seconds.
+/// Returns the earliest moment at which the server can have been started. It counts whole seconds.
 async fn started_ms(control: &mut Connection) -> Result<u64, Error> {
     let asked_ms = now_ms();
     let rows = control.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;

@@ -135,7 +135,7 @@ impl Generation {
         self.visible.borrow().is_behind(self.shared.freshness.visible())
     }
 
-    /// The position of a coordinate that the server reported.
+    /// Returns the position of a coordinate that the server reported.
     pub(crate) fn locate(&self, file: &[u8], offset: u64) -> Result<Option<Position>, Over> {
         let located = self.applier.borrow_mut().timeline_mut().locate(file, offset);
         Ok(located.map_err(Broken::from)?)

@@ -51,25 +51,25 @@ impl Upstream {
         Ok(Self { shared, asks })
     }
 
-    /// How the server is reached.
+    /// Returns how the server is reached.
     #[must_use]
     pub fn config(&self) -> &Arc<Config> {
         &self.shared.config
     }
 
-    /// What is known of the server; `None` until it was reached for the first time.
+    /// Returns what is known of the server; `None` until it was reached for the first time.
     #[must_use]
     pub fn server(&self) -> Option<Arc<ServerInfo>> {
         self.shared.server()
     }
 
-    /// How the stream stands.
+    /// Returns how the stream stands.
     #[must_use]
     pub fn follow_status(&self) -> FollowStatus {
         self.shared.status()
     }
 
-    /// Which stream it is that tells of changes; `None` while it is not proven to be live.
+    /// Returns which stream it is that tells of changes; `None` while it is not proven to be live.
     #[must_use]
     pub fn live_generation(&self) -> Option<u64> {
         self.shared.live_generation()
@@ -80,13 +80,13 @@ impl Upstream {
         self.shared.feed.read_by(reader)
     }
 
-    /// How many events of the stream have changed rows of a table.
+    /// Returns how many events of the stream have changed rows of a table.
     #[must_use]
     pub fn writes_of(&self, schema: &str, table: &str) -> u64 {
         self.shared.written.of(schema, table)
     }
 
-    /// How many changes were made that no binlog tells of. It is counted before such a change sets its stamps.
+    /// Returns how many changes were made that no binlog tells of. It is counted before such a change sets its stamps.
     #[must_use]
     pub fn unlogged_count(&self) -> u64 {
         self.shared.unlogged_count()
@@ -120,7 +120,7 @@ impl Upstream {
         self.shared.proven.passed().notified()
     }
 
-    /// How many transactions were applied: see [`Self::has_applied`].
+    /// Returns how many transactions were applied: see [`Self::has_applied`].
     #[must_use]
     pub fn applied_count(&self) -> u64 {
         self.shared.settling.applied_count()
@@ -137,7 +137,7 @@ impl Upstream {
         self.shared.want_semisync(wanted);
     }
 
-    /// How semi-synchronous replication stands, in words.
+    /// Returns how semi-synchronous replication stands, in words.
     #[must_use]
     pub fn semisync(&self) -> Semisync {
         self.shared.proven.semisync()
@@ -222,19 +222,19 @@ impl Upstream {
         self.shared.catalog.is_changing(told)
     }
 
-    /// What other definitions through us mean for a write: see [`Catalog::beside`](freshet_catalog::Catalog::beside).
+    /// Returns what other definitions through us mean for a write: see [`Catalog::beside`](freshet_catalog::Catalog::beside).
     #[must_use]
     pub fn beside(&self, told: &Told, clock: u64, own: Option<&Definition>) -> Beside {
         self.shared.catalog.beside(told, clock, own)
     }
 
-    /// What a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.
+    /// Returns what a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.
     #[must_use]
     pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         self.shared.catalog.descendants(schema, table)
     }
 
-    /// What is known of a table or view, read from the server if need be.
+    /// Returns what is known of a table or view, read from the server if need be.
     ///
     /// # Errors
     /// When it cannot be read, or changes while it is read.
@@ -248,13 +248,13 @@ impl Upstream {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// What is known of a table or view, from memory.
+    /// Returns what is known of a table or view, from memory.
     #[must_use]
     pub fn known_table(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         self.shared.catalog.known(schema, name)
     }
 
-    /// What is known of a procedure or function, read from the server if need be.
+    /// Returns what is known of a procedure or function, read from the server if need be.
     ///
     /// # Errors
     /// When it cannot be read, or changes while it is read.
@@ -273,13 +273,13 @@ impl Upstream {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// What is known of a procedure or function, from memory.
+    /// Returns what is known of a procedure or function, from memory.
     #[must_use]
     pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
         self.shared.catalog.known_routine(kind, schema, name)
     }
 
-    /// The watches on rows.
+    /// Returns the watches on rows.
     #[must_use]
     pub fn watches(&self) -> &Watches {
         &self.shared.watches
@@ -367,7 +367,7 @@ impl Upstream {
             || self.shared.catalog.is_schema_changing()
     }
 
-    /// A question on the control connection.
+    /// Asks a question on the control connection.
     ///
     /// # Errors
     /// When there is no connection, or the server refuses.

@@ -159,7 +159,7 @@ fn starts_at_gtids(server: &ServerInfo) -> bool {
     !server.is_mariadb() && server.has_gtids()
 }
 
-/// What tells one server from another, and from itself with another binlog.
+/// Returns what tells one server from another, and from itself with another binlog.
 async fn who(connection: &mut Connection) -> Result<Vec<Vec<Option<Vec<u8>>>>, Error> {
     const QUESTION: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', \
          'hostname', 'port', 'datadir', 'log_bin_basename')";

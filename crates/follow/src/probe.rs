@@ -78,7 +78,7 @@ impl Visible {
         (!is_behind).then_some(at)
     }
 
-    /// What to ask the server; `None` if time tells.
+    /// Returns what to ask the server; `None` if time tells.
     pub(crate) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Gtids(_) => Some("SELECT @@GLOBAL.gtid_executed"),
@@ -96,7 +96,7 @@ impl Visible {
         }
     }
 
-    /// What the answer to [`Self::question`] proves visible.
+    /// Returns what the answer to [`Self::question`] proves visible.
     ///
     /// # Errors
     /// When the answer is not of the form expected.
@@ -112,7 +112,7 @@ impl Visible {
         }
     }
 
-    /// What time has proven visible.
+    /// Returns what time has proven visible.
     pub(crate) fn tick(&mut self, now_ms: u64) -> Option<Position> {
         let Self::Quarantine(queue) = self else { return None };
         let mut free = None;
@@ -146,7 +146,7 @@ pub(crate) struct GtidQueue {
 }
 
 impl GtidQueue {
-    /// Where the last of them ends.
+    /// Returns where the last of them ends.
     fn end(&self) -> Option<Position> {
         let single = self.single.back().map(|(_, end)| *end);
         self.together.as_ref().map(|(_, end)| *end).or(single)
@@ -215,7 +215,7 @@ fn snapshot(answer: &ProbeAnswer, timeline: &mut Timeline) -> Result<Option<Posi
         .map_err(|_| Error::Unexpected { question: "binlog_snapshot_file" })
 }
 
-/// The file and the offset of `SHOW STATUS LIKE 'binlog_snapshot_%'`.
+/// Returns the file and the offset of `SHOW STATUS LIKE 'binlog_snapshot_%'`.
 pub(crate) fn snapshot_coordinate(answer: &ProbeAnswer) -> Option<(Vec<u8>, u64)> {
     let value = |name: &[u8]| {
         let row = answer.iter().find(|row| {

@@ -134,7 +134,7 @@ impl<'a> Prober<'a> {
         self.generation.shared.proven.is_end_asked() && self.ends_at_once <= ENDS_AT_ONCE
     }
 
-    /// When a probe is due that nobody asks for.
+    /// Returns when a probe is due that nobody asks for.
     fn unasked_at(&self) -> Instant {
         let acknowledged_by = self.behind_since.map_or_else(Instant::now, |since| since + UNACKNOWLEDGED_MAX);
         acknowledged_by.max(self.probed_at + self.unasked_every)

@@ -39,7 +39,7 @@ impl Joined {
         self.asked
     }
 
-    /// A packet behind its status byte: the event, and whether its end is to be acknowledged.
+    /// Returns a packet behind its status byte: the event, and whether its end is to be acknowledged.
     pub(crate) fn split<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], bool), Error> {
         if !self.asked {
             return Ok((bytes, false));
@@ -61,7 +61,7 @@ impl Joined {
         present.extend_from_slice(file);
     }
 
-    /// The acknowledgement of everything up to this offset in the present file.
+    /// Returns the acknowledgement of everything up to this offset in the present file.
     pub(crate) fn ack(&self, offset: u64) -> Vec<u8> {
         semisync_ack(&self.file.borrow(), offset)
     }
@@ -104,7 +104,7 @@ fn not_taken() -> Lack {
     Lack::new("the server did not take us as a semi-synchronous replica", "none is known")
 }
 
-/// The server's variables and status, in this order: a status that says that commits wait is the last word.
+/// Returns the server's variables and status, in this order: a status that says that commits wait is the last word.
 async fn ask(connection: &mut Connection) -> Result<(Variables, Variables), Error> {
     let variables = connection.query("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%'").await?;
     let status = connection.query("SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_%'").await?;

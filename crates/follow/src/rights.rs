@@ -376,19 +376,19 @@ async fn written(
     Ok(GrantsWritten::Times { last, at })
 }
 
-/// The FLUSH statements that these signs count, beside ours.
+/// Returns the FLUSH statements that these signs count, beside ours.
 fn flush_counts(signs: &Signs, ours: Option<Quiet>) -> FlushCounts {
     let server = signs.iter().find(|row| is_named(row, RELOADS)).and_then(|row| counted_in(row));
     FlushCounts { server, ours }
 }
 
-/// How many statements on accounts were given to the server.
+/// Returns how many statements on accounts were given to the server.
 fn counted(signs: &Signs) -> u64 {
     let named = signs.iter().filter(|row| !is_named(row, RELOADS));
     named.filter_map(|row| counted_in(row)).sum()
 }
 
-/// The count in a row of these.
+/// Returns the count in a row of these.
 fn counted_in(row: &[Option<Vec<u8>>]) -> Option<u64> {
     std::str::from_utf8(row.get(1)?.as_deref()?).ok()?.parse().ok()
 }

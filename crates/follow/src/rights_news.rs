@@ -67,7 +67,7 @@ impl RightsNews {
         self.lost_at.store(lost_at.get(), Ordering::SeqCst);
     }
 
-    /// When everything was stamped last, as far as rights are concerned; `stamp`: when it was.
+    /// Returns when everything was stamped last, as far as rights are concerned; `stamp`: when it was.
     pub(crate) fn everything_at(&self, stamp: Position) -> Position {
         if self.lost_at.load(Ordering::SeqCst) == stamp.get() {
             Position::new(self.told_at.load(Ordering::SeqCst))
@@ -118,12 +118,12 @@ impl RightsNews {
         self.taken(at);
     }
 
-    /// When somebody may have lost rights for the last time.
+    /// Returns when somebody may have lost rights for the last time.
     pub(crate) fn taken_at(&self) -> Position {
         Position::new(self.taken_at.load(Ordering::SeqCst))
     }
 
-    /// When anybody may have.
+    /// Returns when anybody may have.
     pub(crate) fn taken_from_anybody_at(&self) -> Position {
         Position::new(self.taken_from_anybody_at.load(Ordering::SeqCst))
     }

@@ -65,7 +65,7 @@ impl<'a> Settings<'a> {
         Duration::from_millis(self.variables.text(&self.name("timeout")).parse().unwrap_or(0))
     }
 
-    /// How many acknowledgements a commit waits for; MariaDB knows no more than one.
+    /// Returns how many acknowledgements a commit waits for; MariaDB knows no more than one.
     fn wait_count(&self) -> (String, u64) {
         let name = self.named("wait_for_replica_count", "wait_for_slave_count");
         let count = self.variables.text(&name).parse().unwrap_or(1);
@@ -129,7 +129,7 @@ pub(crate) fn is_known(variables: &Variables) -> bool {
     Settings::of(variables).is_some()
 }
 
-/// What the server's settings lack, if anything.
+/// Returns what the server's settings lack, if anything.
 pub fn lack(flavor: Flavor, variables: &Variables) -> Option<Lack> {
     match Settings::of(variables) {
         None => Some(no_plugin(flavor)),
@@ -137,7 +137,7 @@ pub fn lack(flavor: Flavor, variables: &Variables) -> Option<Lack> {
     }
 }
 
-/// How long commits that are made from now on wait for our acknowledgement, at least.
+/// Returns how long commits that are made from now on wait for our acknowledgement, at least.
 ///
 /// # Errors
 /// What keeps them from waiting.

@@ -258,7 +258,7 @@ impl Following {
         self.prober.notify_one();
     }
 
-    /// How many such changes there were.
+    /// Returns how many such changes there were.
     pub(crate) fn unlogged_count(&self) -> u64 {
         self.unlogged.load(Ordering::SeqCst)
     }

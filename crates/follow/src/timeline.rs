@@ -78,7 +78,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline all of whose positions are greater than `highest`, the greatest position ever given out.
+    /// Returns a timeline all of whose positions are greater than `highest`, the greatest position ever given out.
     #[must_use]
     pub fn after(highest: Position) -> Self {
         let base = (highest.get() >> OFFSET_BITS).saturating_add(1).saturating_mul(FILE_SPAN);
@@ -86,13 +86,13 @@ impl Timeline {
         Self { base, first_file: None, file: 0, offset: 0, steps: 0, stepped_at: 0, located }
     }
 
-    /// The least position of this timeline: before every event that the stream can bring.
+    /// Returns the least position of this timeline: before every event that the stream can bring.
     #[must_use]
     pub fn start(&self) -> Position {
         Position::new(self.base)
     }
 
-    /// The position that the stream has reached.
+    /// Returns the position that the stream has reached.
     #[must_use]
     pub fn here(&self) -> Position {
         Position::new(self.unstepped(self.file, self.offset) + self.steps)
@@ -115,7 +115,7 @@ impl Timeline {
         Ok(Some(self.here()))
     }
 
-    /// The offset in the present file, bytes.
+    /// Returns the offset in the present file, bytes.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
@@ -153,7 +153,7 @@ impl Timeline {
         Ok(self.here())
     }
 
-    /// The position of a coordinate that the server reported; `None` when it lies before this timeline's first file,
+    /// Returns the position of a coordinate that the server reported; `None` when it lies before this timeline's first file,
     /// or before the stream has named its first file.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl Timeline {
         Ok(offset)
     }
 
-    /// The position of a coordinate of this timeline, steps aside.
+    /// Returns the position of a coordinate of this timeline, steps aside.
     fn unstepped(&self, file: u64, offset: u64) -> u64 {
         self.base + file.saturating_sub(self.first_file.unwrap_or(file)) * FILE_SPAN + offset
     }

@@ -59,13 +59,13 @@ pub(crate) fn usable(server: &ServerInfo) -> Result<(), NotFollowed> {
     }
 }
 
-/// The privilege that shows whether a server is a replica. MariaDB 10.5 has split it off.
+/// Returns the privilege that shows whether a server is a replica. MariaDB 10.5 has split it off.
 fn see_replica(server: &ServerInfo) -> &'static str {
     let is_split = server.is_mariadb() && server.version >= Version::from((10, 5, 0));
     if is_split { "SLAVE MONITOR" } else { "REPLICATION CLIENT" }
 }
 
-/// What a refusal of the server means, once we are logged in.
+/// Returns what a refusal of the server means, once we are logged in.
 pub(crate) fn refusal(error: Error, server: &ServerInfo) -> NotFollowed {
     match &error {
         Error::Server(packet) if is_privilege_missing(packet) => NotFollowed::Off {

@@ -23,7 +23,7 @@ impl Written {
         }
     }
 
-    /// How many were counted of a table.
+    /// Returns how many were counted of a table.
     pub(crate) fn of(&self, schema: &str, table: &str) -> u64 {
         let name: Name = (schema.to_owned(), table.to_owned());
         self.lock().get(&name).copied().unwrap_or(0)

@@ -316,7 +316,7 @@ impl Runtime for Behind {
 }
 
 impl Behind {
-    /// The query rules that count, and what counts where they say nothing.
+    /// Returns the query rules that count, and what counts where they say nothing.
     fn rules(&self) -> MutexGuard<'_, (Vec<Rule>, RuleDefaults)> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -201,14 +201,14 @@ impl Config {
     }
 }
 
-/// Where variables are kept over restarts, if they are.
+/// Returns where variables are kept over restarts, if they are.
 fn persists_in(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
     let directory = typed.read_unless_empty(&settings::STATE_DIR, directory)?;
     let persists = typed.read(&settings::PERSIST, switch)?;
     persists.then(|| needed(directory, "persist is on")).transpose()
 }
 
-/// Where something is kept from one run to the next.
+/// Returns where something is kept from one run to the next.
 ///
 /// # Errors
 /// If it is not set.
@@ -223,7 +223,7 @@ fn needed(directory: Option<PathBuf>, because: &str) -> Result<PathBuf, Refusal>
 
 // Each reader below is given a setting's text and says what it means, or `None` when it means nothing allowed.
 
-/// The URL, with the settings that may stand beside it.
+/// Returns the URL, with the settings that may stand beside it.
 fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, Refusal> {
     let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::UPSTREAM, &error.to_string());
     let url = typed.read(&settings::UPSTREAM, |text| Some(text.to_owned()))?;
@@ -361,7 +361,7 @@ fn cache_size(text: &str) -> Option<u64> {
     bytes(text, 0, QUERY_CACHE_SIZE_MAX).filter(|size| size % QUERY_CACHE_SIZE_STEP == 0)
 }
 
-/// The level, and whether commits wait for us. A promise that could never be kept is no start.
+/// Returns the level, and whether commits wait for us. A promise that could never be kept is no start.
 fn promise(typed: &Typed) -> Result<(Level, SemisyncMode), Refusal> {
     let level = typed.read(&settings::FRESHNESS, Level::named)?;
     let mode = typed.read(&settings::SEMISYNC, semisync)?;

@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a subcommand that prints `text` and ends with `exit`.
+    /// Returns the report of a subcommand that prints `text` and ends with `exit`.
     pub const fn new(text: String, exit: Exit) -> Self {
         Self { text, exit }
     }

@@ -13,7 +13,7 @@ fn refuses(values: &[Option<String>]) -> Option<String> {
     compiled.err().map(|error| error.to_string())
 }
 
-/// What was taken over, and what was not.
+/// Returns what was taken over, and what was not.
 pub fn run(directory: &Path, file: &str) -> Report {
     let imported = match freshet_admin::import(directory, Path::new(file), &Rule::COLUMNS, refuses) {
         Ok(imported) => imported,

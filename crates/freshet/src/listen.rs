@@ -61,7 +61,7 @@ impl Listener {
         }
     }
 
-    /// The address as clients would write it.
+    /// Returns the address as clients would write it.
     pub fn address(&self) -> String {
         match self {
             Listener::Tcp(listener) => {
@@ -71,7 +71,7 @@ impl Listener {
         }
     }
 
-    /// What to listen on to have the same address again.
+    /// Returns what to listen on to have the same address again.
     pub fn listen(&self) -> Listen {
         match self {
             Listener::Tcp(_) => Listen::Tcp(self.address()),
@@ -79,7 +79,7 @@ impl Listener {
         }
     }
 
-    /// The next client.
+    /// Returns the next client.
     ///
     /// # Errors
     /// What the system says; the listener goes on.

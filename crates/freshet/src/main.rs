@@ -91,7 +91,7 @@ fn refuse(refusal: &Refusal) -> Exit {
     Exit::Refused
 }
 
-/// The directory of the admin port's tables: all that is needed where no server is.
+/// Returns the directory of the admin port's tables: all that is needed where no server is.
 fn state_dir(matches: &ArgMatches) -> Result<PathBuf, Refusal> {
     config::state_dir(&Typed::gather(matches)?)
 }

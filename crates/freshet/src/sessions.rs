@@ -116,7 +116,7 @@ impl Sessions {
         keeper.spawn(move || freshet_session::maintain(&shared)).map(drop)
     }
 
-    /// What they share.
+    /// Returns what they share.
     pub fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }

@@ -21,7 +21,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The long flag, without its two dashes.
+    /// Returns the long flag, without its two dashes.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
@@ -498,7 +498,7 @@ pub static CONFIG: Setting = setting(
     "A file with any of these settings; flags count before the environment, the environment before the file",
 );
 
-/// The setting of that name, if there is one.
+/// Returns the setting of that name, if there is one.
 pub fn find(name: &str) -> Option<&'static Setting> {
     ALL.iter().copied().find(|setting| setting.name == name)
 }

@@ -45,7 +45,7 @@ pub enum TlsError {
     Make(#[from] rcgen::Error),
 }
 
-/// What the handshake with a client needs.
+/// Returns what the handshake with a client needs.
 ///
 /// # Errors
 /// See [`TlsError`].

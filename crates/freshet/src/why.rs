@@ -58,7 +58,7 @@ async fn ask(own: &Upstream, sql: &str, shown: impl Fn(&[&str]) -> String) -> Re
     Ok(rows.texts().map(|row| shown(&row)).collect())
 }
 
-/// Where a client on this machine finds a listener.
+/// Returns where a client on this machine finds a listener.
 fn address(listen: &Listen) -> Option<Address> {
     let address = match listen {
         Listen::Unix(path) => return Some(Address::Unix(path.clone())),

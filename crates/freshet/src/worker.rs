@@ -69,7 +69,7 @@ impl Worker {
         Ok(Worker { sender, clients: Arc::default(), thread })
     }
 
-    /// How many clients it has.
+    /// Returns how many clients it has.
     pub fn clients(&self) -> usize {
         self.clients.load(Ordering::Relaxed)
     }

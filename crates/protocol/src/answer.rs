@@ -114,7 +114,7 @@ impl Answer {
         }
     }
 
-    /// The first frame of a packet.
+    /// Reads the first frame of a packet.
     fn begin(&mut self, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         let first = *head.first().ok_or(Malformed::new("empty packet"))?;
         if first == ErrPacket::HEADER && !matches!(self.state, State::Done) {
@@ -157,7 +157,7 @@ impl Answer {
         Ok(Seen { last: true, ..Seen::plain(Part::Err) })
     }
 
-    /// The first packet of a result.
+    /// Reads the first packet of a result.
     fn result(&mut self, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         match head.first() {
             // An EOF packet answers COM_SET_OPTION and COM_DEBUG.
@@ -173,7 +173,7 @@ impl Answer {
         }
     }
 
-    /// The number of columns. Behind it a byte says whether their definitions
+    /// Reads the number of columns. Behind it a byte says whether their definitions
     /// follow, if MariaDB's clients may know them already or MySQL's may not
     /// want them. (MySQL's description puts that byte first; it is not.) An
     /// EOF packet behind the columns comes even if the columns do not.
@@ -218,7 +218,7 @@ impl Answer {
         Ok(seen)
     }
 
-    /// The end of rows; also of the columns of a cursor, where EOF packets are
+    /// Reads the end of rows; also of the columns of a cursor, where EOF packets are
     /// deprecated.
     fn rows_end(&mut self, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         let seen = self.closing(Part::RowsEnd, len, head)?;
@@ -234,7 +234,7 @@ impl Answer {
         Seen { last: !more, ..seen }
     }
 
-    /// The head of the answer to a preparation. Behind each kind of definition
+    /// Reads the head of the answer to a preparation. Behind each kind of definition
     /// an EOF packet comes even if the client did not want the definitions.
     fn prepare_ok(&mut self, head: &[u8]) -> Result<Seen, Malformed> {
         let ok = PrepareOk::parse(head, self.caps)?;

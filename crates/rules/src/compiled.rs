@@ -120,14 +120,14 @@ impl Compiled {
         }
     }
 
-    /// The statement in the place of one that meets it.
+    /// Returns the statement in the place of one that meets it.
     pub(crate) fn rewritten(&self, text: &[u8]) -> Option<Vec<u8>> {
         let pattern = self.match_pattern.as_ref()?;
         Some(self.replacement.as_ref()?.apply(pattern, text, self.replaces_all))
     }
 }
 
-/// What a rule says of places.
+/// Returns what a rule says of places.
 pub(crate) fn place(rule: &Rule) -> Option<ClientPattern> {
     let Rule { client_addr, proxy_addr, proxy_port, .. } = rule.clone();
     Some(ClientPattern { client_addr, proxy_addr, proxy_port }).filter(ClientPattern::says_anything)
@@ -160,7 +160,7 @@ fn modifiers(rule: &Rule) -> Result<(bool, bool), RuleError> {
     Ok((ignores_case, replaces_all))
 }
 
-/// A message of several lines, with what it points at, in one.
+/// Returns a message of several lines, with what it points at, in one.
 fn in_one_line(message: &str) -> String {
     message.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }

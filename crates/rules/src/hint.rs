@@ -25,7 +25,7 @@ pub fn has_hint(text: &[u8]) -> bool {
     named(text).is_some_and(|mut named| named.next().is_some())
 }
 
-/// What a text asks for, if it asks for anything.
+/// Returns what a text asks for, if it asks for anything.
 pub(crate) fn settings(text: &[u8]) -> Option<Settings> {
     let mut found = None;
     for (name, value) in named(text)? {
@@ -41,7 +41,7 @@ pub(crate) fn settings(text: &[u8]) -> Option<Settings> {
     found
 }
 
-/// The names and values in the comment that a text begins with.
+/// Returns the names and values in the comment that a text begins with.
 fn named(text: &[u8]) -> Option<impl Iterator<Item = (&str, u64)>> {
     let comment = text.trim_ascii_start().strip_prefix(b"/*")?;
     // What the server reads as a part of the statement is no comment.

@@ -31,19 +31,19 @@ impl Outcome {
         self.rules.is_empty() && self.settings.hostgroup.is_none()
     }
 
-    /// The `rule_id`s of the rules that were met, in their order.
+    /// Returns the `rule_id`s of the rules that were met, in their order.
     #[must_use]
     pub fn ids(&self) -> &[i64] {
         &self.ids
     }
 
-    /// What they say together.
+    /// Returns what they say together.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The hostgroup that statements are counted under.
+    /// Returns the hostgroup that statements are counted under.
     #[must_use]
     pub const fn hostgroup(&self) -> Option<i64> {
         self.settings.hostgroup

@@ -47,7 +47,7 @@ impl Replacement {
         Ok(Self(parts))
     }
 
-    /// The text with what the pattern finds replaced: the first, or all of it.
+    /// Returns the text with what the pattern finds replaced: the first, or all of it.
     pub(crate) fn apply(&self, pattern: &Regex, text: &[u8], all: bool) -> Vec<u8> {
         let (mut out, mut from) = (Vec::with_capacity(text.len()), 0);
         for found in pattern.captures_iter(text).take(if all { usize::MAX } else { 1 }) {

@@ -125,7 +125,7 @@ impl Rule {
         })
     }
 
-    /// What of it is accepted and does nothing, for whoever wrote it: `rule 7: retries`. `None`: all of it does what it says.
+    /// Returns what of it is accepted and does nothing, for whoever wrote it: `rule 7: retries`. `None`: all of it does what it says.
     #[must_use]
     pub fn without_effect(&self) -> Option<String> {
         let asked = [(self.reconnect.is_some(), "reconnect"), (self.sticky_conn.is_some(), "sticky_conn")];
@@ -133,7 +133,7 @@ impl Rule {
         (!idle.is_empty()).then(|| format!("rule {}: {}", self.rule_id, idle.join(", ")))
     }
 
-    /// An error of this rule.
+    /// Returns an error of this rule.
     pub(crate) fn error(&self, what: impl Into<String>) -> RuleError {
         RuleError { rule: self.rule_id, what: what.into() }
     }

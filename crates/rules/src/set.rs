@@ -140,7 +140,7 @@ impl RuleSet {
         self.source == rules && self.defaults == defaults
     }
 
-    /// The rules that it was made of.
+    /// Returns the rules that it was made of.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.source
@@ -153,7 +153,7 @@ impl RuleSet {
         self.rules.is_empty() && !rules_only && stores_empty && retries == 0 && !logs
     }
 
-    /// The class of a client: those of one meet all conditions on places alike.
+    /// Returns the class of a client: those of one meet all conditions on places alike.
     #[must_use]
     pub fn class_of(&self, client: &Client) -> u32 {
         if self.places.is_empty() {
@@ -168,7 +168,7 @@ impl RuleSet {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// What becomes of a statement.
+    /// Returns what becomes of a statement.
     #[must_use]
     pub fn decide(&self, facts: Facts<'_>) -> Decision {
         let (mut outcome, rewritten) = self.outcome(facts);
@@ -238,7 +238,7 @@ impl RuleSet {
         (self.interned(rules), rewritten)
     }
 
-    /// The rules that are met, and the text that they make of it. `None` where `text` would have to be looked at and is not there.
+    /// Returns the rules that are met, and the text that they make of it. `None` where `text` would have to be looked at and is not there.
     fn walk(
         &self,
         facts: Facts<'_>,
@@ -326,8 +326,8 @@ impl RuleSet {
         asked.values().for_each(|outcome| look(outcome));
     }
 
-    /// The rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, came about that is counted
-    /// elsewhere.
+    /// Returns the rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, came about that is
+    /// counted elsewhere.
     #[must_use]
     pub fn hits(&self, more: &HashMap<u64, u64>) -> Vec<(i64, u64)> {
         let mut counts = vec![0; self.rules.len()];
@@ -338,7 +338,7 @@ impl RuleSet {
         self.rules.iter().map(|rule| rule.rule_id).zip(counts).collect()
     }
 
-    /// The outcomes that one rule is a part of.
+    /// Returns the outcomes that one rule is a part of.
     #[must_use]
     pub fn outcomes_of(&self, rule_id: i64) -> Vec<u64> {
         let mut found = Vec::new();
@@ -351,7 +351,8 @@ impl RuleSet {
     }
 }
 
-/// All that an outcome hangs on beside the set, and beside the text where that counts. Each part but the last is preceded by its length.
+/// Returns all that an outcome hangs on beside the set, and beside the text where that counts. Each part but the last is preceded by its
+/// length.
 fn key_of(facts: Facts<'_>, digest_text: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(16 + facts.user.len() + facts.schema.len() + digest_text.len());
     key.extend_from_slice(&facts.class.to_le_bytes());

@@ -41,7 +41,7 @@ enum ColumnPlace {
 const STEPS_MAX: usize = 4096;
 
 impl ColumnChange {
-    /// The names that it gives or takes.
+    /// Returns the names that it gives or takes.
     fn names(&self) -> Vec<&str> {
         match self {
             Self::Add { name, .. } | Self::Drop { name, .. } => vec![name],
@@ -61,7 +61,7 @@ impl Alteration {
         })
     }
 
-    /// The columns of a table that had those of these names, in the order of its row images; `None` if that cannot be told.
+    /// Returns the columns of a table that had those of these names, in the order of its row images; `None` if that cannot be told.
     ///
     /// As the servers do it: first columns go, or change where they stand, then the others are put in their places in the order of the text.
     #[must_use]
@@ -117,7 +117,7 @@ fn put(columns: &mut Vec<AlteredColumn>, name: &str, place: &ColumnPlace) -> Opt
     Some(())
 }
 
-/// What a statement does that defines something; `cursor` stands at its first word. `None` if that is not known in full.
+/// Returns what a statement does that defines something; `cursor` stands at its first word. `None` if that is not known in full.
 pub(crate) fn alteration(mut cursor: Cursor<'_>) -> Option<Alteration> {
     // What stands in such a comment may be read or not.
     if cursor.text.windows(3).any(|part| part == b"/*!" || part == b"/*M") {
@@ -159,7 +159,7 @@ fn is_primary(name: &str) -> bool {
     name.eq_ignore_ascii_case("PRIMARY")
 }
 
-/// One of the actions of ALTER TABLE.
+/// Reads one of the actions of ALTER TABLE.
 fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     const OPTIONS: &[&str] = &[
         "ALGORITHM",
@@ -327,7 +327,7 @@ fn skip(cursor: &mut Cursor<'_>, refused: &[&str]) -> Option<()> {
     (cursor.rest().len() < begun).then_some(())
 }
 
-/// Where a column is put; it is the last that is said of it.
+/// Reads where a column is put. The last place that is given counts.
 fn place(cursor: &mut Cursor<'_>) -> Option<ColumnPlace> {
     let place = if cursor.word("FIRST") {
         ColumnPlace::First

@@ -56,14 +56,14 @@ pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
 }
 
 impl Tokens<'_> {
-    /// The analysis of the text: [`analyse`].
+    /// Returns the analysis of the text: [`analyse`].
     #[must_use]
     pub fn analyse(&self) -> Analysis {
         analyse_from(self.walk())
     }
 
-    /// The tables and views that a SELECT names, which may be none, if its result is a function of them, of the session's environment, and of
-    /// the time, or is made anew at each call as UUID() is: on whatever connection it is asked, it is as good.
+    /// Returns the tables and views that a SELECT names, which may be none, if its result is a function of them, of the session's
+    /// environment, and of the time, or is made anew at each call as UUID() is: on whatever connection it is asked, it is as good.
     ///
     /// # Errors
     /// Why it may be something else.
@@ -80,8 +80,8 @@ fn analyse_from(lexer: Lexer<'_>) -> Analysis {
     }
 }
 
-/// The tables and views that a SELECT names, whose result is a function of them, of the session's environment, of the time and of chance, and which
-/// changes nothing.
+/// Returns the tables and views that a SELECT names, whose result is a function of them, of the session's environment, of the time and of
+/// chance, and which changes nothing.
 ///
 /// # Errors
 /// Why it may be something else.
@@ -89,13 +89,13 @@ pub fn tables_at_a_moment(text: &[u8], modes: Modes) -> Result<Vec<TableName>, R
     read(Lexer::new(text, modes), Admits::TimeAndChance).map(|read| read.tables)
 }
 
-/// The tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why the view cannot be
+/// Returns the tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why the view cannot be
 /// depended on.
 pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableName>, usize), Reason> {
     read(Lexer::new(definition, modes), Admits::RowsAlone).map(|read| (read.tables, read.named))
 }
 
-/// The tables of a cacheable statement, once each, and how often tables are named in it.
+/// Returns the tables of a cacheable statement, once each, and how often tables are named in it.
 pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
     let TablesRead { tables, named, .. } = read(Lexer::new(text, modes), Admits::RowsAlone).ok()?;
     (!tables.is_empty()).then_some((tables, named))
@@ -131,7 +131,7 @@ fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
     Ok(TablesRead { tables, named, hint: hints.hint() })
 }
 
-/// The tokens of a SELECT of which no word alone makes its result depend on more than tables.
+/// Returns the tokens of a SELECT of which no word alone makes its result depend on more than tables.
 pub(crate) fn tokens_of_select(lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
     checked(lexer, Admits::RowsAlone).map(|(tokens, _)| tokens)
 }
@@ -179,7 +179,7 @@ fn at_end(parser: &Parser<'_>) -> Result<(), Reason> {
     }
 }
 
-/// All tokens of a text of one statement, without a `;` at its end.
+/// Returns all tokens of a text of one statement, without a `;` at its end.
 fn cut(mut lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
     if lexer.modes().other_syntax {
         return Err(Reason::OtherSyntax);

@@ -129,7 +129,7 @@ impl Xid {
 /// The most tokens of an event's text that are looked at.
 const TOKENS_MAX: usize = 100_000;
 
-/// What a Query event's text, run with `schema` as the current one, means to whoever caches the server's tables.
+/// Returns what a Query event's text, run with `schema` as the current one, means to whoever caches the server's tables.
 ///
 /// Of the session's modes, which are in the event, it is handed in whether they are the usual ones. Where they could matter, the
 /// text is read in all of them, and means everything unless they agree; but accounts are taken as the usual modes have them,

@@ -52,17 +52,17 @@ pub struct Body {
     pub calls: Vec<Call>,
 }
 
-/// What a trigger may do that is made by this text; `None` if that cannot be told.
+/// Returns what a trigger may do that is made by this text; `None` if that cannot be told.
 pub fn trigger_body(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, header::trigger)
 }
 
-/// What a procedure or function may do that is made by this text; `None` if that cannot be told. Of a function no rows are told.
+/// Returns what a procedure or function may do that is made by this text; `None` if that cannot be told. Of a function no rows are told.
 pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, header::routine)
 }
 
-/// What a compound statement may do that is sent as it is; `None` if that cannot be told.
+/// Returns what a compound statement may do that is sent as it is; `None` if that cannot be told.
 pub(crate) fn block(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, |_| Some(Header::default()))
 }
@@ -125,7 +125,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// One statement, without the `;` behind it.
+    /// Reads one statement, without the `;` behind it.
     fn statement(&mut self) -> Option<()> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -196,7 +196,7 @@ impl BodyReader<'_> {
         Some(())
     }
 
-    /// What begins or ends a transaction, but for what leaves the session in another one than before (`AND CHAIN`) or ends it
+    /// Reads what begins or ends a transaction, but for what leaves the session in another one than before (`AND CHAIN`) or ends it
     /// (`RELEASE`).
     fn transaction(&mut self) -> Option<()> {
         let is_savepoint = self.cursor.word("SAVEPOINT") || self.cursor.words(&["RELEASE", "SAVEPOINT"]);
@@ -246,7 +246,7 @@ impl BodyReader<'_> {
         Some(())
     }
 
-    /// The branches of an IF or a CASE, from the first condition to the END.
+    /// Reads the branches of an IF or a CASE, from the first condition to the END.
     fn branches(&mut self, of: &str) -> Option<()> {
         self.expression(&["THEN"])?;
         loop {
@@ -291,7 +291,7 @@ impl BodyReader<'_> {
         self.expression(&[])
     }
 
-    /// What a handler is for.
+    /// Reads what a handler is for.
     fn conditions(&mut self) -> Option<()> {
         loop {
             if self.cursor.word("SQLSTATE") {
@@ -336,7 +336,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// An expression: up to `;`, the end, or one of these words, of which "," is the character.
+    /// Reads an expression: up to `;`, the end, or one of these words, of which "," is the character.
     fn expression(&mut self, until: &[&str]) -> Option<()> {
         let mut scan = Scan::new(self.cursor.text, self.cursor.modes);
         let mut reads = ReadScan::new(self.cursor.text);
@@ -370,7 +370,7 @@ impl BodyReader<'_> {
         self.add_reads(reads.reads())
     }
 
-    /// A statement that reads or writes rows, up to its `;`.
+    /// Reads a statement that reads or writes rows, up to its `;`.
     fn plain(&mut self) -> Option<()> {
         let mut ahead = self.cursor;
         let start = ahead.peek()?.start;
@@ -410,7 +410,7 @@ impl BodyReader<'_> {
         self.add_reads(found.reads)
     }
 
-    /// What the statement up to `end` writes, if it is to one table and its rows are told.
+    /// Returns what the statement up to `end` writes, if it is to one table and its rows are told.
     fn written(&self, tables: &[TableName], end: usize) -> Option<BodyWrite> {
         let [table] = tables else { return None };
         let has_room = self.is_procedure && self.body.rows.len() < WRITES_MAX;

@@ -71,7 +71,7 @@ pub struct ByNames {
 }
 
 impl Tokens<'_> {
-    /// The names in a SELECT that is not understood.
+    /// Returns the names in a SELECT that is not understood.
     ///
     /// # Errors
     /// Why the text rules out that its answers are cached.

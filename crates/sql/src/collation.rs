@@ -63,7 +63,7 @@ impl Collation {
     /// That of bytes, which are no text: nothing is equal to them but they themselves.
     pub const BYTES: Self = Self { charset: "binary", rules: "nopad_bin" };
 
-    /// The one of this name, in lower case; `None` if it is not known how it compares.
+    /// Returns the one of this name, in lower case; `None` if it is not known how it compares.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let (charset, rules) = name.split_once('_')?;
@@ -90,7 +90,7 @@ impl Collation {
         self.is_binary() || self.rules.ends_with("cs")
     }
 
-    /// What is the same for two texts if and only if they are equal. `None` if that is not known of a text.
+    /// Returns a form that is the same for two texts if and only if they are equal. `None` if that is not known of a text.
     #[must_use]
     pub fn equal<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
         let text = if self.pads() { trimmed(text) } else { text };
@@ -113,7 +113,7 @@ impl Collation {
         is_of_single_weights.then(|| self.equal(text)).flatten()
     }
 
-    /// What is in the order of texts, and the same where they are equal. `None` if that is not known of a text.
+    /// Returns a form that is in the order of texts, and the same where they are equal. `None` if that is not known of a text.
     #[must_use]
     pub fn sorted<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
         // What comes before a blank comes before nothing, where blanks are added.
@@ -136,7 +136,7 @@ impl Collation {
         sorted.map(Cow::from)
     }
 
-    /// The weights of characters. Of a collation that is not among those with letters, only ASCII's hold.
+    /// Returns the weights of characters. Of a collation that is not among those with letters, only ASCII's hold.
     fn weights(&self) -> &'static Weights {
         match self.rules {
             rules if rules.starts_with("unicode_520") => &weights::UNICODE_520,
@@ -146,7 +146,7 @@ impl Collation {
         }
     }
 
-    /// The weights of characters, if those beyond ASCII are known.
+    /// Returns the weights of characters, if those beyond ASCII are known.
     fn letters(&self) -> Option<&'static Weights> {
         let is_utf8 = self.charset.starts_with("utf8");
         (is_utf8 && RULES_OF_LETTERS.contains(&self.rules)).then(|| self.weights())

@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
         token
     }
 
-    /// The token that was passed last.
+    /// Returns the token that was passed last.
     pub fn previous(&self) -> Option<Token> {
         self.tokens.get(self.at.checked_sub(1)?).copied()
     }
@@ -44,7 +44,7 @@ impl<'a> Cursor<'a> {
         self.peek().is_none()
     }
 
-    /// The tokens that are left.
+    /// Returns the tokens that are left.
     pub fn rest(&self) -> &'a [Token] {
         self.tokens.get(self.at..).unwrap_or_default()
     }
@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         token.of(self.text)
     }
 
-    /// The text of the tokens that are left, with what stands between them.
+    /// Returns the text of the tokens that are left, with what stands between them.
     pub fn rest_text(&self) -> &'a [u8] {
         let (Some(first), Some(last)) = (self.rest().first(), self.rest().last()) else {
             return b"";
@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An identifier without its quotes; None if it is none, or if its bytes are beyond ASCII.
+    /// Returns an identifier without its quotes; None if it is none, or if its bytes are beyond ASCII.
     ///
     /// What characters the bytes are depends on the client's character set, which is not known here, so a name beyond
     /// ASCII is not compared with anything.
@@ -166,7 +166,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The name that a word or a quoted name stands for; None if it is not UTF-8.
+/// Returns the name that a word or a quoted name stands for; None if it is not UTF-8.
 pub(crate) fn unquote_name(kind: TokenKind, bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     if kind != TokenKind::Name {

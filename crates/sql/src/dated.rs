@@ -112,7 +112,7 @@ impl Tokens<'_> {
         (0..tokens.len()).any(|at| reader.atom(at, times).is_some())
     }
 
-    /// The names behind AS in the list of a SELECT, in lower case.
+    /// Returns the names behind AS in the list of a SELECT, in lower case.
     pub(crate) fn shown_as(&self) -> Vec<String> {
         let tokens: Vec<Token> = self.walk().collect();
         let reader = DatedReader::new(self.text, &tokens);
@@ -177,7 +177,7 @@ impl<'a> DatedReader<'a> {
         self.tokens.get(at).is_some_and(|token| token.is_literal() || token.kind == TokenKind::Param)
     }
 
-    /// An identifier in lower case, without its quotes.
+    /// Returns an identifier in lower case, without its quotes.
     fn name(&self, at: usize) -> Option<String> {
         let token = self.tokens.get(at).filter(|token| token.is_name())?;
         let name = String::from_utf8_lossy(token.of(self.text)).to_ascii_lowercase();
@@ -225,7 +225,7 @@ impl<'a> DatedReader<'a> {
             && !all().any(|at| self.is_word(at, &["WITH"]) && !self.is_word(at + 1, &["ROLLUP"]))
     }
 
-    /// The TIME whose last name, or whose function, is this token.
+    /// Returns the TIME whose last name, or whose function, is this token.
     fn atom(&self, at: usize, times: &BTreeSet<String>) -> Option<Atom> {
         let token = self.tokens.get(at).filter(|token| token.is_name())?;
         if self.is(at + 1, b'(') {
@@ -275,7 +275,7 @@ impl<'a> DatedReader<'a> {
         self.is_word(called, &MAKE_TIME) || self.is_word(called, &MAKE_IF_SAID) && says_time()
     }
 
-    /// The last token of a call; one that is not closed goes on to the end.
+    /// Returns the last token of a call; one that is not closed goes on to the end.
     fn end_of_call(&self, called: usize) -> usize {
         let end = self.other.get(called + 1).copied().unwrap_or(usize::MAX);
         end.min(self.tokens.len().saturating_sub(1))
@@ -326,7 +326,7 @@ impl<'a> DatedReader<'a> {
         begins && self.end_of_test(atom.to + 1).is_some_and(|end| self.is_end(end, false))
     }
 
-    /// Where a comparison with literals ends that begins here.
+    /// Returns where a comparison with literals ends that begins here.
     fn end_of_test(&self, at: usize) -> Option<usize> {
         let compares = self.tokens.get(at).is_some_and(|token| {
             matches!(token.of(self.text), b"=" | b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"<=>")

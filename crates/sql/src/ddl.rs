@@ -154,7 +154,7 @@ fn alter_schema(cursor: &mut Cursor<'_>) -> DdlTouches {
     cursor.identifier().map_or(DdlTouches::Everything, |name| DdlTouches::Schema(Some(name)))
 }
 
-/// The table itself, what it is renamed to, and the partner of an exchange.
+/// Returns the table itself, what it is renamed to, and the partner of an exchange.
 fn alter_table(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     cursor.skip_if_exists();
     let mut tables = vec![cursor.table_name()?];
@@ -229,7 +229,7 @@ fn rename(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
 /// The most user names that a statement may mention before it counts as one about any account.
 const ACCOUNTS_MAX: usize = 256;
 
-/// Every user name that can be meant by what follows, in lower case: all words and strings in it, whether they are user names or
+/// Returns every user name that can be meant by what follows, in lower case: all words and strings in it, whether they are user names or
 /// not. None where an account may be meant that has no name there: the session's own, all of them, or the nameless one, whose
 /// rights on schemas are everybody's.
 pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
@@ -279,7 +279,7 @@ pub(crate) fn accounts_set(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
     if cursor.words(&["PASSWORD", "FOR"]) { accounts(cursor) } else { None }
 }
 
-/// A user name as it is compared here: names that differ in less count as one.
+/// Returns a user name as it is compared here: names that differ in less count as one.
 pub fn user_name(name: &str) -> String {
     name.trim_end().to_ascii_lowercase()
 }
@@ -295,7 +295,7 @@ pub(crate) fn skip_wait(cursor: &mut Cursor<'_>) {
 /// The most tables that a statement may name before it counts as naming all.
 const TABLES_MAX: usize = 1024;
 
-/// A list of tables, as in DROP TABLE.
+/// Returns a list of tables, as in DROP TABLE.
 pub(crate) fn names(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
     let mut names = vec![cursor.table_name()?];
     while cursor.punct(b',') {

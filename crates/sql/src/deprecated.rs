@@ -27,7 +27,7 @@ impl Deprecated {
     pub const ALL: [Self; 6] =
         [Self::CalcFoundRows, Self::FoundRows, Self::And, Self::Or, Self::Not, Self::Binary];
 
-    /// A statement that has it once, and of which nothing else can be warned about.
+    /// Returns a statement that has it once, and of which nothing else can be warned about.
     #[must_use]
     pub const fn sample(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Deprecated {
 pub struct Deprecations([u16; Deprecated::ALL.len()]);
 
 impl Tokens<'_> {
-    /// The deprecated syntax in the text; `None` where it cannot be told.
+    /// Returns the deprecated syntax in the text; `None` where it cannot be told.
     #[must_use]
     pub fn deprecations(&self) -> Option<Deprecations> {
         Deprecations::from(self.walk())

@@ -21,27 +21,27 @@ use crate::tokens::Tokens;
 
 pub use what::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
-/// The effects of `text`, whatever it is; several statements give the union of theirs.
+/// Returns the effects of `text`, whatever it is; several statements give the union of theirs.
 pub fn effects(text: &[u8], modes: Modes) -> Effects {
     effects_of(Lexer::new(text, modes))
 }
 
 impl Tokens<'_> {
-    /// The effects of the text: [`effects`].
+    /// Returns the effects of the text: [`effects`].
     #[must_use]
     pub fn effects(&self) -> Effects {
         effects_of(self.walk())
     }
 }
 
-/// The effects of the text that `lexer` cuts.
+/// Returns the effects of the text that `lexer` cuts.
 pub(crate) fn effects_of(mut lexer: Lexer<'_>) -> Effects {
     let (text, modes) = (lexer.text(), lexer.modes());
     let first = Statement::next(&mut lexer, text, modes);
     effects_from(first, lexer)
 }
 
-/// The effects of `text`, whose first statement has been cut from it by `lexer`.
+/// Returns the effects of `text`, whose first statement has been cut from it by `lexer`.
 pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a>) -> Effects {
     let (text, modes) = (lexer.text(), lexer.modes());
     if refused::is_refused_text(text) {
@@ -85,7 +85,7 @@ pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a
     Effects::worst()
 }
 
-/// The effects of one statement.
+/// Returns the effects of one statement.
 fn of_statement(statement: &Statement<'_>) -> Effects {
     let facts = statement.facts;
     if refused::is_refused(statement.cursor()) {
@@ -117,14 +117,14 @@ fn names_variables(reads: &Reads) -> bool {
 /// Words in front of a whole statement. The servers take no two of them, but for SET STATEMENT before one of the others.
 const WRAPS: &[&str] = &["ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "SET"];
 
-/// The effects of the statement behind ANALYZE or EXPLAIN ANALYZE. Another such word there is an error, and a text can repeat
+/// Returns the effects of the statement behind ANALYZE or EXPLAIN ANALYZE. Another such word there is an error, and a text can repeat
 /// it any number of times: it is not followed.
 fn of_wrapped(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     while cursor.punct(b'(') {}
     if cursor.at_any(WRAPS) { Effects::worst() } else { of_cursor(cursor, statement) }
 }
 
-/// The effects of the statement that starts at the cursor, within `statement`.
+/// Returns the effects of the statement that starts at the cursor, within `statement`.
 fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     while cursor.punct(b'(') {}
     if cursor.at_any(ddl::FIRST_WORDS) {

@@ -10,7 +10,7 @@ use crate::modes::Modes;
 const BEGIN: &[&str] =
     &["CALL", "DELETE", "INSERT", "REPLACE", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES", "WITH"];
 
-/// The statement in `EXPLAIN FRESHET <statement>`, without a `;` at its end; `None` if the text is anything else.
+/// Returns the statement in `EXPLAIN FRESHET <statement>`, without a `;` at its end; `None` if the text is anything else.
 #[must_use]
 pub fn explained(text: &[u8], modes: Modes) -> Option<&[u8]> {
     let mut lexer = Lexer::new(text, modes);

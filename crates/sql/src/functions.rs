@@ -70,7 +70,7 @@ pub(crate) enum Class {
     Unknown,
 }
 
-/// What a call of `name`, unqualified and unquoted, means.
+/// Returns what a call of `name`, unqualified and unquoted, means.
 ///
 /// `spaced` says that a blank stands between the name and its parenthesis: without IGNORE_SPACE that makes some of the
 /// built-in names a stored function's.

@@ -119,7 +119,7 @@ impl Hints {
         !self.changes_rows
     }
 
-    /// The hint of the first SELECT. With both, the careful one counts until the error is reported.
+    /// Returns the hint of the first SELECT. With both, the careful one counts until the error is reported.
     pub fn hint(&self) -> Option<Hint> {
         match (self.cache, self.no_cache) {
             (_, true) => Some(Hint::NoCache),
@@ -128,7 +128,7 @@ impl Hints {
         }
     }
 
-    /// The error that MariaDB would give.
+    /// Returns the error that MariaDB would give.
     pub fn error(&self) -> Option<(u16, &'static str, String)> {
         if self.cache && self.no_cache {
             return Some((1221, "HY000", "Incorrect usage of SQL_NO_CACHE and SQL_CACHE".to_owned()));

@@ -11,7 +11,7 @@ use crate::modes::Modes;
 use crate::token::TokenKind;
 use crate::tokens::Tokens;
 
-/// The part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
+/// Returns the part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
 ///
 /// Where comments are taken out, what stood between two tokens becomes one blank, or none at the ends. A text that
 /// cannot be cut into tokens, or that sets a variable in a hint, keeps its comments.
@@ -91,8 +91,8 @@ pub fn may_be_hinted(text: &[u8]) -> bool {
     crate::lex::contains_ignoring_case(text, b"_cache")
 }
 
-/// How many bytes of a statement come before the first that looks like a value: a quote, or a digit that does not go on with a name. Texts
-/// of one form begin alike up to there; whether it is a value is no matter.
+/// Returns how many bytes of a statement come before the first that looks like a value: a quote, or a digit that does not go on with a
+/// name. Texts of one form begin alike up to there; whether it is a value is no matter.
 pub fn before_first_value(text: &[u8]) -> usize {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'`' | 0x80..);
     let begins_value = |at: usize| match text[at] {
@@ -111,17 +111,17 @@ pub fn is_one_select(text: &[u8], modes: Modes) -> bool {
     is_select && lexer.skip_while(|token| !token.is(b';')).all(|token| token.is(b';'))
 }
 
-/// The error that a misuse of the hints gives: code, SQLSTATE, message.
+/// Returns the error that a misuse of the hints gives: code, SQLSTATE, message.
 pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
     hints(Lexer::new(text, modes)).iter().find_map(Hints::error)
 }
 
-/// The hint in the first SELECT of a text: of a view's too.
+/// Returns the hint in the first SELECT of a text: of a view's too.
 pub fn hint(text: &[u8], modes: Modes) -> Option<Hint> {
     hints(Lexer::new(text, modes)).first()?.hint()
 }
 
-/// The hints of each statement of a text that has any.
+/// Returns the hints of each statement of a text that has any.
 fn hints(lexer: Lexer<'_>) -> Vec<Hints> {
     let text = lexer.text();
     if !may_be_hinted(text) {

@@ -63,12 +63,12 @@ impl<'a> Lexer<'a> {
         Lexer { hint_sets_variable, passed_comment, cut_before, ..Self::new(text, modes) }
     }
 
-    /// The text that is cut.
+    /// Returns the text that is cut.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// How it is cut.
+    /// Returns how it is cut.
     pub fn modes(&self) -> Modes {
         self.modes
     }
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A run of word bytes. Beyond ASCII it has to be UTF-8, and without the byte that is a blank in latin1, so that it
+    /// Reads a run of word bytes. Beyond ASCII it has to be UTF-8, and without the byte that is a blank in latin1, so that it
     /// is one word in every character set this crate is used with.
     fn word(&mut self) -> Result<TokenKind, Lost> {
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -251,7 +251,7 @@ pub(crate) mod work {
         TOKENS.set(TOKENS.get() + 1);
     }
 
-    /// How many tokens `run` cuts.
+    /// Returns how many tokens `run` cuts.
     pub fn of<T>(run: impl FnOnce() -> T) -> (T, usize) {
         TOKENS.set(0);
         let out = run();

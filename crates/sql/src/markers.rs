@@ -19,9 +19,9 @@ const COMPARISONS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
 /// What may give columns and values other names.
 const RENAMING: [&str; 2] = ["HAVING", "WITH"];
 
-/// The columns that the markers of `text` are compared with, by their names in lower case. `None` unless every marker is one whole side
-/// of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`), in a statement of one
-/// SELECT, or of several that UNION puts together, whose names are those of its tables.
+/// Returns the columns that the markers of `text` are compared with, by their names in lower case. `None` unless every marker is one
+/// whole side of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`), in a statement
+/// of one SELECT, or of several that UNION puts together, whose names are those of its tables.
 #[must_use]
 pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
     let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
@@ -84,7 +84,7 @@ impl Markers<'_> {
         limit.is_some() && self.is_punct(at - 1, b',')
     }
 
-    /// The column that the marker at `at` is compared with.
+    /// Returns the column that the marker at `at` is compared with.
     fn compared(&self, at: usize) -> Option<String> {
         let before = at.checked_sub(1).filter(|_| self.is_whole(at))?;
         let behind_column = self.comparison(before)?;
@@ -92,7 +92,7 @@ impl Markers<'_> {
         self.column(negated.unwrap_or(behind_column))
     }
 
-    /// Where the comparison begins whose last token before the marker is at `before`.
+    /// Returns where the comparison begins whose last token before the marker is at `before`.
     fn comparison(&self, before: usize) -> Option<usize> {
         let token = self.tokens.get(before)?;
         match token.kind {
@@ -113,7 +113,7 @@ impl Markers<'_> {
         }
     }
 
-    /// The name of the column that ends before `end`, and stands there by itself.
+    /// Returns the name of the column that ends before `end`, and stands there by itself.
     fn column(&self, end: usize) -> Option<String> {
         let mut start = end.checked_sub(1)?;
         let name = self.tokens.get(start).filter(|token| token.is_name())?;

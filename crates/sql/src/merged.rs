@@ -5,8 +5,8 @@ use crate::lex::Lexer;
 use crate::modes::{Modes, TableName};
 use crate::token::Token;
 
-/// The tables that a MERGE table is made of, by the statement that SHOW CREATE TABLE shows of it: those in `UNION=(…)`, in their order.
-/// A name without a schema is one in the schema of the table itself. `None` where there are none, or they cannot be told.
+/// Returns the tables that a MERGE table is made of, by the statement that SHOW CREATE TABLE shows of it: those in `UNION=(…)`, in their
+/// order. A name without a schema is one in the schema of the table itself. `None` where there are none, or they cannot be told.
 #[must_use]
 pub fn merged_tables(text: &[u8], modes: Modes) -> Option<Vec<TableName>> {
     let tokens: Vec<Token> = Lexer::new(text, modes).collect();

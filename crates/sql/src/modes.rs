@@ -56,7 +56,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// The default modes of a server of this flavor.
+    /// Returns the default modes of a server of this flavor.
     pub const fn new(flavor: Flavor) -> Self {
         Modes {
             flavor,
@@ -91,7 +91,7 @@ impl Modes {
         }
     }
 
-    /// All of it in two bytes.
+    /// Returns all of it in two bytes.
     pub(crate) fn bytes(self) -> [u8; 2] {
         let flags = [
             self.flavor == Flavor::MariaDb,
@@ -122,12 +122,12 @@ pub struct TableName {
 }
 
 impl TableName {
-    /// A name without a schema.
+    /// Returns a name without a schema.
     pub fn bare(name: impl Into<String>) -> Self {
         TableName { schema: None, name: name.into() }
     }
 
-    /// The schema and the name, if both are said.
+    /// Returns the schema and the name, if both are said.
     #[must_use]
     pub fn in_full(&self) -> Option<(String, String)> {
         Some((self.schema.clone()?, self.name.clone()))
@@ -146,7 +146,7 @@ impl TableName {
         (all.len() <= max).then_some(all)
     }
 
-    /// A name with its schema.
+    /// Returns a name with its schema.
     pub fn of(schema: impl Into<String>, name: impl Into<String>) -> Self {
         TableName { schema: Some(schema.into()), name: name.into() }
     }

@@ -31,14 +31,14 @@ impl MultiByte {
         ("ujis", MultiByte::Euc),
     ];
 
-    /// The one that a character set of this name is; `None` for any other character set.
+    /// Returns the one that a character set of this name is; `None` for any other character set.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind)
     }
 
-    /// How many bytes the character has that `text` begins with. As to the servers, it is one where the bytes behind the first do not
-    /// belong to it. In [`MultiByte::Euc`], it is always one, since nothing that has a meaning in a text can be part of a character.
+    /// Returns how many bytes the character has that `text` begins with. As to the servers, it is one where the bytes behind the first do
+    /// not belong to it. In [`MultiByte::Euc`], it is always one, since nothing that has a meaning in a text can be part of a character.
     #[must_use]
     pub fn len(self, text: &[u8]) -> usize {
         match (self, text) {
@@ -51,7 +51,7 @@ impl MultiByte {
         }
     }
 
-    /// A number of its own, above zero.
+    /// Returns a number of its own, above zero.
     pub(crate) const fn tag(self) -> u8 {
         self as u8 + 1
     }

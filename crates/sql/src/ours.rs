@@ -35,7 +35,7 @@ impl LikeFilter {
     }
 }
 
-/// The statement as one of ours; None if it is not.
+/// Returns the statement as one of ours; None if it is not.
 pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     if statement.facts.lost || statement.cut_short {
         return None;
@@ -61,7 +61,8 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     }
 }
 
-/// Which tables' results a text of several statements drops from the cache, if all goes well: `None` for none, an empty list for all.
+/// Returns which tables' results a text of several statements drops from the cache, if all goes well: `None` for none, an empty list for
+/// all.
 #[must_use]
 pub fn empties(text: &[u8], modes: Modes) -> Option<Vec<TableName>> {
     let contains = |word: &[u8]| crate::lex::contains_ignoring_case(text, word);

@@ -134,8 +134,8 @@ fn variables(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
 }
 
 impl Using {
-    /// The names of the user variables that it is, in lower case; `None` if it is anything else, or if how the server compares the names
-    /// is not known here.
+    /// Returns the names of the user variables that it is, in lower case; `None` if it is anything else, or if how the server compares
+    /// the names is not known here.
     #[must_use]
     pub fn variables(&self) -> Option<Vec<String>> {
         match self {
@@ -151,7 +151,7 @@ impl Using {
     }
 }
 
-/// How many markers `text` has; `None` if it cannot be cut into tokens.
+/// Returns how many markers `text` has; `None` if it cannot be cut into tokens.
 #[must_use]
 pub fn markers(text: &[u8], modes: Modes) -> Option<usize> {
     let mut count = 0;
@@ -184,7 +184,7 @@ pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<
     values.next().is_none().then_some(filled)
 }
 
-/// A string by itself. The servers turn it into UTF-8, and read the outcome in the client's character set again.
+/// Returns a string by itself. The servers turn it into UTF-8, and read the outcome in the client's character set again.
 fn literal(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next().filter(|token| token.kind == TokenKind::Str)?;
     let content = unquote_bytes(cursor.bytes(token), cursor.modes)?;

@@ -212,7 +212,7 @@ impl<'a> ReadScan<'a> {
     }
 }
 
-/// What a name may stand for: beyond ASCII that depends on the client's character set, which is not known here. In UTF-8
+/// Returns what a name may stand for: beyond ASCII that depends on the client's character set, which is not known here. In UTF-8
 /// and binary it is itself, in latin1 each byte is a character, in ASCII a question mark. None if it is not UTF-8.
 fn names(kind: TokenKind, bytes: &[u8]) -> Vec<String> {
     let Some(name) = unquote_name(kind, bytes) else { return Vec::new() };

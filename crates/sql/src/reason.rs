@@ -44,7 +44,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// A phrase for users that completes "not cached because …".
+    /// Returns a phrase for users that completes "not cached because …".
     pub fn text(&self) -> String {
         self.to_string()
     }

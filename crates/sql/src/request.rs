@@ -35,7 +35,7 @@ pub fn read(text: &[u8], modes: Modes) -> Request {
 }
 
 impl Tokens<'_> {
-    /// What the text is: [`read`].
+    /// Returns what the text is: [`read`].
     #[must_use]
     pub fn request(&self) -> Request {
         read_from(&self.walk())
@@ -73,7 +73,7 @@ fn read_from(begin: &Lexer<'_>) -> Request {
     Request::Other(effects_from(statement, lexer))
 }
 
-/// One pass over the tokens of what starts with SELECT or WITH; None if it is not one SELECT to its end.
+/// Makes one pass over the tokens of what starts with SELECT or WITH; None if it is not one SELECT to its end.
 fn read_select(lexer: Lexer<'_>) -> Option<Request> {
     let text = lexer.text();
     let mut hints = Hints::default();

@@ -66,13 +66,13 @@ enum Last {
     Other,
 }
 
-/// The text of a statement that is rewritten.
+/// Returns the text of a statement that is rewritten.
 #[must_use]
 pub fn rewritten(text: &[u8], modes: Modes) -> String {
     of(text, Lexer::new(text, modes))
 }
 
-/// A text that may have been rewritten, as one that can be prepared: with `?` in the place of `$1` and so on.
+/// Returns a text that may have been rewritten, as one that can be prepared: with `?` in the place of `$1` and so on.
 #[must_use]
 pub fn with_markers(text: &[u8], modes: Modes) -> Vec<u8> {
     let (mut out, mut behind) = (Vec::with_capacity(text.len()), 0);
@@ -88,7 +88,7 @@ pub fn with_markers(text: &[u8], modes: Modes) -> Vec<u8> {
 }
 
 impl Tokens<'_> {
-    /// The text, rewritten: [`rewritten`].
+    /// Returns the text, rewritten: [`rewritten`].
     #[must_use]
     pub fn rewritten(&self) -> String {
         of(self.text, self.walk())
@@ -115,7 +115,7 @@ fn of(text: &[u8], tokens: Lexer<'_>) -> String {
     out.text
 }
 
-/// The place behind a list of values alone that begins here.
+/// Returns the place behind a list of values alone that begins here.
 fn values_in(text: &[u8], tokens: &[Token], from: usize) -> Option<usize> {
     tokens.get(from).filter(|token| token.is(b'('))?;
     let inner = tokens.get(from + 1..)?;

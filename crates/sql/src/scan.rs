@@ -111,7 +111,7 @@ impl<'a> Scan<'a> {
         Facts { unknown_call, ..self.facts }
     }
 
-    /// The functions that may be stored ones.
+    /// Returns the functions that may be stored ones.
     pub fn calls(mut self) -> Calls {
         if self.is_within_a_call() {
             self.unknown_call(None);
@@ -259,7 +259,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The chain as a function's name, of which this is the last part: what it means beyond ASCII depends on the client's
+    /// Returns the chain as a function's name, of which this is the last part: what it means beyond ASCII depends on the client's
     /// character set, and names of three parts are no function's that is known here.
     fn called(&self, last: Token) -> Option<TableName> {
         let part = |token: Token| {

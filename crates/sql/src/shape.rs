@@ -24,7 +24,7 @@ pub struct Shape {
     pub text: Vec<u8>,
 }
 
-/// The shape of `text`. Total.
+/// Returns the shape of `text`. Total.
 ///
 /// A shape depends on the modes as well: under other modes the same bytes are another shape.
 pub fn shape(text: &[u8], modes: Modes) -> Shape {
@@ -32,7 +32,7 @@ pub fn shape(text: &[u8], modes: Modes) -> Shape {
 }
 
 impl Tokens<'_> {
-    /// The shape of the text: [`shape`].
+    /// Returns the shape of the text: [`shape`].
     #[must_use]
     pub fn shape(&self) -> Shape {
         shape_of(self.walk())

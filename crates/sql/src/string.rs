@@ -2,7 +2,7 @@
 
 use crate::modes::Modes;
 
-/// The content of a string token, without its quotes and escapes; None if it is not UTF-8.
+/// Returns the content of a string token, without its quotes and escapes; None if it is not UTF-8.
 pub(crate) fn unquote_string(token: &[u8], modes: Modes) -> Option<String> {
     unquote_bytes(token, modes).and_then(|bytes| String::from_utf8(bytes).ok())
 }

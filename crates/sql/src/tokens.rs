@@ -42,19 +42,19 @@ impl<'a> Tokens<'a> {
         Self { text, modes, all, hint_sets_variable, passed_comment }
     }
 
-    /// The memory that they are in.
+    /// Returns the memory that they are in.
     #[must_use]
     pub fn into_buffer(self) -> TokenBuffer {
         TokenBuffer(self.all)
     }
 
-    /// How the text is read.
+    /// Returns how the text is read.
     #[must_use]
     pub const fn modes(&self) -> Modes {
         self.modes
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub const fn text(&self) -> &'a [u8] {
         self.text

@@ -177,7 +177,7 @@ pub fn transaction_control(text: &[u8], modes: Modes) -> Option<TransactionContr
     cursor.at_end().then_some(control)
 }
 
-/// A text without the blanks and semicolons at its end, which the servers leave out. What is behind any other semicolon is a
+/// Returns a text without the blanks and semicolons at its end, which the servers leave out. What is behind any other semicolon is a
 /// statement to them, even if it is empty or a comment.
 fn without_end(text: &[u8]) -> &[u8] {
     let is_end = |byte: &u8| *byte == b';' || byte.is_ascii_whitespace();
@@ -212,7 +212,7 @@ fn read(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     cursor.words(&["RELEASE", "SAVEPOINT"]).then(|| name(cursor).map(TransactionControl::Release))?
 }
 
-/// What follows START TRANSACTION: each characteristic once, in any order. What is left over is seen by the caller.
+/// Reads what follows START TRANSACTION: each characteristic once, in any order. What is left over is seen by the caller.
 fn started(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     let (mut read_only, mut snapshot) = (None, false);
     if cursor.at_end() {
@@ -232,7 +232,7 @@ fn started(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     }
 }
 
-/// What follows SET TRANSACTION: each characteristic once, in any order.
+/// Reads what follows SET TRANSACTION: each characteristic once, in any order.
 fn characterized(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     let mut said = Characteristics::default();
     loop {
@@ -259,7 +259,7 @@ fn access(cursor: &mut Cursor<'_>) -> Option<bool> {
     (is_read_only || cursor.words(&["READ", "WRITE"])).then_some(is_read_only)
 }
 
-/// What follows COMMIT and ROLLBACK. The servers refuse both CHAIN and RELEASE.
+/// Reads what follows COMMIT and ROLLBACK. The servers refuse both CHAIN and RELEASE.
 fn completion(cursor: &mut Cursor<'_>) -> Option<Completion> {
     cursor.word("WORK");
     let chain = if cursor.words(&["AND", "NO", "CHAIN"]) {
@@ -273,7 +273,7 @@ fn completion(cursor: &mut Cursor<'_>) -> Option<Completion> {
     (!are_both).then_some(Completion { chain, release })
 }
 
-/// A name. Names of savepoints are compared without case; what that is beyond ASCII is not known here. The server has an error for a
+/// Reads a name. Names of savepoints are compared without case; what that is beyond ASCII is not known here. The server has an error for a
 /// keyword without quotes, where that is one to it.
 fn name(cursor: &mut Cursor<'_>) -> Option<String> {
     let is_known = |word: &[u8]| structures(word) || is_in(word, KEYWORDS);

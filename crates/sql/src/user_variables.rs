@@ -15,8 +15,8 @@ pub struct UserVariable {
     pub literal: Vec<u8>,
 }
 
-/// The variables that `text` sets, if it is a SET of user variables alone, each to one literal: a number, a string or NULL. It has no
-/// other effect.
+/// Returns the variables that `text` sets, if it is a SET of user variables alone, each to one literal: a number, a string or NULL. It
+/// has no other effect.
 #[must_use]
 pub fn user_variables_set(text: &[u8], modes: Modes) -> Option<Vec<UserVariable>> {
     if modes.other_syntax || !text.contains(&b'@') {

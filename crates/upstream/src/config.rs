@@ -53,7 +53,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A configuration with every default, for this address and account.
+    /// Returns a configuration with every default, for this address and account.
     pub fn new(address: Address, user: impl Into<String>, password: Secret) -> Self {
         Self {
             address,
@@ -103,7 +103,7 @@ impl Config {
         Ok(())
     }
 
-    /// How long after it was last heard the stream counts as live.
+    /// Returns how long after it was last heard the stream counts as live.
     pub fn live_limit(&self) -> Duration {
         self.heartbeat * HEARTBEATS_TO_LIVE
     }

@@ -50,22 +50,22 @@ impl Connection {
         Self { stream, read: BytesMut::new(), seq: 0, capabilities, greeting, queried: false }
     }
 
-    /// What both sides have agreed to.
+    /// Returns what both sides have agreed to.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// The server's number for this connection, as KILL and the process list know it.
+    /// Returns the server's number for this connection, as KILL and the process list know it.
     pub fn thread_id(&self) -> u32 {
         self.greeting.connection_id
     }
 
-    /// What the server said of itself when we connected.
+    /// Returns what the server said of itself when we connected.
     pub fn greeting(&self) -> &Greeting {
         &self.greeting
     }
 
-    /// What it passes over.
+    /// Returns what it passes over.
     pub fn channel(&self) -> Channel {
         self.stream.channel()
     }
@@ -92,7 +92,7 @@ impl Connection {
         std::future::poll_fn(|context| Poll::Ready(heard.as_mut().poll(context).is_pending())).await
     }
 
-    /// The stream and what has been read from it and not yet used, for a caller that relays frames and
+    /// Returns the stream and what has been read from it and not yet used, for a caller that relays frames and
     /// counts the sequence numbers itself.
     pub fn parts(&mut self) -> (&mut Stream, &mut BytesMut) {
         (&mut self.stream, &mut self.read)

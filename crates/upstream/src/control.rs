@@ -78,7 +78,7 @@ pub async fn query_definitions(connection: &mut Connection, sql: &str) -> Result
     Ok(rows)
 }
 
-/// A login with our own account, the answer still open.
+/// Returns a login with our own account, the answer still open.
 pub fn login(config: &Config) -> Login {
     Login {
         capabilities: Capabilities::empty(),
@@ -103,7 +103,7 @@ fn attributes() -> Vec<u8> {
     out
 }
 
-/// A text as an SQL literal, for a session without NO_BACKSLASH_ESCAPES.
+/// Returns a text as an SQL literal, for a session without NO_BACKSLASH_ESCAPES.
 ///
 /// The only character sets of our sessions are ASCII-safe, so no second byte of a character can be
 /// taken for a quote.
@@ -122,7 +122,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// A name as an SQL identifier.
+/// Returns a name as an SQL identifier.
 pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

@@ -90,7 +90,7 @@ mod code {
 }
 
 impl Error {
-    /// The error packet that tells a client of this failure.
+    /// Returns the error packet that tells a client of this failure.
     ///
     /// The server's own errors are passed on word for word. Every other failure means that the
     /// server cannot be used through this connection: SQLSTATE is of class 08 or HY000 and the

@@ -67,7 +67,7 @@ pub struct LaneCounts {
 }
 
 impl LaneCounts {
-    /// What it does now; `None` if it takes nothing more.
+    /// Returns what it does now; `None` if it takes nothing more.
     pub fn read(&self) -> Option<LaneFigures> {
         let figures = LaneFigures {
             connection_id: self.connection_id,
@@ -120,12 +120,12 @@ impl Lane {
         (lane, returning)
     }
 
-    /// What it does.
+    /// Returns what it does.
     pub fn counts(&self) -> &Arc<LaneCounts> {
         &self.counts
     }
 
-    /// What was agreed on with the server.
+    /// Returns what was agreed on with the server.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -135,7 +135,7 @@ impl Lane {
         !self.queue.borrow().is_closed
     }
 
-    /// How many statements are not answered.
+    /// Returns how many statements are not answered.
     pub fn depth(&self) -> usize {
         self.queue.borrow().waiting.len()
     }
@@ -154,7 +154,7 @@ impl Lane {
         Some(outcome)
     }
 
-    /// What is known of a statement here. One that is prepared counts as used.
+    /// Returns what is known of a statement here. One that is prepared counts as used.
     pub fn statement(&self, text: &[u8], kinds: u64) -> StatementState {
         self.statements.borrow_mut().get(text, kinds)
     }
@@ -253,12 +253,12 @@ impl Returning {
         self.lane.has_diagnostics.get()
     }
 
-    /// What was carried so far.
+    /// Returns what was carried so far.
     pub fn carried(&self) -> CarriedSoFar {
         self.lane.queue.borrow().carried
     }
 
-    /// The numbers of the statements that were prepared on it, and that the server still has.
+    /// Returns the numbers of the statements that were prepared on it, and that the server still has.
     pub fn prepared(&self) -> Vec<u32> {
         self.lane.statements.borrow().numbers()
     }
@@ -328,7 +328,7 @@ impl Driver {
         queue.is_closed && queue.waiting.is_empty()
     }
 
-    /// When something is to be done though nothing happens.
+    /// Returns when something is to be done though nothing happens.
     fn deadline(&self) -> Deadline {
         let queue = self.lane.queue.borrow();
         Deadline::from_std(if queue.sent == 0 {

@@ -107,7 +107,7 @@ impl Stream {
         }
     }
 
-    /// What it passes over.
+    /// Returns what it passes over.
     pub fn channel(&self) -> Channel {
         match self {
             Self::Tcp(_) => Channel::Clear,
@@ -116,7 +116,7 @@ impl Stream {
         }
     }
 
-    /// The version of TLS and the cipher suite in use, if TLS is.
+    /// Returns the version of TLS and the cipher suite in use, if TLS is.
     pub fn tls(&self) -> Option<Tls> {
         let Self::Tls(stream) = self else { return None };
         let (_, session) = stream.get_ref();

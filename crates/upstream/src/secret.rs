@@ -15,7 +15,7 @@ impl Secret {
         Self(Zeroizing::new(password.into()))
     }
 
-    /// The bytes, for the computation of an answer and for nothing else.
+    /// Returns the bytes, for the computation of an answer and for nothing else.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -25,7 +25,7 @@ impl Secret {
         self.0.is_empty()
     }
 
-    /// The bytes with a NUL behind them, as the plugins that send the whole password want them.
+    /// Returns the bytes with a NUL behind them, as the plugins that send the whole password want them.
     pub(crate) fn with_nul(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.0.len() + 1);
         bytes.extend_from_slice(&self.0);
@@ -78,7 +78,7 @@ impl NativeHash {
         Self(Zeroizing::new(hash))
     }
 
-    /// The bytes, for the computation of an answer and for nothing else.
+    /// Returns the bytes, for the computation of an answer and for nothing else.
     pub fn expose(&self) -> &[u8; native::TOKEN_LEN] {
         &self.0
     }

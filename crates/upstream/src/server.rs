@@ -96,7 +96,7 @@ impl ServerInfo {
         })
     }
 
-    /// The modes in which the server shows definitions to our own sessions.
+    /// Returns the modes in which the server shows definitions to our own sessions.
     pub fn modes(&self) -> Modes {
         let Version { major, minor, patch } = self.version;
         Modes { utf8_names: true, ..Modes::of_version(self.flavor, (major, minor, patch)) }
@@ -123,7 +123,7 @@ impl ServerInfo {
         self.flavor == Flavor::MariaDb
     }
 
-    /// A text that no other server has: if it differs at a reconnect, another one answers.
+    /// Returns a text that no other server has: if it differs at a reconnect, another one answers.
     pub fn identity(&self) -> String {
         let unique = match self.flavor {
             Flavor::MySql => self.variables.text("server_uuid"),
@@ -183,7 +183,7 @@ impl ServerInfo {
         !kind.eq_ignore_ascii_case("OFF") && kind != "0" && size != "0"
     }
 
-    /// The global variables that are looked at now and then, in the order of their names, and what a change of each concerns.
+    /// Returns the global variables that are looked at now and then, in the order of their names, and what a change of each concerns.
     pub fn watched_globals(&self) -> Vec<(String, Concerns)> {
         globals::watched(&self.variables)
     }
@@ -203,7 +203,7 @@ fn replica_status_questions(flavor: Flavor) -> &'static [&'static str] {
     }
 }
 
-/// The answer to the first of these questions that the server knows and allows us to ask.
+/// Returns the answer to the first of these questions that the server knows and allows us to ask.
 async fn first_allowed(connection: &mut Connection, questions: &[&str]) -> Result<Option<Rows>, Error> {
     for question in questions {
         match connection.query(question).await {

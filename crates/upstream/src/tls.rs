@@ -29,7 +29,7 @@ struct Made {
 }
 
 impl TlsClient {
-    /// The TLS configuration for this mode and authority.
+    /// Returns the TLS configuration for this mode and authority.
     pub(crate) fn config(&self, mode: TlsMode, authority: Option<&Path>) -> Result<Arc<ClientConfig>, Error> {
         if let Some(made) = self.0.get()
             && made.mode == mode
@@ -44,7 +44,7 @@ impl TlsClient {
     }
 }
 
-/// The name under which the server's certificate is looked at.
+/// Returns the name under which the server's certificate is looked at.
 pub(crate) fn server_name(address: &Address) -> Result<ServerName<'static>, Error> {
     let host = address.host().unwrap_or("localhost");
     ServerName::try_from(host.to_owned())

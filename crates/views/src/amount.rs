@@ -54,7 +54,7 @@ pub(crate) enum Amount {
 pub(crate) struct Beyond;
 
 impl Amount {
-    /// What it is; only what is needed of it is computed.
+    /// Returns what it is; only what is needed of it is computed.
     pub(crate) fn value(&self, value_of: &impl Fn(Place) -> Cell) -> Result<Cell, Beyond> {
         Ok(match self {
             Self::Of(operand) => operand.value(value_of),
@@ -90,7 +90,7 @@ impl Amount {
         })
     }
 
-    /// The columns that it names.
+    /// Returns the columns that it names.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Self::Of(Operand::Column(place)) => vec![*place],

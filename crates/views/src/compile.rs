@@ -51,7 +51,7 @@ pub struct Computing {
 }
 
 impl Default for Computing {
-    /// The servers' settings, in a time zone that is not known.
+    /// Returns the servers' settings, in a time zone that is not known.
     fn default() -> Self {
         Self { division_digits: 4, offset_s: None, sorts_texts: true }
     }
@@ -68,7 +68,7 @@ pub struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// A value, or what a marker stands for.
+    /// Returns a value, or what a marker stands for.
     fn value<'d>(&'d self, datum: &'d Datum) -> &'d Datum {
         match datum {
             Datum::Param(number) => self.values.get(usize::from(*number)).unwrap_or(datum),
@@ -102,13 +102,13 @@ struct Parts<'p> {
 }
 
 impl<'p> Parts<'p> {
-    /// What holds of rows, and what they are joined by.
+    /// Returns what holds of rows, and what they are joined by.
     fn conditions(&self) -> impl Iterator<Item = &'p Scalar> {
         let on = self.optional.iter().flat_map(|(_, joined)| joined.conditions());
         self.conditions.iter().copied().chain(on)
     }
 
-    /// What is shown, ordered and grouped by, and what holds of groups.
+    /// Returns what is shown, ordered and grouped by, and what holds of groups.
     fn values(&self) -> impl Iterator<Item = &'p Scalar> {
         let shown = self.items.iter().map(|item| &item.value);
         let ordered = self.order.iter().map(|(value, _)| value);
@@ -152,7 +152,7 @@ fn select(
     if is_joined { Ok((select, key)) } else { refused("tables that no equality of columns joins") }
 }
 
-/// The order on top of a query, whether its rows are told apart, and what is below.
+/// Returns the order on top of a query, whether its rows are told apart, and what is below.
 fn on_top(root: &Relation) -> (&[(Scalar, bool)], bool, &Relation) {
     let (order, rest) = match root {
         Relation::Order(of, order) => (order.as_slice(), &**of),
@@ -318,7 +318,7 @@ impl<'p> Compiler<'p> {
         Ok(Self { plan, scans: parts.scans.clone(), query, asker, left, takes_markers: false })
     }
 
-    /// How a mention is joined that need not have a row.
+    /// Returns how a mention is joined that need not have a row.
     fn optional(&self, mention: usize, joined: &Joined<'_>) -> Found<Optional> {
         let on = joined.on.iter().map(|scalar| self.condition(scalar));
         let mut on = on.collect::<Found<Vec<_>>>()?;

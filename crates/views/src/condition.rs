@@ -124,7 +124,7 @@ impl Condition {
         }
     }
 
-    /// The columns that it names.
+    /// Returns the columns that it names.
     pub(crate) fn places(&self) -> Vec<Place> {
         let mut into = Vec::new();
         self.add_places(&mut into);
@@ -141,7 +141,7 @@ impl Condition {
         }
     }
 
-    /// The column that it compares with a number, and the values for which it holds, if they are a range.
+    /// Returns the column that it compares with a number, and the values for which it holds, if they are a range.
     pub(crate) fn range(&self) -> Option<(Place, RangeInclusive<Number>)> {
         let (how, place, number) = match self {
             Self::Compare(how, Operand::Column(place), Operand::Constant(Some(number))) => {
@@ -163,7 +163,7 @@ impl Condition {
         Some((*place, range))
     }
 
-    /// The two columns of different mentions that it says are equal.
+    /// Returns the two columns of different mentions that it says are equal.
     pub(crate) fn equal_columns(&self) -> Option<(Place, Place)> {
         match self {
             Self::Compare(Comparison::Equal, Operand::Column(left), Operand::Column(right))

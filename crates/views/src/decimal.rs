@@ -45,19 +45,19 @@ pub(crate) fn parts(text: &str) -> Option<(Number, u8)> {
     Some((if is_negative { -number } else { number }, u8::try_from(fraction.len()).ok()?))
 }
 
-/// The number of a value that a server shows with this scale.
+/// Returns the number of a value that a server shows with this scale.
 pub(crate) fn parse(text: &[u8], scale: u8) -> Option<Number> {
     let (number, own) = parts(std::str::from_utf8(text).ok()?)?;
     (own == scale).then_some(number)
 }
 
-/// A literal with a point; `None` if it has too many digits.
+/// Returns a literal with a point; `None` if it has too many digits.
 pub(crate) fn literal(text: &str, scale: u8) -> Option<Scaled> {
     let (number, own) = parts(text)?;
     Some(scaled(number, own, scale))
 }
 
-/// A number of one scale in another. One that is too large for any column is above, or below, all that a column has.
+/// Returns a number of one scale in another. One that is too large for any column is above, or below, all that a column has.
 pub(crate) fn scaled(number: Number, from: u8, to: u8) -> Scaled {
     if to >= from {
         let unit = 10_i128.pow((to - from).into());
@@ -97,7 +97,7 @@ pub(crate) const fn can_average(digits: u8, scale: u8, more: u8) -> bool {
         && !shown.is_multiple_of(WORD_DIGITS)
 }
 
-/// A quotient with so many digits more than the sum. The servers round it half away from zero.
+/// Returns a quotient with so many digits more than the sum. The servers round it half away from zero.
 pub(crate) fn average(sum: Number, of: u64, more: u8) -> Number {
     let (unit, count) = (10_i128.pow(more.into()), Number::from(of));
     let (whole, rest) = (sum.abs() / count, sum.abs() % count);

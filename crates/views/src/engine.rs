@@ -86,7 +86,7 @@ impl Reader {
 }
 
 impl Installed {
-    /// The result for these values of its parameters.
+    /// Returns the result for these values of its parameters.
     fn show(&mut self, all: &HashMap<TableName, Table>, key: &[Number]) -> Option<Arc<Shown>> {
         let (mut shown, mut rest) = (Vec::new(), key);
         for select in &mut self.selects {
@@ -103,7 +103,7 @@ impl Installed {
 }
 
 impl Installation {
-    /// The one of a query whose tables are there; `None` if they are not.
+    /// Returns the one of a query whose tables are there; `None` if they are not.
     fn of(query: &Select, tables: &HashMap<TableName, Table>) -> Option<Self> {
         let places = |(name, columns): &(TableName, Vec<ColumnSpec>)| {
             let table = tables.get(name)?;
@@ -115,7 +115,7 @@ impl Installation {
         Some(Self { query: query.clone(), columns, plans, results: Results::default() })
     }
 
-    /// The columns by which its rows are found: their tables, and their places there.
+    /// Returns the columns by which its rows are found: their tables, and their places there.
     fn looked_by(&self) -> Vec<(TableName, usize)> {
         let sought = match sought(&self.query) {
             Some(Sought::Parameter(place) | Sought::Listed(place, _)) => Some(place),
@@ -125,13 +125,13 @@ impl Installation {
         places.map(|place| self.named(place)).collect()
     }
 
-    /// The column by whose range its first rows are found, if they are so.
+    /// Returns the column by whose range its first rows are found, if they are so.
     fn ranged_by(&self) -> Option<(TableName, usize)> {
         let Sought::Range(place, _) = sought(&self.query)? else { return None };
         Some(self.named(place))
     }
 
-    /// Which rows it reads of this table, if they are those of a range.
+    /// Returns which rows it reads of this table, if they are those of a range.
     fn within(&self, name: &TableName) -> Option<Within> {
         let (place, range) = self.query.ranged()?;
         let number = self.query.mentions[place.mention];
@@ -140,13 +140,13 @@ impl Installation {
         (is_once && self.query.tables[number].0 == *name).then_some(Within { column, range })
     }
 
-    /// The table of a column, and the column's place there.
+    /// Returns the table of a column, and the column's place there.
     fn named(&self, place: Place) -> (TableName, usize) {
         let number = self.query.mentions[place.mention];
         (self.query.tables[number].0.clone(), self.columns[number][place.column])
     }
 
-    /// The result for these values of its parameters, made from the base rows if it is not held.
+    /// Returns the result for these values of its parameters, made from the base rows if it is not held.
     fn show(&mut self, all: &HashMap<TableName, Table>, key: &[Number]) -> Option<Arc<Shown>> {
         if !self.results.has(key) {
             let mut results = std::mem::take(&mut self.results);
@@ -199,7 +199,7 @@ impl Engine {
         self.tables.remove(name);
     }
 
-    /// What is held of a table, if it is held.
+    /// Returns what is held of a table, if it is held.
     #[must_use]
     pub fn table(&self, name: &TableName) -> Option<TableRows> {
         self.tables.get(name).map(|table| TableRows { rows: table.rows(), bytes: table.bytes() })
@@ -324,7 +324,7 @@ impl Engine {
             .for_each(|select| select.results = Results::default());
     }
 
-    /// How many results of a query are held.
+    /// Returns how many results of a query are held.
     #[must_use]
     pub fn results(&self, number: QueryNumber) -> usize {
         self.queries
@@ -332,7 +332,8 @@ impl Engine {
             .map_or(0, |installed| installed.selects.iter().map(|select| select.results.len()).sum())
     }
 
-    /// The result for these values of a query's parameters, made from the base rows if it is not held. `None` if there is no such query.
+    /// Returns the result for these values of a query's parameters, made from the base rows if it is not held. `None` if there is no such
+    /// query.
     pub fn show(&mut self, number: QueryNumber, key: &[Number]) -> Option<Arc<Shown>> {
         self.queries.get_mut(&number)?.show(&self.tables, key)
     }

@@ -115,7 +115,7 @@ impl Aggregate {
         }
     }
 
-    /// The texts that are equal to the least of all, or to the greatest.
+    /// Returns the texts that are equal to the least of all, or to the greatest.
     fn extremes(&self, is_max: bool) -> &[(KeyText, u64)] {
         let Self::Texts(texts) = self else { return &[] };
         let found = if is_max { texts.last_key_value() } else { texts.first_key_value() };
@@ -201,7 +201,7 @@ impl Group {
         self.aggregates.iter().zip(items).any(is_one_of_several)
     }
 
-    /// The value of an item; `key`: the group's.
+    /// Returns the value of an item; `key`: the group's.
     pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed<'_> {
         let aggregate = &self.aggregates[at];
         match (aggregate, item) {

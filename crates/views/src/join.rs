@@ -50,7 +50,7 @@ struct Untold<'q> {
 }
 
 impl Untold<'_> {
-    /// What can be told of these mentions, the last one included.
+    /// Returns what can be told of these mentions, the last one included.
     fn told_of(&mut self, bound: &[usize]) -> Checks {
         let is_told = |place: &Place| bound.contains(&place.mention);
         let conditions = std::mem::take(&mut self.conditions).into_iter();
@@ -104,7 +104,7 @@ pub(crate) struct Combination<'a, 'r> {
 }
 
 impl Combination<'_, '_> {
-    /// The text of a column, by its number.
+    /// Returns the text of a column, by its number.
     pub(crate) fn text(&self, place: Place, number: Number) -> &[u8] {
         let (table, _) = self.tables[self.query.mentions[place.mention]];
         table.text(number)
@@ -180,7 +180,7 @@ impl JoinPlan {
         Some(Self { start, checks, steps, pivot: Some(Pivot { other, steps: more }) })
     }
 
-    /// The columns that rows are looked for by: mentions and columns.
+    /// Returns the columns that rows are looked for by: mentions and columns.
     pub(crate) fn looked_by(&self) -> impl Iterator<Item = Place> {
         let pivot = self.pivot.iter().flat_map(|pivot| std::iter::once(&pivot.other).chain(&pivot.steps));
         let place = |step: &JoinStep| Place { mention: step.mention, column: step.column };
@@ -255,7 +255,7 @@ impl<'a, 'r> Join<'a, 'r> {
         checks.parameters.iter().all(is_wanted) && all_hold(&checks.conditions, combination)
     }
 
-    /// The rows that a step may bind.
+    /// Returns the rows that a step may bind.
     fn candidates(
         &self,
         step: &JoinStep,

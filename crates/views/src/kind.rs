@@ -179,7 +179,7 @@ impl Kind {
         }
     }
 
-    /// What holds its numbers.
+    /// Returns what holds its numbers.
     pub(crate) const fn width(self) -> Width {
         match self {
             Self::Integer(width) => width,
@@ -199,8 +199,8 @@ impl Kind {
         }
     }
 
-    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or the text itself is shown. Of an ENUM, a
-    /// SET and a BIT it is the number that they are calculated with.
+    /// Returns the number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or the text
+    /// itself is shown. Of an ENUM, a SET and a BIT it is the number that they are calculated with.
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
@@ -275,7 +275,7 @@ impl ColumnSpec {
         matches!(self.kind, Kind::Text { collation: Some(Collation::BYTES), .. })
     }
 
-    /// Where it stands among the columns of its table.
+    /// Returns where it stands among the columns of its table.
     pub(crate) fn place(&self) -> (String, bool) {
         (self.name.clone(), matches!(self.kind, Kind::Folded(_)))
     }
@@ -308,7 +308,8 @@ impl ColumnSpec {
         self.kind != Kind::Set || self.names.as_ref().is_some_and(|names| names.len() < usize::from(BITS_MAX))
     }
 
-    /// The number of what is written as the servers show it: a name of an ENUM, or those of a SET in the order of their declaration.
+    /// Returns the number of what is written as the servers show it: a name of an ENUM, or those of a SET in the order of their
+    /// declaration.
     pub(crate) fn number_of(&self, shown: &[u8]) -> Option<Number> {
         let names = self.names.as_ref()?;
         let place = |name: &[u8]| names.iter().position(|own| own == name);
@@ -343,8 +344,8 @@ fn decimal_of(declared: &DataType) -> Result<Kind, String> {
     }
 }
 
-/// A number that this text has in common with those that are equal to it: the text itself if it is short, else a hash of it of which no two texts are known
-/// that share it. `None` if it is not known what is equal to it.
+/// Returns a number that this text has in common with those that are equal to it: the text itself if it is short, else a hash of it of
+/// which no two texts are known that share it. `None` if it is not known what is equal to it.
 fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
     let text = collation.equal_by_index(text)?;
     let mut bytes = [0; size_of::<Number>()];
@@ -359,8 +360,8 @@ fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
     Some(Number::from_be_bytes(bytes))
 }
 
-/// The number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL groups it with
-/// `0000-00-00`, and warns of it.
+/// Returns the number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL
+/// groups it with `0000-00-00`, and warns of it.
 #[must_use]
 pub fn date_number(date: Date) -> Option<Number> {
     let Date { year, month, day } = date;
@@ -368,7 +369,7 @@ pub fn date_number(date: Date) -> Option<Number> {
     is_day(date).then_some(number)
 }
 
-/// The number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
+/// Returns the number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
 #[must_use]
 pub fn moment_number(date: Date, seconds: u32, micros: u32) -> Option<Number> {
     let Date { year, month, day } = date;

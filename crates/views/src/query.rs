@@ -101,7 +101,7 @@ pub(crate) enum Item {
 }
 
 impl Query {
-    /// The tables that it reads, each once, and what it needs of each.
+    /// Returns the tables that it reads, each once, and what it needs of each.
     #[must_use]
     pub fn tables(&self) -> Vec<(&TableName, Cow<'_, [ColumnSpec]>)> {
         let mut all: Vec<(&TableName, Cow<'_, [ColumnSpec]>)> = Vec::new();
@@ -131,12 +131,12 @@ impl Query {
             })
     }
 
-    /// The columns that it shows, or makes what it shows of, with the names of their tables.
+    /// Returns the columns that it shows, or makes what it shows of, with the names of their tables.
     pub fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
         self.selects.iter().flat_map(Select::shown)
     }
 
-    /// How many columns it shows.
+    /// Returns how many columns it shows.
     #[must_use]
     pub fn columns_shown(&self) -> usize {
         self.selects.first().map_or(0, Select::columns_shown)
@@ -170,12 +170,12 @@ impl Select {
         }
     }
 
-    /// What a mention is joined by, if it is one that LEFT JOIN adds.
+    /// Returns what a mention is joined by, if it is one that LEFT JOIN adds.
     pub(crate) fn optional(&self, mention: usize) -> Option<&Optional> {
         self.optional.iter().find(|optional| optional.mention == mention)
     }
 
-    /// A column that has one of few values in every row that counts, of a mention that has a row.
+    /// Returns a column that has one of few values in every row that counts, of a mention that has a row.
     pub(crate) fn listed(&self) -> Option<(Place, Vec<Number>)> {
         let listed = |condition: &Condition| match condition {
             Condition::In(Operand::Column(place), list) if self.optional(place.mention).is_none() => {
@@ -193,7 +193,8 @@ impl Select {
         Some((place, values))
     }
 
-    /// A column whose values are in a range in every row that counts, of a mention that has a row: the narrowest range, if there are several.
+    /// Returns a column whose values are in a range in every row that counts, of a mention that has a row: the narrowest range, if there
+    /// are several.
     pub(crate) fn ranged(&self) -> Option<(Place, RangeInclusive<Number>)> {
         let mut ranges: Vec<(Place, RangeInclusive<Number>)> = Vec::new();
         let mut left: Vec<&Condition> = self.conditions.iter().collect();
@@ -240,7 +241,7 @@ impl Select {
         &self.tables[self.mentions[place.mention]].1[place.column]
     }
 
-    /// The column of an operand; a constant is only compared.
+    /// Returns the column of an operand; a constant is only compared.
     pub(crate) fn spec_of(&self, operand: &Operand) -> Option<&ColumnSpec> {
         match operand {
             Operand::Column(place) => Some(self.spec(*place)),
@@ -249,7 +250,7 @@ impl Select {
     }
 }
 
-/// The declared type of a column by its name.
+/// Returns the declared type of a column by its name.
 pub(crate) fn declared<'c>(columns: &'c [freshet_sql::InputColumn], name: &str) -> Option<&'c DataType> {
     columns.iter().find(|column| column.name == name)?.data_type.as_ref()
 }

@@ -75,13 +75,14 @@ pub struct Limit {
 }
 
 impl Shown {
-    /// Each row.
+    /// Returns each row.
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start as usize..*end as usize])
     }
 
-    /// What a LIMIT leaves of it; `None` if that may be other rows as well, because rows that are not shown alike tie where it cuts.
+    /// Returns what a LIMIT leaves of it; `None` if that may be other rows as well, because rows that are not shown alike tie where it
+    /// cuts.
     #[must_use]
     pub fn cut(&self, limit: Limit) -> Option<Self> {
         let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(self.ends.len());
@@ -107,7 +108,7 @@ impl Shown {
         Some(out)
     }
 
-    /// What several have in common, without their rows.
+    /// Returns what several have in common, without their rows.
     pub(crate) fn without_rows(all: &[Arc<Self>]) -> Self {
         Self {
             width: all.iter().map(|shown| shown.width).max().unwrap_or(0),
@@ -117,7 +118,7 @@ impl Shown {
         }
     }
 
-    /// Each row with what it is merged by.
+    /// Returns each row with what it is merged by.
     pub(crate) fn merged(&self) -> impl Iterator<Item = (&[u8], &[SortKey])> {
         self.rows().enumerate().map(|(at, row)| (row, self.keys.get(at).map_or(&[][..], |keys| keys)))
     }
@@ -276,7 +277,7 @@ impl Results {
         }
     }
 
-    /// The rows of a result that is held, in its order.
+    /// Returns the rows of a result that is held, in its order.
     pub(crate) fn show(&mut self, query: &Select, key: &[Number]) -> Option<Arc<Shown>> {
         let held = self.by_key.get_mut(key)?;
         if held.shown.is_none() {
@@ -470,7 +471,7 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
     Wire { bytes: out.into_boxed_slice(), width, texts: Box::default() }
 }
 
-/// The texts of these columns by which the query sorts or tells apart.
+/// Returns the texts of these columns by which the query sorts or tells apart.
 fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Option<KeyText>]> {
     let query = combination.query;
     let text = |(at, operand): (usize, &Operand)| match operand {
@@ -488,13 +489,13 @@ fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Opt
     }
 }
 
-/// A column's text, as it is sorted and told apart.
+/// Returns a column's text, as it is sorted and told apart.
 fn key_text(combination: &Combination<'_, '_>, place: Place) -> Option<KeyText> {
     let number = combination.value(place)?;
     Some(KeyText::new(combination.text(place, number), combination.query.spec(place).kind))
 }
 
-/// How many bytes the characters of a text in UTF-8 have, at most; 0 of bytes, which are shown as they are.
+/// Returns how many bytes the characters of a text in UTF-8 have, at most; 0 of bytes, which are shown as they are.
 fn width_of(text: &[u8], spec: Option<&ColumnSpec>) -> u8 {
     if spec.is_some_and(ColumnSpec::has_bytes) {
         return 0;

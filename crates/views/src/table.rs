@@ -238,7 +238,8 @@ impl Table {
         matches!(self.indexes.get(&column), Some(Index::Ordered(_)))
     }
 
-    /// The rows whose values of a column are in this range, in the order of these, if the column is [indexed so](Self::index_in_order).
+    /// Returns the rows whose values of a column are in this range, in the order of these, if the column is [indexed
+    /// so](Self::index_in_order).
     pub(crate) fn between(
         &self,
         column: usize,
@@ -259,7 +260,7 @@ impl Table {
         self.indexes.contains_key(&column)
     }
 
-    /// The rows that have this value in an indexed column.
+    /// Returns the rows that have this value in an indexed column.
     pub(crate) fn with(&self, column: usize, value: Number) -> &[TableSlot] {
         self.indexes.get(&column).map_or(&[], |index| index.get(value))
     }
@@ -268,12 +269,12 @@ impl Table {
         self.columns[column].get(slot)
     }
 
-    /// The text with this number.
+    /// Returns the text with this number.
     pub(crate) fn text(&self, number: Number) -> &[u8] {
         self.texts.get(number)
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(crate) fn slots(&self) -> impl Iterator<Item = TableSlot> {
         (0..).zip(&self.is_used).filter(|(_, is_used)| **is_used).map(|(slot, _)| slot)
     }
@@ -304,7 +305,7 @@ impl Table {
         }
     }
 
-    /// The row with the primary key of this one.
+    /// Returns the row with the primary key of this one.
     pub(crate) fn same_key(&self, row: &[Cell]) -> Option<TableSlot> {
         let hash = self.hash_of(|column| row[column]);
         let is_it =

@@ -19,7 +19,7 @@ pub(crate) struct Texts {
 const BYTES_EACH: usize = 48;
 
 impl Texts {
-    /// The number of a text that one more row has.
+    /// Returns the number of a text that one more row has.
     pub(crate) fn take(&mut self, text: &[u8]) -> u32 {
         let hash = self.hash.hash_one(text);
         let is_it = |number: &u32| &*self.texts[*number as usize].0 == text;

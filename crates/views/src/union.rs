@@ -12,7 +12,7 @@ use crate::results::{Shown, SortKey};
 type Merged<'s> = (&'s [u8], &'s [SortKey]);
 
 impl Union {
-    /// The rows of all its SELECTs.
+    /// Returns the rows of all its SELECTs.
     pub(crate) fn of(&self, selects: &[Arc<Shown>]) -> Shown {
         let mut out = Shown::without_rows(selects);
         let mut rows: Vec<Merged<'_>> = selects.iter().flat_map(|shown| shown.merged()).collect();

@@ -45,14 +45,14 @@ pub(crate) struct DateTime {
 }
 
 impl DateTime {
-    /// The moment at which a clock of UTC shows this.
+    /// Returns the moment at which a clock of UTC shows this.
     pub(crate) fn in_utc(self) -> Number {
         let Self { date: Date { year, month, day }, seconds, micros } = self;
         let days = days(year.into(), month.into(), day.into());
         (days * SECONDS_OF_DAY + Number::from(seconds)) * MICROS + Number::from(micros)
     }
 
-    /// What a clock shows at this moment that is so many seconds ahead of UTC.
+    /// Returns what a clock shows at this moment that is so many seconds ahead of UTC.
     pub(crate) fn at(stamp: Number, offset_s: i32) -> Self {
         let (seconds, micros) = (stamp.div_euclid(MICROS) + Number::from(offset_s), stamp.rem_euclid(MICROS));
         let (year, month, day) = date(seconds.div_euclid(SECONDS_OF_DAY));

@@ -56,7 +56,7 @@ impl Admin {
         Ok(rows.len() as u64)
     }
 
-    /// What is counted, by name.
+    /// Returns what is counted, by name.
     fn named(&self) -> HashMap<String, SqliteValue> {
         let counted = self.runtime.rows(Statistic::Global);
         pairs(counted).chain(pairs(self.runtime.rows(Statistic::Process))).collect()
@@ -71,7 +71,7 @@ impl Admin {
         }
     }
 
-    /// What a variable of the admin port's own is.
+    /// Returns the value of one of the admin port's own variables.
     #[must_use]
     pub fn number(&self, name: &str) -> u64 {
         self.own.get(name)

@@ -26,7 +26,7 @@ impl Admin {
         Ok(Answer::Done { affected: 1, last_insert_id: 0, note: variable.note() })
     }
 
-    /// What a variable is as of now; `None` for one that counts nowhere.
+    /// Returns what a variable is as of now; `None` for one that counts nowhere.
     fn value(&self, variable: Variable) -> Option<String> {
         match variable.of {
             Owner::Number(..) => Some(self.own.get(variable.name).to_string()),

@@ -30,7 +30,7 @@ impl Cache {
         reclaimed
     }
 
-    /// How many entries are stored and may be served now. Looks at up to `budget` of them, and counts the others as servable.
+    /// Returns how many entries are stored and may be served now. Looks at up to `budget` of them, and counts the others as servable.
     #[must_use]
     pub fn servable(&self, budget: usize, now_ms: u64) -> usize {
         let is_barred = |stored: &Stored<'_>| !self.is_servable(stored, now_ms);
@@ -44,7 +44,7 @@ impl Cache {
         self.entries().saturating_sub(barred)
     }
 
-    /// What a lookup would find now. Nothing is counted, and nothing is given.
+    /// Returns what a lookup would find now. Nothing is counted, and nothing is given.
     #[must_use]
     pub fn look(&self, key: Key<'_>, now_ms: u64, fences: Fences) -> Lookup<()> {
         if !self.freshness.is_live(now_ms) {
@@ -63,7 +63,7 @@ impl Cache {
         }
     }
 
-    /// What is stored under a key, whether it may be served or not. Nothing is counted.
+    /// Returns what is stored under a key, whether it may be served or not. Nothing is counted.
     pub fn show<R>(&self, key: Key<'_>, take: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
@@ -101,7 +101,7 @@ impl Cache {
         purged
     }
 
-    /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
+    /// Returns what is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
     #[must_use]
     pub fn summaries(&self, count_max: usize, bytes_max: usize, now_ms: u64) -> Vec<Summary> {
         self.summaries_of(|_| true, count_max, bytes_max, now_ms)

@@ -389,7 +389,7 @@ fn act(cache: &Cache, thread: u64, n: u64) {
     assert!(cache.used() <= MIB, "the bound holds at every moment");
 }
 
-/// A full cache of small entries.
+/// Returns a full cache of small entries.
 fn full_of_small(size: usize) -> Cache {
     let cache = live(size);
     for n in 0.. {

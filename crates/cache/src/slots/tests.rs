@@ -227,7 +227,7 @@ fn floor_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
     load(BASE) + if found == 0 { floor } else { found }
 }
 
-/// Every way to spread so many steps over the loads.
+/// Returns every way to spread so many steps over the loads.
 fn schedules(steps: usize) -> Vec<[usize; LOADS]> {
     let mut all = vec![[0; LOADS]];
     for load in 0..LOADS {

@@ -58,7 +58,7 @@ impl Keyed {
         ticket
     }
 
-    /// What a change of this stamps, and a write to it fences: all rows, and of each watch the row's slot, or any.
+    /// Returns what a change of this stamps, and a write to it fences: all rows, and of each watch the row's slot, or any.
     pub fn touched(&self, freshness: &Freshness, object: usize, random: &mut Random) -> Vec<Dep> {
         if object == ALTER || object == KEYED && random.one_in(4) {
             return vec![self.deps.definition];

@@ -61,7 +61,7 @@ impl Server {
         self.log.len() as Version
     }
 
-    /// How many transactions up to this one are in the binlog.
+    /// Returns how many transactions up to this one are in the binlog.
     pub fn logged_up_to(&self, version: Version) -> u64 {
         self.log[..version as usize].iter().filter(|transaction| !transaction.unlogged).count() as u64
     }
@@ -82,7 +82,7 @@ impl Server {
         self.states
     }
 
-    /// What a probe answers: up to here all transactions are visible.
+    /// Returns what a probe answers: up to here all transactions are visible.
     pub fn visible_prefix(&self) -> u64 {
         self.visible_prefix as u64
     }
@@ -91,7 +91,7 @@ impl Server {
         self.history[object].last().map_or(0, |since| since.version)
     }
 
-    /// The table that the view reads in this version.
+    /// Returns the table that the view reads in this version.
     pub fn view_target(version: Version) -> usize {
         (version % 2) as usize
     }

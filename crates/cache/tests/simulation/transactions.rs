@@ -62,7 +62,7 @@ enum Load {
 pub(super) type EndAsked = (u64, Option<Position>);
 
 impl World {
-    /// One thing that concerns transactions.
+    /// Does one thing that concerns transactions.
     pub(super) fn step_of_transactions(&mut self) -> Result<(), String> {
         match self.random.below(16) {
             0 if self.ends.len() < ENDS_MAX => self.ends.push((self.freshness.ask_end(), None)),
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// The next read or write, or the end.
+    /// Does the next read or write of a transaction, or ends the transaction.
     fn go_on(&mut self, transaction: &mut Transaction) -> Result<bool, String> {
         match self.random.below(8) {
             0 => return Ok(false),
@@ -238,7 +238,7 @@ impl World {
         self.forward_in(transaction, query)
     }
 
-    /// What is visible now instead of what was before the snapshot, if that is what is broken.
+    /// Returns what is visible now instead of what was before the snapshot, if that is what is broken.
     fn seen_late(&self, moment: Moment) -> Moment {
         match moment {
             Moment::Snapshot { within, .. } if self.broken == Broken::ContainsLate => {

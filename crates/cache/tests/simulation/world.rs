@@ -480,7 +480,7 @@ impl World {
         Ok(())
     }
 
-    /// Where a transaction is that the stream has not passed, or passes now.
+    /// Returns the position of a transaction that the stream has not passed, or passes now.
     fn position(&self, version: Version) -> Position {
         self.stepped(self.server.logged_up_to(version))
     }
@@ -489,7 +489,7 @@ impl World {
         Position::new((self.generation << GENERATION_SHIFT) + logged + self.timeline.steps)
     }
 
-    /// Where a transaction is that the server tells of, or before.
+    /// Returns the position of a transaction that the server tells of, or an earlier position.
     fn locate(&mut self, version: Version) -> Position {
         let logged = self.server.logged_up_to(version);
         let before = if logged < self.timeline.stepped_at { self.timeline.steps } else { 0 };
@@ -517,7 +517,7 @@ impl World {
 
     // Writers.
 
-    /// What a change of this stamps, and a write to it fences.
+    /// Returns what a change of this stamps, and a write to it fences.
     fn touched(&mut self, object: usize) -> Vec<Dep> {
         match object {
             VIEW => vec![self.deps[object].definition],

@@ -68,7 +68,7 @@ impl Catalog {
         self.keep(TableBasis { asked, begun, is_open, above: &above }, info)
     }
 
-    /// The object and, if it is a view or a MERGE table, all below it, each once.
+    /// Returns the object and, if it is a view or a MERGE table, all below it, each once.
     async fn read_all(
         &self,
         connection: &mut Connection,
@@ -117,7 +117,7 @@ impl Catalog {
         Ok(before != (info.runs_unknown_code, info.has_triggers) || objects.iter().any(is_unseen))
     }
 
-    /// The tables above this one through which its rows may change, unless all foreign keys are known whatever our account
+    /// Returns the tables above this one through which its rows may change, unless all foreign keys are known whatever our account
     /// sees. As long as all above it are seen, so are all their keys, one after another.
     fn unproven_ancestors(&self, info: &TableInfo) -> Result<Vec<Name>, CatalogError> {
         let applied = self.freshness.applied();
@@ -168,7 +168,7 @@ struct TableBasis<'a> {
     above: &'a [Name],
 }
 
-/// The first of these tables that our account cannot see.
+/// Returns the first of these tables that our account cannot see.
 async fn first_unseen(
     connection: &mut Connection,
     server: &ServerInfo,

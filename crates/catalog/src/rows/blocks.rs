@@ -23,7 +23,7 @@ pub(super) struct KeyBlock {
 }
 
 impl KeyBlock {
-    /// The block of this level in which a key lies.
+    /// Returns the block of this level in which a key lies.
     pub(super) const fn of(key: u64, level: u32) -> Self {
         Self { level, index: key >> (level * STEP) }
     }
@@ -37,7 +37,7 @@ pub(super) fn cover(low: u64, high: u64) -> Vec<KeyBlock> {
     (0..LEVELS).find_map(|finest| cover_from(finest, low, high)).unwrap_or_default()
 }
 
-/// A cover with no block below a level; `None` if it takes too many.
+/// Returns a cover with no block below a level; `None` if it takes too many.
 fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<KeyBlock>> {
     let mut next = u128::from(low >> (finest * STEP) << (finest * STEP));
     let end = (u128::from(high >> (finest * STEP)) + 1) << (finest * STEP);
@@ -54,14 +54,14 @@ fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<KeyBlock>> {
     Some(blocks)
 }
 
-/// The highest level of which a block begins at `at` and does not go beyond `end`.
+/// Returns the highest level of which a block begins at `at` and does not go beyond `end`.
 fn greatest_level(at: u128, end: u128) -> u32 {
     let aligned = at.trailing_zeros() / STEP;
     let fitting = (end - at).ilog2() / STEP;
     aligned.min(fitting).min(LEVELS - 1)
 }
 
-/// The blocks of one level that hold any key from `low` to `high`: the first and how many.
+/// Returns the blocks of one level that hold any key from `low` to `high`: the first and how many.
 pub(super) const fn span(low: u64, high: u64, level: u32) -> (u64, u64) {
     let (first, last) = (KeyBlock::of(low, level).index, KeyBlock::of(high, level).index);
     (first, last.saturating_sub(first).saturating_add(1))

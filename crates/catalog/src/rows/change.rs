@@ -92,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// What tells rows apart by one of the columns whose keys are known.
+    /// Returns what tells rows apart by one of the columns whose keys are known.
     fn part_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<Dep> {
         let equal = self.key_ordinals().take(self.spec().equal.len()).enumerate();
         let mut parts = equal.filter_map(|(index, ordinal)| Some(self.part(index, &key(ordinal)?)));

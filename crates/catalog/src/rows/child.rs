@@ -23,7 +23,7 @@ pub enum Acted {
     Anything,
 }
 
-/// What `key` does to its child when `write` changes its parent. The write is sent with these `values`.
+/// Returns what `key` does to its child when `write` changes its parent. The write is sent with these `values`.
 #[must_use]
 pub fn acted(
     key: &ForeignKey,
@@ -112,7 +112,7 @@ impl Action<'_> {
         Acted::Like(RowWrite::Update { table: self.child(), assigned, pins: self.all_carried(pins) })
     }
 
-    /// The value that a column of the child takes over from the parent's rows after they are updated, which both store alike: the
+    /// Returns the value that a column of the child takes over from the parent's rows after they are updated, which both store alike: the
     /// one that is assigned, or the only one that they have. `None` if it is not known.
     fn cascaded(
         &self,
@@ -156,12 +156,12 @@ impl Action<'_> {
         TableName::of(self.child.name.0.clone(), self.child.name.1.clone())
     }
 
-    /// What pins of the parent's rows say of the child's.
+    /// Returns what pins of the parent's rows say of the child's.
     fn all_carried(&self, pins: &[Pin]) -> Vec<Pin> {
         self.key.columns.iter().flat_map(|columns| self.carried(pins, columns)).collect()
     }
 
-    /// The pins of a column of the parent, as pins of the child's that refers to it.
+    /// Returns the pins of a column of the parent, as pins of the child's that refers to it.
     fn carried(&self, pins: &[Pin], columns: &(String, String)) -> Vec<Pin> {
         let Some((own, to)) = self.pair(columns) else { return Vec::new() };
         let came_alike = |pin: &&Pin| {
@@ -177,7 +177,7 @@ impl Action<'_> {
             .collect()
     }
 
-    /// A column of the child and the one that it refers to, if what is known of this one holds of that one.
+    /// Returns a column of the child and the one that it refers to, if what is known of this one holds of that one.
     fn pair(&self, (column, referenced): &(String, String)) -> Option<(&ColumnInfo, &ColumnInfo)> {
         let (_, own) = named(&self.child.columns, column)?;
         let (_, to) = named(&self.parent.columns, referenced)?;
@@ -210,7 +210,7 @@ impl Action<'_> {
         }
     }
 
-    /// What the rows have in the primary key, which is the value at a place.
+    /// Returns what the rows have in the primary key, which is the value at a place.
     fn found_by(
         &self,
         column: &ColumnInfo,

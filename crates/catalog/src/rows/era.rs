@@ -29,12 +29,12 @@ impl Era {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A ticket of the present era.
+    /// Returns a ticket of the present era.
     pub(super) fn ticket(&self) -> Ticket {
         Ticket(Arc::clone(&self.state().current))
     }
 
-    /// A new era begins. The wait that is returned ends when all earlier tickets are dropped.
+    /// Begins a new era. The wait that is returned ends when all earlier tickets are dropped.
     ///
     /// There are never more eras left than tickets, since an era without tickets is forgotten here.
     pub(super) fn turn(&self) -> EraWait {

@@ -54,7 +54,7 @@ impl InUse {
         self.known.load(Ordering::Acquire) & uses == uses
     }
 
-    /// What is to be stamped and fenced.
+    /// Returns what is to be stamped and fenced.
     pub(super) fn to_stamp(&self) -> u64 {
         self.to_stamp.load(Ordering::SeqCst)
     }

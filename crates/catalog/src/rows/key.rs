@@ -140,7 +140,7 @@ impl KeyType {
     }
 }
 
-/// The key that a value has which the server finds equal to this literal in a session of this time zone; any key, if no value is
+/// Returns the key that a value has which the server finds equal to this literal in a session of this time zone; any key, if no value is
 /// equal to it. `None`: undecided.
 #[must_use]
 pub fn key_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key> {
@@ -171,7 +171,7 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key
     }
 }
 
-/// The greatest key below, and the least above, which values can have that are not above, or not below, this literal: two
+/// Returns the greatest key below, and the least above, which values can have that are not above, or not below, this literal: two
 /// that are equal if the literal is a value of the column. `None`: undecided, or keys of this type are not ordered.
 pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<(u64, u64)> {
     match key_type {
@@ -193,7 +193,7 @@ pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> 
     }
 }
 
-/// The least and the greatest key that a value of this type can have; `None` if they are not ordered.
+/// Returns the least and the greatest key that a value of this type can have; `None` if they are not ordered.
 pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
     match key_type {
         KeyType::Integer { unsigned, bytes } => Some(number::integer_extent(*unsigned, *bytes)),
@@ -210,7 +210,7 @@ pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
     }
 }
 
-/// The key that a column has after this literal was assigned to it in a session of this time zone. `None`: the server may change
+/// Returns the key that a column has after this literal was assigned to it in a session of this time zone. `None`: the server may change
 /// it on the way.
 #[must_use]
 pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key> {
@@ -247,7 +247,7 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<
     }
 }
 
-/// The key of a column in a row image. `None`: undecided, and also if it is not in the image.
+/// Returns the key of a column in a row image. `None`: undecided, and also if it is not in the image.
 #[must_use]
 pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
     let value = match field {
@@ -293,7 +293,7 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
     }
 }
 
-/// What a LIKE of this text and a `%` finds starts with, in the form that keys have; `None` if that cannot be told.
+/// Returns what a LIKE of this text and a `%` finds starts with, in the form that keys have; `None` if that cannot be told.
 pub(super) fn prefix_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Vec<u8>> {
     match key_of_datum(key_type, datum, Zone::Other)? {
         Key::Text(text) if key_type.has_prefixes() => Some(text),

@@ -36,7 +36,7 @@ pub struct Reading {
     pub conditions: Vec<Condition>,
 }
 
-/// What each occurrence reads in a session of this time zone: what all of these read together. `tables` are the definitions of the
+/// Returns what each occurrence reads in a session of this time zone: what all of these read together. `tables` are the definitions of the
 /// occurrences' tables, in their order. An occurrence that nothing narrower than the whole table is known for has none.
 #[must_use]
 pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>], zone: Zone) -> Vec<Vec<Reading>> {
@@ -139,7 +139,7 @@ fn has_keys(condition: &Condition, column: &ColumnInfo) -> bool {
     }
 }
 
-/// How many values the condition allows; `None` for a range.
+/// Returns how many values the condition allows; `None` for a range.
 fn value_count(condition: &Condition) -> Option<usize> {
     match condition {
         Condition::OneOf(values) => Some(values.len()),
@@ -148,7 +148,7 @@ fn value_count(condition: &Condition) -> Option<usize> {
     }
 }
 
-/// The best of the conditions.
+/// Returns the best of the conditions.
 fn chosen(usable: &[Usable<'_>], read: Option<Vec<u16>>) -> Reading {
     let by_key = usable.iter().enumerate().filter(|(_, pin)| pin.is_unique && pin.values.is_some());
     let by_key = by_key.min_by_key(|(_, pin)| pin.values).and_then(|(at, _)| usable.get(at..=at));

@@ -24,14 +24,14 @@ pub(super) fn null_has_key(column: &ColumnInfo) -> bool {
     column.key != KeyType::None && column.nullable && !column.auto_increment
 }
 
-/// The value that a column has to be equal to, if it is one.
+/// Returns the value that a column has to be equal to, if it is one.
 fn only_value<'a>(condition: &'a Condition, values: Values<'a>) -> Option<&'a Datum> {
     let Condition::OneOf(listed) = condition else { return None };
     let [only] = &listed[..] else { return None };
     values.of(only)
 }
 
-/// The keys that satisfy a condition of equality. `None`: undecided, or it is none.
+/// Returns the keys that satisfy a condition of equality. `None`: undecided, or it is none.
 pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Key>> {
     match condition {
         Condition::OneOf(listed) => {
@@ -116,7 +116,7 @@ pub fn prefix(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> 
     (!prefix.is_empty()).then_some(prefix)
 }
 
-/// What stands behind the equality columns in the slots of a reading.
+/// Returns what stands behind the equality columns in the slots of a reading.
 pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Tail>> {
     if let Some(prefix) = prefix(&column.key, condition, values) {
         return Some(vec![Tail::Prefix(prefix)]);
@@ -129,7 +129,7 @@ pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'
     points.into_iter().map(point_tail).collect()
 }
 
-/// A value of a range's column that is known exactly.
+/// Returns a value of a range's column that is known exactly.
 fn point_tail(key: Key) -> Option<Tail> {
     match key {
         Key::Null => Some(Tail::Null),
@@ -139,7 +139,7 @@ fn point_tail(key: Key) -> Option<Tail> {
 }
 
 impl Watch {
-    /// How many rows show that all rows with these keys are there: as many as the primary key has values in these conditions.
+    /// Returns how many rows show that all rows with these keys are there: as many as the primary key has values in these conditions.
     /// `None` if no key column is the primary key.
     ///
     /// An insert cannot make a row that is there. So what was read of such rows alone, and shows each of them, is changed by no
@@ -154,7 +154,7 @@ impl Watch {
         u64::try_from(points(column, condition, values)?.len()).ok()
     }
 
-    /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
+    /// Returns the slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
     /// values; none if it has no key columns, or no row can satisfy them. `None`: too many, or undecided; the reading may
     /// not rest on the watch then.
     ///
@@ -193,7 +193,7 @@ impl Watch {
     }
 }
 
-/// Every slot with every part; `None` if those are too many.
+/// Returns every slot with every part; `None` if those are too many.
 pub(super) fn product<T>(
     slots: &[RowSlot],
     parts: &[T],

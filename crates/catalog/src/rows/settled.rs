@@ -19,7 +19,7 @@ use super::reading::null_has_key;
 use super::write::may_change;
 use crate::{ColumnInfo, TableInfo, TableKind};
 
-/// The writes of a statement, each with the table that it is to, and with pins that hold by themselves. `tables` are the
+/// Returns the writes of a statement, each with the table that it is to, and with pins that hold by themselves. `tables` are the
 /// definitions in the order of [`RowWrites::tables`]. `None` if what is written is not a table whose columns are known.
 #[must_use]
 pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
@@ -34,7 +34,7 @@ pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<
     each.collect()
 }
 
-/// A write of which nothing is known in the columns of these places.
+/// Returns a write of which nothing is known in the columns of these places.
 fn without(mut write: RowWrite, mixed: &[usize]) -> RowWrite {
     if let RowWrite::Fill { given, .. } = &mut write {
         let columns = given.iter_mut().enumerate().filter(|(place, _)| mixed.contains(place));
@@ -86,7 +86,7 @@ impl SettledStatement<'_> {
         }
     }
 
-    /// The places of the columns of a UNION that may have another type than one of its branches gives them. Integers stay what they
+    /// Returns the places of the columns of a UNION that may have another type than one of its branches gives them. Integers stay what they
     /// are beside integers, and texts beside texts.
     fn mixed(&self, writes: &[(usize, RowWrite)]) -> Vec<usize> {
         let of = |(_, write): &'_ (usize, RowWrite)| match write {
@@ -107,7 +107,7 @@ impl SettledStatement<'_> {
         (0..first.len()).filter(is_mixed).collect()
     }
 
-    /// What a UNION makes its column's type of.
+    /// Returns what a UNION makes its column's type of.
     fn family(&self, given: &Given) -> Option<Family> {
         match given {
             Given::Value(Datum::Null) => Some(Family::Null),
@@ -126,7 +126,7 @@ impl SettledStatement<'_> {
         Some(named(&self.tables.get(at)?.columns, name)?.1)
     }
 
-    /// The pins of an occurrence that hold, without what they came by.
+    /// Returns the pins of an occurrence that hold, without what they came by.
     fn holding(&self, at: usize, pins: Vec<Pin>) -> Vec<Pin> {
         let Some(table) = self.tables.get(at) else { return Vec::new() };
         let is_named_twice = self.tables.iter().filter(|other| other.name == table.name).count() > 1;
@@ -153,7 +153,7 @@ impl SettledStatement<'_> {
         of_table.into_iter().any(|(_, assigned)| may_change(column, assigned))
     }
 
-    /// The column that the given value of this number is for.
+    /// Returns the column that the given value of this number is for.
     fn filled(&self, at: usize, columns: Option<&[String]>, index: usize) -> Option<&ColumnInfo> {
         match columns {
             Some(columns) => self.column(at, columns.get(index)?),
@@ -161,7 +161,7 @@ impl SettledStatement<'_> {
         }
     }
 
-    /// What a column is given; what it takes over counts if it takes that as it is.
+    /// Returns what a column is given; what it takes over counts if it takes that as it is.
     fn taken(&self, given: Given, to: Option<&ColumnInfo>) -> Given {
         let Given::Taken { from, column, pins } = given else { return given };
         let (Some(source), Some(to)) = (self.column(from, &column), to) else { return Given::Other };

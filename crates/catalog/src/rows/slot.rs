@@ -24,7 +24,7 @@ impl RowSlot {
     /// Of no columns yet.
     pub(super) const START: Self = Self(0);
 
-    /// The number for [`freshet_cache::Freshness::row`].
+    /// Returns the number for [`freshet_cache::Freshness::row`].
     pub(super) const fn number(self) -> u64 {
         self.0
     }
@@ -51,7 +51,7 @@ impl RowSlot {
 }
 
 impl Tail {
-    /// What has to be in use so that it is stamped: a bit for the block's level, or for the prefix's length. NULL always is.
+    /// Returns what has to be in use so that it is stamped: a bit for the block's level, or for the prefix's length. NULL always is.
     pub(super) fn uses(&self) -> u64 {
         match self {
             Self::Null => 0,
@@ -61,7 +61,7 @@ impl Tail {
     }
 }
 
-/// The numbers of the bits that are set.
+/// Returns the numbers of the bits that are set.
 pub(super) fn bits(mut set: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let lowest = (set != 0).then(|| set.trailing_zeros())?;

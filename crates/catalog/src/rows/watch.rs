@@ -37,7 +37,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch that nothing may rest on before [`Self::enter`]. `None` if the table has no such columns, or they have no such
+    /// Returns a watch that nothing may rest on before [`Self::enter`]. `None` if the table has no such columns, or they have no such
     /// keys.
     pub(super) fn new(
         id: u64,
@@ -69,27 +69,27 @@ impl Watch {
         })
     }
 
-    /// What it is made of.
+    /// Returns what it is made of.
     #[must_use]
     pub const fn spec(&self) -> &WatchSpec {
         &self.spec
     }
 
-    /// What every entry that rests on it depends on, beside its slots. It is stamped by changes that have no key, and
+    /// Returns what every entry that rests on it depends on, beside its slots. It is stamped by changes that have no key, and
     /// fenced by writes that have none.
     #[must_use]
     pub const fn any(&self) -> Dep {
         self.any
     }
 
-    /// What an entry depends on that may rest on a row not being there, if [`Self::present_if`] says that this is to be told
+    /// Returns what an entry depends on that may rest on a row not being there, if [`Self::present_if`] says that this is to be told
     /// apart. An insert of unknown rows fences it. It is never stamped, since the stream knows the rows.
     #[must_use]
     pub const fn absent(&self) -> Dep {
         self.absent
     }
 
-    /// Which of the key columns that are equal to something is the table's primary key, if its keys tell all of its values
+    /// Returns which of the key columns that are equal to something is the table's primary key, if its keys tell all of its values
     /// apart: two texts may share one, and then one of them may be there and the other not.
     pub(super) fn unique_key(&self) -> Option<usize> {
         let is_told = |column: &ColumnInfo| column.unique && column.key.is_ordered();
@@ -115,12 +115,12 @@ impl Watch {
         }
     }
 
-    /// What has to be stamped and fenced in ranges.
+    /// Returns what has to be stamped and fenced in ranges.
     pub(super) fn uses(&self) -> u64 {
         self.in_use.to_stamp()
     }
 
-    /// The columns of the definition that it was made from.
+    /// Returns the columns of the definition that it was made from.
     pub fn layout(&self) -> &Arc<[ColumnInfo]> {
         &self.layout
     }
@@ -130,7 +130,7 @@ impl Watch {
         &self.keys
     }
 
-    /// The ordinals of [`Self::key_columns`].
+    /// Returns the ordinals of [`Self::key_columns`].
     pub(super) fn key_ordinals(&self) -> impl Iterator<Item = usize> {
         self.spec.equal.iter().chain(&self.spec.range).copied().map(usize::from)
     }
@@ -144,7 +144,7 @@ impl Watch {
         !self.spec.equal.is_empty() && self.keys.len() > 1
     }
 
-    /// All rows that have this key in the key column of this index, whatever the others are: a write or a change of which no other
+    /// Returns all rows that have this key in the key column of this index, whatever the others are: a write or a change of which no other
     /// column is known is told apart by it. Stamps are few, so it is a cell: slots would forget rows for it.
     pub(super) fn part(&self, column: usize, key: &Key) -> Dep {
         self.common.freshness.any(self.common.hash.hash_one((self.id, column, key)))

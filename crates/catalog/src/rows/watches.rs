@@ -128,7 +128,7 @@ impl Watches {
         }
     }
 
-    /// The watch on this table, made if it is new; where there are many, perhaps one that is concerned by changes of more
+    /// Returns the watch on this table, made if it is new; where there are many, perhaps one that is concerned by changes of more
     /// columns. `None` if there are too many in use, if its columns have no such keys, or if the definition is an outdated one.
     #[must_use]
     pub fn watch(&self, table: &TableInfo, spec: &WatchSpec) -> Option<Arc<Watch>> {
@@ -159,7 +159,7 @@ impl Watches {
         Some(watch)
     }
 
-    /// The table's place for watches of this definition's layout. Those of an older layout make room: their entries are gone
+    /// Returns the table's place for watches of this definition's layout. Those of an older layout make room: their entries are gone
     /// with the definition. `None` for an outdated definition, and at the bound.
     fn place<'a>(
         &self,
@@ -196,7 +196,7 @@ impl Watches {
         of_schema.get_mut(name)
     }
 
-    /// All watches that a write to this table has to look at, and its ticket. To be asked before its fences are raised.
+    /// Returns all watches that a write to this table has to look at, and its ticket. To be asked before its fences are raised.
     pub fn writing(&self, schema: &str, table: &str) -> (Arc<[Arc<Watch>]>, Ticket) {
         let (schema, table) = self.folded(schema, table);
         let stripe = self.stripe(&schema, &table);
@@ -210,7 +210,7 @@ impl Watches {
         self.common.reached.publish(at);
     }
 
-    /// All watches on a table, under the name that the applier compares names in.
+    /// Returns all watches on a table, under the name that the applier compares names in.
     pub fn on(&self, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
         self.found(&self.stripe(schema, table).tables(), schema, table)
     }

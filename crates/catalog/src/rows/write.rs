@@ -47,7 +47,7 @@ const SHORT_RANGE_MAX: u64 = 32;
 
 type AssignedKey = [(String, Datum)];
 
-/// The tables that foreign keys change together with a write to this one.
+/// Returns the tables that foreign keys change together with a write to this one.
 #[must_use]
 pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) -> Vec<&'a Name> {
     match write {
@@ -91,7 +91,7 @@ impl<'a, T> ColumnValue<'a, T> {
 }
 
 impl Watch {
-    /// What a write to its table, whose definition is this, touches of it if it is sent with these values.
+    /// Returns what a write to its table, whose definition is this, touches of it if it is sent with these values.
     #[must_use]
     pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> TouchedSlots {
         // A trigger may assign anything to the row that is about to be stored.
@@ -131,7 +131,7 @@ impl Watch {
         }
     }
 
-    /// What a write touches by the one key column that tells most of its rows, before and after, where the others are not known.
+    /// Returns what a write touches by the one key column that tells most of its rows, before and after, where the others are not known.
     /// None without such a column.
     fn part_of_write(&self, write: &RowWrite, values: Values<'_>) -> Option<Vec<Dep>> {
         if !self.has_parts() {
@@ -146,7 +146,7 @@ impl Watch {
         Some(keys.iter().map(|key| self.part(index, key)).collect())
     }
 
-    /// The keys that the rows may have in the column of this ordinal, before and after. None where that is not known.
+    /// Returns the keys that the rows may have in the column of this ordinal, before and after. None where that is not known.
     fn keys_of_write(&self, ordinal: usize, write: &RowWrite, values: Values<'_>) -> Option<HashSet<Key>> {
         let column = self.layout().get(ordinal)?;
         let mut keys = HashSet::new();
@@ -203,7 +203,7 @@ impl Watch {
         table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && is_numbered
     }
 
-    /// Where new rows stand.
+    /// Returns where new rows stand.
     fn made(
         &self,
         columns: Option<&[String]>,
@@ -216,7 +216,7 @@ impl Watch {
         })
     }
 
-    /// Where new rows stand that a query shows.
+    /// Returns where new rows stand that a query shows.
     fn filled(
         &self,
         columns: Option<&[String]>,
@@ -253,7 +253,7 @@ impl Watch {
         Some(made)
     }
 
-    /// What a new row has in the key columns.
+    /// Returns what a new row has in the key columns.
     fn inserted(
         &self,
         columns: Option<&[String]>,
@@ -268,7 +268,7 @@ impl Watch {
         self.key_ordinals().map(part).collect()
     }
 
-    /// What a new row has in the column of this ordinal. Without a list of columns there is a value for each that is not hidden,
+    /// Returns what a new row has in the column of this ordinal. Without a list of columns there is a value for each that is not hidden,
     /// so that their places are known only where none is.
     fn value_of<'a, T>(
         &self,
@@ -298,7 +298,7 @@ impl Watch {
         }
     }
 
-    /// Where the rows stand before and after.
+    /// Returns where the rows stand before and after.
     fn updated(&self, assigned: &AssignedKey, pins: &[Pin], values: Values<'_>) -> Option<HashSet<RowSlot>> {
         let before = self.pinned(pins, values)?;
         let mut after = before.clone();
@@ -314,7 +314,7 @@ impl Watch {
         Some(slots)
     }
 
-    /// What the rows that satisfy the pins have in the key columns; `None` if one of those is not pinned.
+    /// Returns what the rows that satisfy the pins have in the key columns; `None` if one of those is not pinned.
     fn pinned(&self, pins: &[Pin], values: Values<'_>) -> Option<Vec<SlotPart>> {
         let mut parts = Vec::new();
         for (index, column) in self.key_columns().iter().enumerate() {
@@ -359,7 +359,7 @@ impl Watch {
     }
 }
 
-/// What a new row has in a column that is given this.
+/// Returns what a new row has in a column that is given this.
 fn filled(column: &ColumnInfo, given: &Given, values: Values<'_>, is_range: bool) -> Option<SlotPart> {
     match given {
         Given::Value(datum) => Some(SlotPart::Points(vec![stored(column, values.of(datum)?, values)?])),
@@ -372,7 +372,7 @@ fn filled(column: &ColumnInfo, given: &Given, values: Values<'_>, is_range: bool
 }
 
 impl SlotPart {
-    /// The keys that it lists.
+    /// Returns the keys that it lists.
     fn points(self) -> Option<Vec<Key>> {
         match self {
             Self::Points(keys) => Some(keys),
@@ -410,7 +410,7 @@ pub(super) fn may_change(column: &ColumnInfo, assigned: &AssignedKey) -> bool {
     column.generated || column.on_update || assigned.iter().any(|(name, _)| *name == column.name)
 }
 
-/// The key that a column has after an assignment; `None` if the server may store something else.
+/// Returns the key that a column has after an assignment; `None` if the server may store something else.
 pub(super) fn stored(column: &ColumnInfo, datum: &Datum, values: Values<'_>) -> Option<Key> {
     let is_filled_in = match datum {
         Datum::Null => !column.nullable,
@@ -447,7 +447,7 @@ fn part(column: &ColumnInfo, condition: &Condition, values: Values<'_>, is_range
     prefix(&column.key, condition, values).map(SlotPart::Prefix)
 }
 
-/// What a range's column means on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or more than
+/// Returns what a range's column means on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or more than
 /// is known of it.
 fn tails_in_use(part: &SlotPart, uses: u64) -> Option<Vec<Tail>> {
     let mut tails = Vec::new();

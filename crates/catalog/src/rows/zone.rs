@@ -62,7 +62,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// A parameter's value, or the literal itself.
+    /// Returns a parameter's value, or the literal itself.
     pub fn of(self, datum: &'a Datum) -> Option<&'a Datum> {
         match datum {
             Datum::Param(number) => self.parameters.get(usize::from(*number)),

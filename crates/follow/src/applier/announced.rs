@@ -40,19 +40,19 @@ impl AnnouncedTables {
         Ok(())
     }
 
-    /// The table that rows refer to. From here on it has rows.
+    /// Returns the table that rows refer to. From here on it has rows.
     pub(super) fn with_rows(&mut self, id: u64) -> Option<&Announced> {
         let table = self.tables.iter_mut().find(|table| table.map.id == id)?;
         table.has_rows = true;
         Some(table)
     }
 
-    /// The tables that had no rows.
+    /// Returns the tables that had no rows.
     pub(super) fn without_rows(&self) -> impl Iterator<Item = &Name> {
         self.tables.iter().filter(|table| !table.has_rows).map(|table| &table.name)
     }
 
-    /// The table that had rows, if no other had.
+    /// Returns the table that had rows, if no other had.
     pub(super) fn only_one_with_rows(&self) -> Option<&Name> {
         let mut with_rows = self.tables.iter().filter(|table| table.has_rows);
         let first = with_rows.next()?;

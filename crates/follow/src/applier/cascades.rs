@@ -150,8 +150,8 @@ fn sets_an_end(rows: ChangedRows<'_>) -> Option<bool> {
     Some(found)
 }
 
-/// What becomes of the rows that refer to those of an event, in which these columns are `kept`; `None` if that cannot be told row by
-/// row.
+/// Returns what becomes of the rows that refer to those of an event, in which these columns are `kept`; `None` if that cannot be told row
+/// by row.
 fn followed(
     definitions: &impl DefinitionSource,
     event: Referring,
@@ -219,7 +219,7 @@ fn ordinal(columns: &[ColumnInfo], name: &str) -> Option<usize> {
 }
 
 impl Referring {
-    /// The rows of an event themselves.
+    /// Returns the rows of an event themselves.
     fn event(rows: ChangedRows<'_>, layout: Arc<[ColumnInfo]>) -> Self {
         let column = |own| {
             let (before, after) = (ReferringValue::Before(own), ReferringValue::After(own));
@@ -243,7 +243,7 @@ impl Referring {
         })
     }
 
-    /// The rows that refer to these by a key that acts on them. `None` if that cannot be told.
+    /// Returns the rows that refer to these by a key that acts on them. `None` if that cannot be told.
     fn below(&self, key: &ForeignKey, act: Act, layout: Arc<[ColumnInfo]>) -> Option<Self> {
         let mut columns = Vec::new();
         for (own, to) in &key.columns {
@@ -272,7 +272,7 @@ impl Referring {
         }
     }
 
-    /// The child's columns.
+    /// Returns the child's columns.
     pub(crate) const fn layout(&self) -> &Arc<[ColumnInfo]> {
         &self.layout
     }
@@ -291,7 +291,7 @@ impl Referring {
         Some(self.if_changed.iter().any(is_changed))
     }
 
-    /// What the columns hold that refer to this row of the event, directly or by others.
+    /// Returns what the columns hold that refer to this row of the event, directly or by others.
     pub(crate) fn keys(&self, row: Images<'_, '_>) -> ReferringKeys {
         let keys = |value: &dyn Fn(&ReferringColumn) -> ReferringValue| {
             let key = |column: &ReferringColumn| (column.own, self.key(value(column), row));
@@ -329,7 +329,7 @@ pub(super) fn is_among(names: &[Name], schema: &str, table: &str) -> bool {
     names.iter().any(|name| name.0 == schema && name.1 == table)
 }
 
-/// The columns in which every row has the value that it had; `None` if that cannot be told.
+/// Returns the columns in which every row has the value that it had; `None` if that cannot be told.
 fn kept<'a>(layout: &'a [ColumnInfo], rows: ChangedRows<'_>) -> Option<Vec<&'a str>> {
     let mut kept: Vec<(usize, &ColumnInfo)> = layout.iter().enumerate().collect();
     rows.each(|row| {

@@ -20,7 +20,7 @@ impl ChangedRows<'_> {
         self.rows.kind
     }
 
-    /// How many columns each of their images has.
+    /// Returns how many columns each of their images has.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.map.columns.len()
@@ -46,7 +46,7 @@ impl ChangedRows<'_> {
     }
 }
 
-/// The fields of an image, in a buffer that is used again. `None`: the bytes cannot be read.
+/// Returns the fields of an image, in a buffer that is used again. `None`: the bytes cannot be read.
 fn unpack<'a, 'f>(image: RowImage<'f>, fields: &'a mut Vec<Field<'f>>) -> Option<&'a [Field<'f>]> {
     fields.clear();
     for field in image.fields() {

@@ -21,7 +21,7 @@ const TOUCHED_MAX: usize = 256;
 /// Prepared transactions that are remembered; the commit of a further one stamps everything.
 const PREPARED_MAX: usize = 4_096;
 
-/// How this kind of event ends its transaction, whatever is in it.
+/// Returns how this kind of event ends its transaction, whatever is in it.
 pub(super) fn ending_of(kind: u8) -> Option<TransactionEnd> {
     (kind == TRANSACTION_PAYLOAD).then_some(TransactionEnd::Unclear)
 }
@@ -174,7 +174,7 @@ impl PreparedXas {
         }
     }
 
-    /// What it has touched; everything if it is not known.
+    /// Returns what it has touched; everything if it is not known.
     pub(super) fn complete(&mut self, xid: &XidKey) -> XaTouched {
         self.by_xid.remove(xid).unwrap_or(XaTouched::Everything)
     }

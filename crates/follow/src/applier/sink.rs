@@ -86,7 +86,7 @@ pub enum TransactionEnd {
 }
 
 impl StreamChange<'_> {
-    /// What it says of definitions; `None`: nothing.
+    /// Returns what it says of definitions; `None`: nothing.
     #[must_use]
     pub const fn of_definitions(&self) -> Option<Changed<'_>> {
         match self {

@@ -12,7 +12,7 @@ const ENGINES: &str = "SELECT TABLE_TYPE, ENGINE, COUNT(*), MIN(CONCAT(TABLE_SCH
      WHERE TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys') \
      AND TABLE_TYPE <> 'VIEW' GROUP BY TABLE_TYPE, ENGINE";
 
-/// Which engines are in use, and which of them are never cached.
+/// Returns which engines are in use, and which of them are never cached.
 pub(super) async fn engines(connection: &mut Connection) -> Result<Finding, Error> {
     let subject = "engines";
     let rows = match connection.query(ENGINES).await {
@@ -36,7 +36,7 @@ pub(super) async fn engines(connection: &mut Connection) -> Result<Finding, Erro
     Ok(Finding::degraded(subject, found, "").without_remedy())
 }
 
-/// Which foreign keys make a change of one table change another. No server always logs what they do, and none has to: they are
+/// Returns which foreign keys make a change of one table change another. No server always logs what they do, and none has to: they are
 /// followed from the parents' rows.
 pub(super) fn cascades(keys: &ForeignKeys) -> Finding {
     let subject = "foreign keys";
@@ -55,7 +55,7 @@ pub(super) fn cascades(keys: &ForeignKeys) -> Finding {
     Finding::fine(subject, format!("{found}: {followed}"))
 }
 
-/// What the server would not tell. A broken connection stays an error.
+/// Returns what the server would not tell. A broken connection stays an error.
 pub(super) fn unread(subject: &'static str, error: Error) -> Result<Finding, Error> {
     match error {
         Error::Server(_) | Error::Unsettled => {

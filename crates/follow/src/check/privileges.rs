@@ -67,12 +67,12 @@ fn look(server: &ServerInfo, wanted: &Wanted) -> Finding {
     }
 }
 
-/// What SHOW MASTER STATUS needs; MariaDB 10.5 gave it a name of its own.
+/// Returns what SHOW MASTER STATUS needs; MariaDB 10.5 gave it a name of its own.
 pub(super) fn client(server: &ServerInfo) -> &'static str {
     if splits_monitoring(server) { "BINLOG MONITOR" } else { "REPLICATION CLIENT" }
 }
 
-/// What SHOW REPLICA STATUS needs.
+/// Returns what SHOW REPLICA STATUS needs.
 pub(super) fn replica_status(server: &ServerInfo) -> &'static str {
     if splits_monitoring(server) { "REPLICA MONITOR" } else { "REPLICATION CLIENT" }
 }
@@ -81,7 +81,7 @@ fn splits_monitoring(server: &ServerInfo) -> bool {
     server.is_mariadb() && server.version >= Version::from((10, 5, 9))
 }
 
-/// The statement that grants a privilege to our account.
+/// Returns the statement that grants a privilege to our account.
 pub(super) fn grant(server: &ServerInfo, privilege: &str) -> String {
     format!("GRANT {privilege} ON *.* TO {};", server.privileges.account)
 }

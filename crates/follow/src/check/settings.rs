@@ -25,7 +25,7 @@ pub(super) fn all(server: &ServerInfo) -> Vec<Finding> {
     LOOKS.iter().map(|look| look(server)).collect()
 }
 
-/// The statement that sets a global variable and keeps it over a restart, where the server can.
+/// Returns the statement that sets a global variable and keeps it over a restart, where the server can.
 fn set(server: &ServerInfo, variable: &str, value: &str) -> String {
     if server.is_mariadb() || server.is_before_8() {
         let section = section(server);

@@ -42,8 +42,8 @@ impl Harmless {
         });
     }
 
-    /// How many have ended; `None` while one is under way. If it is the same before the server is asked and after that, the answer counts these,
-    /// and no others of ours.
+    /// Returns how many have ended; `None` while one is under way. If it is the same before the server is asked and after that, the
+    /// answer counts these, and no others of ours.
     pub(super) fn quiet(&self) -> Option<Quiet> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (counts.under_way == 0).then_some(Quiet { ended: counts.ended, begun: counts.begun })

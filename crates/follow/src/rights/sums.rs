@@ -97,7 +97,7 @@ impl Sums {
     }
 }
 
-/// The place of a column that names users, and whether it names a host besides.
+/// Returns the place of a column that names users, and whether it names a host besides.
 fn names_users((at, column): (usize, &Column)) -> Option<(usize, bool)> {
     let is = |name: &str| column.name.eq_ignore_ascii_case(name.as_bytes());
     let is_grantee = is(GRANTEE);

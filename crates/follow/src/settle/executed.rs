@@ -32,8 +32,9 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// What to ask, one after the other: a transaction that leaves the first set is in the second. The engine commits a transaction before
-    /// MySQL counts it as executed, and while MySQL has it among those that are owned. MariaDB logs it before the engine commits it.
+    /// Returns what to ask, one after the other: a transaction that leaves the first set is in the second. The engine commits a
+    /// transaction before MySQL counts it as executed, and while MySQL has it among those that are owned. MariaDB logs it before the
+    /// engine commits it.
     #[must_use]
     pub const fn questions(is_mariadb: bool) -> &'static [&'static str] {
         if is_mariadb {
@@ -99,7 +100,7 @@ impl AppliedGtids {
         }
     }
 
-    /// How many transactions of MariaDB were applied.
+    /// Returns how many transactions of MariaDB were applied.
     pub(crate) fn count(&self) -> u64 {
         match self {
             Self::MariaDb(recent) => recent.count,

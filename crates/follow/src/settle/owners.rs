@@ -60,7 +60,7 @@ impl Judging {
         found.into_iter().for_each(|awaited| awaited.is_own = true);
     }
 
-    /// What is known at this time, everything up to `applied` being applied.
+    /// Returns what is known at this time, everything up to `applied` being applied.
     pub(super) fn owners(&mut self, applied: Position, now_ms: u64) -> Owners {
         while self.awaited.front().is_some_and(|first| first.is_own || first.until_ms <= now_ms) {
             self.judge_first();

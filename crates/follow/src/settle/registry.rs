@@ -264,7 +264,7 @@ impl<F> Settling<F> {
         drop(gone);
     }
 
-    /// How many transactions were applied, where [`Self::has_applied`] needs that.
+    /// Returns how many transactions were applied, where [`Self::has_applied`] needs that.
     pub(crate) fn applied_count(&self) -> u64 {
         self.lock().executed.as_ref().map_or(0, AppliedGtids::count)
     }
@@ -400,7 +400,7 @@ impl<F> SettlingState<F> {
         self.unbound.push(waiting.fence);
     }
 
-    /// All fences whose commit is known to have happened.
+    /// Returns all fences whose commit is known to have happened.
     fn take_committed(&mut self) -> Vec<F> {
         self.by_gtid.clear();
         self.by_age.clear();

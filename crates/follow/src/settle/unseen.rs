@@ -59,7 +59,7 @@ impl Unseen {
         }
     }
 
-    /// How far acknowledgements prove more to be visible than was known.
+    /// Returns how far acknowledgements prove more to be visible than was known.
     pub(super) fn visible(&mut self) -> Option<Position> {
         let mut visible = None;
         while let Some(first) = self.waiting.front().filter(|first| first.is_acknowledged) {

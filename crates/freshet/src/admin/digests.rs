@@ -32,7 +32,7 @@ fn part(name: &str) -> Option<&'static Part> {
     PARTS.iter().find(|(known, _)| *known == name).map(|(_, part)| part)
 }
 
-/// The value of the variable of this name, if it is one of these.
+/// Returns the value of the variable of this name, if it is one of these.
 pub(super) fn read(mut options: Options, name: &str) -> Option<String> {
     Some(match part(name)? {
         Number(_, of) => of(&mut options).to_string(),

@@ -12,7 +12,7 @@ const FILE_BYTES_MIN: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 impl Behind {
-    /// The value of the variable of this name, if it is one of these.
+    /// Returns the value of the variable of this name, if it is one of these.
     pub(super) fn events_log(&self, name: &str) -> Option<String> {
         Some(match name {
             "mysql-eventslog_default_log" => u8::from(self.rules().1.logs).to_string(),

@@ -36,7 +36,7 @@ impl Behind {
         named.into_iter().map(|(name, bytes)| vec![name.into(), bytes.to_string().into()]).collect()
     }
 
-    /// What the system has counted, under the names that the history has for it.
+    /// Returns what the system has counted, under the names that the history has for it.
     #[expect(clippy::unused_self, reason = "it stands among the others")]
     pub(super) fn process(&self) -> Vec<Vec<SqliteValue>> {
         let [mapped, resident] = memory_of_process();
@@ -106,7 +106,7 @@ impl Behind {
         self.shared.free_connections().into_iter().enumerate().map(row).collect()
     }
 
-    /// The server's row.
+    /// Returns the server's row.
     pub(super) fn connections(&self, resets: bool) -> Vec<SqliteValue> {
         let now = self.shared.server_connections(resets);
         let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +145,7 @@ impl Behind {
         self.shared.commands().into_iter().map(row).collect()
     }
 
-    /// How many clients each user has, and how many all of them together may have.
+    /// Returns how many clients each user has, and how many all of them together may have.
     pub(super) fn users(&self) -> Vec<Vec<SqliteValue>> {
         let mut connected = BTreeMap::<String, u64>::new();
         self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
@@ -204,7 +204,7 @@ impl Behind {
     }
 }
 
-/// What the process has mapped and what of it is in memory, in bytes; zeros where the system does not say.
+/// Returns what the process has mapped and what of it is in memory, in bytes; zeros where the system does not say.
 fn memory_of_process() -> [u64; 2] {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ["VmSize:", "VmRSS:"].map(|name| {

@@ -80,13 +80,13 @@ impl Typed {
         self.given.insert(setting.name, (value.to_owned(), SettingSource::Flag(setting.flag())));
     }
 
-    /// The text of a setting, its default if nobody said anything.
+    /// Returns the text of a setting, its default if nobody said anything.
     fn text(&self, setting: &'static Setting) -> (String, SettingSource) {
         let default = || (setting.default.unwrap_or_default().to_owned(), SettingSource::Default);
         self.given.get(setting.name).cloned().unwrap_or_else(default)
     }
 
-    /// What the setting's text means, by `reader`, which says `None` to what is not allowed.
+    /// Returns what the setting's text means, by `reader`, which says `None` to what is not allowed.
     ///
     /// # Errors
     /// The text is not allowed, or nobody gave it and it has no default.
@@ -114,14 +114,14 @@ impl Typed {
         self.read(setting, |text| if text.is_empty() { Some(None) } else { reader(text).map(Some) })
     }
 
-    /// A refusal of a setting's value whose reader says more than the table does. `why` must not hold a secret.
+    /// Returns a refusal of a setting's value whose reader says more than the table does. `why` must not hold a secret.
     pub fn refuse(&self, setting: &'static Setting, why: &str) -> Refusal {
         let source = self.text(setting).1;
         Refusal::Beside { setting, why: format!("from {source}: {why}") }
     }
 }
 
-/// A value of the file as it would be typed on the command line; tables and dates have no such form.
+/// Returns a value of the file as it would be typed on the command line; tables and dates have no such form.
 fn plain(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),

@@ -27,7 +27,7 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     digits.checked_mul(factor)
 }
 
-/// A whole number and the unit behind it.
+/// Returns a whole number and the unit behind it.
 fn split(text: &str) -> Option<(u64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -51,7 +51,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// A frame that carries no status and ends nothing.
+    /// Returns a frame that carries no status and ends nothing.
     pub(super) const fn plain(part: Part) -> Self {
         Self { part, last: false, status: None, status_at: None, warnings: None }
     }

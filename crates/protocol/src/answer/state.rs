@@ -45,7 +45,7 @@ impl Due {
         self.left == 0 && !self.end
     }
 
-    /// What is to come after the next packet.
+    /// Returns what is to come after the next packet.
     pub(super) const fn without_one(self) -> Self {
         match self.left {
             0 => Self { left: 0, end: false },
@@ -55,7 +55,7 @@ impl Due {
 }
 
 impl State {
-    /// What comes first in answer to `command`.
+    /// Returns what comes first in answer to `command`.
     pub(super) const fn at_first(command: Command) -> Self {
         match command {
             Command::Quit | Command::StmtSendLongData | Command::StmtClose => Self::Done,

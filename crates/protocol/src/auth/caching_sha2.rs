@@ -18,7 +18,7 @@ pub const FULL_AUTH: u8 = 4;
 /// The proof's length, in bytes.
 const TOKEN_LEN: usize = 32;
 
-/// The proof of a password. An empty password has an empty one.
+/// Returns the proof of a password. An empty password has an empty one.
 #[must_use]
 pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     if password.is_empty() {
@@ -35,7 +35,7 @@ pub fn verify(token: &[u8], scramble: &[u8; SCRAMBLE_LEN], password: &[u8]) -> b
     verify_slices_are_equal(token, &self::token(password, scramble)).is_ok()
 }
 
-/// The password with its NUL, exclusive-or the scramble over and over: what
+/// Returns the password with its NUL, exclusive-or the scramble over and over: what
 /// is encrypted under RSA. Applied twice it gives the password back.
 #[must_use]
 pub fn mask(password_nul: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {

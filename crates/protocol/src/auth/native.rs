@@ -12,7 +12,7 @@ use crate::handshake::SCRAMBLE_LEN;
 /// The length of a proof, of SHA1(password) and of what the server stores, in bytes.
 pub const TOKEN_LEN: usize = 20;
 
-/// The proof of a password. An empty password has an empty one.
+/// Returns the proof of a password. An empty password has an empty one.
 #[must_use]
 pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     if password.is_empty() {
@@ -21,7 +21,7 @@ pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     token_by_hash(&sha1(&[password]), scramble).to_vec()
 }
 
-/// The proof of the password whose SHA1 is `hash`.
+/// Returns the proof of the password whose SHA1 is `hash`.
 #[must_use]
 pub fn token_by_hash(hash: &[u8; TOKEN_LEN], scramble: &[u8; SCRAMBLE_LEN]) -> [u8; TOKEN_LEN] {
     masked(hash, &sha1(&[hash]), scramble)

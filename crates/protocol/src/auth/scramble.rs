@@ -4,7 +4,7 @@ use aws_lc_rs::rand;
 
 use crate::handshake::SCRAMBLE_LEN;
 
-/// A challenge from the system's randomness: seven-bit, without NUL, which
+/// Returns a challenge from the system's randomness: seven-bit, without NUL, which
 /// would end it, and without `$`, which MySQL's own tools take for the end of
 /// a salt.
 #[must_use]

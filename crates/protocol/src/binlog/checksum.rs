@@ -22,7 +22,7 @@ pub(super) enum Checksum {
 }
 
 impl Checksum {
-    /// The algorithm that the byte before a format description's checksum names.
+    /// Returns the algorithm that the byte before a format description's checksum names.
     pub(super) fn from_byte(byte: u8) -> Result<Self, Malformed> {
         match byte {
             0 => Ok(Checksum::None),
@@ -31,7 +31,7 @@ impl Checksum {
         }
     }
 
-    /// The event without its checksum, which is verified.
+    /// Returns the event without its checksum, which is verified.
     pub(super) fn strip(self, event: &[u8]) -> Result<&[u8], Malformed> {
         match self {
             Checksum::None => Ok(event),
@@ -48,7 +48,7 @@ fn strip_crc32(event: &[u8]) -> Option<&[u8]> {
     (crc32fast::hash(summed) == u32::from_le_bytes(*sum)).then_some(summed)
 }
 
-/// A format description without its checksum. It has one whatever the
+/// Returns a format description without its checksum. It has one whatever the
 /// algorithm, since it is what names the algorithm.
 pub(super) fn strip_format(event: &[u8]) -> Result<&[u8], Malformed> {
     const BAD: Malformed = Malformed::new("binlog format description fails its checksum");

@@ -29,7 +29,7 @@ const FED_MAX: usize = 20_000;
 /// How many literals of a list the parser is given, so that it still counts the arguments of a call.
 const LITERALS_KEPT: usize = 4;
 
-/// The tokens for the parser.
+/// Returns the tokens for the parser.
 pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reason> {
     let mut feeder = Feeder {
         text,

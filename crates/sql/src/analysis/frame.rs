@@ -34,7 +34,7 @@ pub(super) enum Frame {
 }
 
 impl Frame {
-    /// The frame that a parenthesis opens behind this word.
+    /// Returns the frame that a parenthesis opens behind this word.
     pub fn behind(word: &[u8]) -> Frame {
         const NAMES: &[(&str, Frame)] = &[
             ("AGAINST", Frame::Against),

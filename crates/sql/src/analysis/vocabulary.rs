@@ -19,7 +19,7 @@ pub(crate) enum Use {
     Refused,
 }
 
-/// The use of a reserved word; None if the word is free to be a name.
+/// Returns the use of a reserved word; None if the word is free to be a name.
 pub(crate) fn usage(upper: &str) -> Option<Use> {
     let at = WORDS.binary_search_by_key(&upper, |(word, _)| word).ok()?;
     WORDS.get(at).map(|&(_, usage)| usage)

@@ -32,7 +32,7 @@ pub(super) struct Census {
     pub joins: usize,
 }
 
-/// The tables of a query, once each, and how often tables are named in it.
+/// Returns the tables of a query, once each, and how often tables are named in it.
 pub(super) fn tables(
     query: &Query,
     modes: Modes,
@@ -45,7 +45,7 @@ pub(super) fn tables(
     Ok((walk.found(census)?, named))
 }
 
-/// The tables of an expression's subqueries.
+/// Returns the tables of an expression's subqueries.
 pub(super) fn expression_tables(
     expression: &Expr,
     modes: Modes,

@@ -36,7 +36,7 @@ fn xid(cursor: &mut Cursor<'_>) -> Option<Xid> {
     Some(Xid { format_id, gtrid, bqual })
 }
 
-/// A string, `X'1F'`, or `0x1F`.
+/// Returns a string, `X'1F'`, or `0x1F`.
 fn part(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next()?;
     let bytes = cursor.bytes(token);

@@ -50,7 +50,7 @@ pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Header> {
     Some(Header { is_procedure: !is_function, parameters })
 }
 
-/// A type's name, with its length or values.
+/// Reads a type's name, with its length or values.
 pub(super) fn type_of(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.next().filter(|token| token.is_name())?;
     if !cursor.punct(b'(') {
@@ -84,7 +84,7 @@ fn parameters(cursor: &mut Cursor<'_>) -> Option<Vec<Parameter>> {
     Some(parameters)
 }
 
-/// The bits of the integer type whose name comes next.
+/// Returns the bits of the integer type whose name comes next.
 fn integer_bits(cursor: &Cursor<'_>) -> Option<u32> {
     const TYPES: [(&str, u32); 6] =
         [("TINYINT", 8), ("SMALLINT", 16), ("MEDIUMINT", 24), ("INT", 32), ("INTEGER", 32), ("BIGINT", 64)];

@@ -26,7 +26,7 @@ struct Marker {
 }
 
 impl BodyWrite {
-    /// The values of the write's parameters where the procedure is called with these; [`Datum::Other`] where one cannot be told.
+    /// Returns the values of the write's parameters where the procedure is called with these; [`Datum::Other`] where one cannot be told.
     #[must_use]
     pub fn values(&self, given: &[Datum]) -> Vec<Datum> {
         let value = |marker: &Option<Marker>| match marker.as_ref() {
@@ -55,7 +55,7 @@ impl BodyWrite {
     }
 }
 
-/// What a statement writes, which is the next of the cursor up to this token's end; `None` if its rows are not told. The first
+/// Returns what a statement writes, which is the next of the cursor up to this token's end; `None` if its rows are not told. The first
 /// `locals` are the parameters.
 pub(super) fn written(
     mut cursor: Cursor<'_>,
@@ -89,7 +89,7 @@ pub(super) fn written(
     Some(BodyWrite { what: row_write(&text, cursor.modes)?, markers })
 }
 
-/// The innermost variable of this name.
+/// Returns the innermost variable of this name.
 fn named(cursor: &Cursor<'_>, token: Token, locals: &[String]) -> Option<usize> {
     if !token.is_name() {
         return None;

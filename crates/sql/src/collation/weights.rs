@@ -112,7 +112,7 @@ impl Weights {
         std::str::from_utf8(text).is_ok_and(|text| text.chars().all(is_single))
     }
 
-    /// What is the same for equal texts.
+    /// Returns a form that is the same for equal texts.
     pub(super) fn equal(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut equal = String::with_capacity(text.len());
         for char in std::str::from_utf8(text).ok()?.chars() {

@@ -58,7 +58,7 @@ const STATEMENTS: &[(&str, EffectsReader)] = &[
     ("XA", xa),
 ];
 
-/// The effects of a statement that starts with one of the words above; None if it does not.
+/// Returns the effects of a statement that starts with one of the words above; None if it does not.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
     let (_, reader) = STATEMENTS.iter().find(|(word, _)| cursor.at_word(word))?;
     cursor.next();

@@ -11,7 +11,7 @@ use crate::token::{Token, TokenKind};
 /// The most tables that a statement is taken apart into; one that may write more counts as writing everything.
 const TABLES_MAX: usize = 256;
 
-/// The effects of a statement that reads or writes rows; None if it is none.
+/// Returns the effects of a statement that reads or writes rows; None if it is none.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
     let writes = if cursor.any(&["SELECT", "VALUES", "TABLE", "DO"]) {
         Some(Writes::Nothing)

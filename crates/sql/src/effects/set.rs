@@ -6,7 +6,7 @@ use crate::ddl;
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-/// The effects of a SET; None if it is none.
+/// Returns the effects of a SET; None if it is none.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
     if !cursor.word("SET") {
         return None;

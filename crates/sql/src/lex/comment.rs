@@ -116,7 +116,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Where `needle` first stands in `text`.
+/// Returns where `needle` first stands in `text`.
 pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     memchr::memmem::find(text, needle)
 }
@@ -148,7 +148,7 @@ const RARE: [bool; 256] = {
     rare
 };
 
-/// Where it is found, without regard to case. What is looked for is its first byte that is rare in statements.
+/// Returns where it is found, without regard to case. What is looked for is its first byte that is rare in statements.
 fn places(text: &[u8], needle: &[u8]) -> impl Iterator<Item = usize> {
     let before = needle.iter().position(|byte| RARE[usize::from(*byte)]).unwrap_or_default();
     let rare = needle.get(before).copied().unwrap_or_default();

@@ -4,13 +4,13 @@ use super::{Lexer, Lost, is_word_byte};
 use crate::token::TokenKind;
 
 impl Lexer<'_> {
-    /// A string; its opening quote stands at the current byte.
+    /// Reads a string; its opening quote stands at the current byte.
     pub(super) fn string(&mut self, quote: u8) -> Result<TokenKind, Lost> {
         let escapes = !self.modes.no_backslash_escapes;
         self.quoted(quote, escapes).map(|()| TokenKind::Str)
     }
 
-    /// A name in quotes, in which a backslash is nothing special.
+    /// Reads a name in quotes, in which a backslash is nothing special.
     pub(super) fn quoted_name(&mut self, quote: u8) -> Result<TokenKind, Lost> {
         let start = self.at;
         self.quoted(quote, false)?;
@@ -57,7 +57,7 @@ impl Lexer<'_> {
         self.quoted(b'\'', false).map(|()| TokenKind::Literal)
     }
 
-    /// What starts with a digit: a number, or a name such as `1st`.
+    /// Reads what starts with a digit: a number, or a name such as `1st`.
     pub(super) fn number_or_word(&mut self) -> Result<TokenKind, Lost> {
         if self.prefixed_number(b'x', |b| b.is_ascii_hexdigit())
             || self.prefixed_number(b'b', |b| matches!(b, b'0' | b'1'))
@@ -82,7 +82,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The point, the digits behind it, and an exponent.
+    /// Reads the point, the digits behind it, and an exponent.
     pub(super) fn fraction(&mut self) -> TokenKind {
         let digits = 1 + self.digits_from(1);
         self.at += digits + self.exponent_len(digits);
@@ -108,7 +108,7 @@ impl Lexer<'_> {
         rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len())
     }
 
-    /// The length of an exponent that starts `ahead` of here; 0 if none does.
+    /// Returns the length of an exponent that starts `ahead` of here; 0 if none does.
     fn exponent_len(&self, ahead: usize) -> usize {
         if !matches!(self.byte(ahead), Some(b'e' | b'E')) {
             return 0;

@@ -132,7 +132,7 @@ pub fn skips_cache(text: &[u8], modes: Modes) -> bool {
     cache_hint(text, modes) == Some(CacheHint::Skip)
 }
 
-/// What stands in the comment. Of most statements it takes a glance to see that there is none.
+/// Returns what stands in the comment. Of most statements it takes a glance to see that there is none.
 fn hint_text(text: &[u8]) -> Option<&[u8]> {
     const SELECT: &[u8] = b"select";
     const OPENS: &[u8] = b"/*rs+";

@@ -77,8 +77,8 @@ pub enum Made {
     PersistedVariables,
 }
 
-/// What `text`, one statement or several, mentions of ours, in order. `schema` is the default schema, in which tables are that are named
-/// without one. Texts that cannot be read mention nothing.
+/// Returns what `text`, one statement or several, mentions of ours, in order. `schema` is the default schema, in which tables are that
+/// are named without one. Texts that cannot be read mention nothing.
 pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention> {
     let default = schema;
     let schema = schema.filter(|schema| is_in(schema.as_bytes(), SCHEMAS));
@@ -112,8 +112,8 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
     found
 }
 
-/// Where the first statement of `text` asks for the row count of the one before it, in order, with its titles. What it asks for in what is executed at
-/// another time (a view, a routine) is not among it.
+/// Returns where the first statement of `text` asks for the row count of the one before it, in order, with its titles. What it asks for
+/// in what is executed at another time (a view, a routine) is not among it.
 pub fn row_counts(text: &[u8], modes: Modes) -> Vec<Mention> {
     let tokens: Vec<Token> = Lexer::new(text, modes).take_while(|token| !token.is(b';')).collect();
     let mut found: Vec<Mention> = Vec::new();
@@ -301,7 +301,7 @@ fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Menti
     found.sort_by_key(|mention| mention.at.start);
 }
 
-/// How many tokens the column has at whose start `rest` is.
+/// Returns how many tokens the column has at whose start `rest` is.
 fn item_len(text: &[u8], rest: &[Token]) -> usize {
     const ENDS: &[&str] = &[
         "EXCEPT",

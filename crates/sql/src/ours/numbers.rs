@@ -78,7 +78,7 @@ impl Numbers {
         Self::Clients
     }
 
-    /// What begins at this token.
+    /// Returns what begins at this token.
     pub(super) fn at(
         self,
         text: &[u8],
@@ -136,7 +136,7 @@ fn connection_id(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usiz
     Some((tokens.get(at)?.start..tokens.get(at + 2)?.end, ConnectionNumber::Own))
 }
 
-/// The number in `id = 2147483650`.
+/// Returns the number in `id = 2147483650`.
 fn process(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usize>, ConnectionNumber)> {
     let [column, equals, number] = tokens.get(at..at + 3)? else { return None };
     if !equals.is(b'=') || !is_in(unquoted(column.of(text)), COLUMNS) {

@@ -207,7 +207,7 @@ pub(super) fn scope(cursor: &mut Cursor<'_>) -> Scope {
     }
 }
 
-/// The rest of `@@name`, `@@global.name`, `@@session.name` behind the two marks: scope and name in lower case.
+/// Reads the rest of `@@name`, `@@global.name`, `@@session.name` behind the two marks: scope and name in lower case.
 pub(super) fn system_variable(cursor: &mut Cursor<'_>) -> Option<(Scope, String)> {
     let dotted = cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
     let scope = if dotted { scope(cursor) } else { Scope::Unspecified };

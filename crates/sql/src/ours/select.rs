@@ -31,7 +31,7 @@ fn selected(cursor: &mut Cursor<'_>) -> Option<SelectedVariable> {
     Some(SelectedVariable { scope, name, title })
 }
 
-/// The column's name: the alias, or the expression as it was written; None if what stands here is no alias that can be read.
+/// Returns the column's name: the alias, or the expression as it was written; None if what stands here is no alias that can be read.
 fn title(cursor: &mut Cursor<'_>, written: &[u8]) -> Option<String> {
     let explicit = cursor.word("AS");
     match cursor.peek() {

@@ -59,7 +59,7 @@ fn is_plain_assignment(cursor: &Cursor<'_>) -> bool {
     sign.is_some_and(|sign| sign.is(b'=') || sign.is(b'.') || cursor.bytes(sign) == b":=")
 }
 
-/// A part of the SET as it was written, with the scope that it inherits.
+/// Returns a part of the SET as it was written, with the scope that it inherits.
 fn written(cursor: Cursor<'_>, inherited: Option<Token>) -> Option<String> {
     let part = std::str::from_utf8(cursor.rest_text()).ok()?;
     match inherited {
@@ -118,7 +118,7 @@ fn for_statement(cursor: Cursor<'_>) -> Option<Ours> {
     Some(Ours::SetStatement { ours, rest })
 }
 
-/// The tokens up to the next comma outside of parentheses.
+/// Returns the tokens up to the next comma outside of parentheses.
 pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
     let all = cursor.rest();
     let mut depth = 0usize;
@@ -136,7 +136,7 @@ pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
     all.get(..count).unwrap_or_default()
 }
 
-/// One assignment, if it is of ours.
+/// Reads one assignment, if it is of ours.
 fn assignment(mut cursor: Cursor<'_>, inherited: Option<Token>) -> Option<Assignment> {
     let (scope, name, keeps) = if cursor.peek()?.kind == TokenKind::AtAt {
         cursor.next();

@@ -18,8 +18,8 @@ pub struct Piece {
     pub ours: Option<Ours>,
 }
 
-/// The statements of a text, if there are several, one of them is ours, and all of them are of a kind that ends at its semicolon: in the
-/// body of a routine, a semicolon is not the end.
+/// Returns the statements of a text, if there are several, one of them is ours, and all of them are of a kind that ends at its semicolon:
+/// in the body of a routine, a semicolon is not the end.
 #[must_use]
 pub fn pieces(text: &[u8], modes: Modes) -> Option<Vec<Piece>> {
     if modes.other_syntax || !may_have_several(text) {

@@ -79,7 +79,7 @@ pub(super) fn string(cursor: &mut Cursor<'_>) -> Option<String> {
     unquote_string(cursor.bytes(token), cursor.modes)
 }
 
-/// What every match of the pattern starts with, in lower case.
+/// Returns what every match of the pattern starts with, in lower case.
 pub(super) fn literal_head(pattern: &str) -> String {
     let mut head = String::new();
     let mut chars = pattern.chars();
@@ -118,7 +118,7 @@ pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
     true
 }
 
-/// How many bytes of the pattern the byte uses up; None if it does not match.
+/// Returns how many bytes of the pattern the byte uses up; None if it does not match.
 fn one_matches(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern {
         [b'\\', escaped, ..] => escaped.eq_ignore_ascii_case(&byte).then_some(2),

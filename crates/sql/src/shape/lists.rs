@@ -37,7 +37,7 @@ fn cut(text: &[u8], limit: usize, item: fn(&[u8]) -> Option<usize>) -> Vec<u8> {
     out
 }
 
-/// The length of a quoted name, which is copied whatever is in it.
+/// Returns the length of a quoted name, which is copied whatever is in it.
 fn quoted_len(text: &[u8]) -> Option<usize> {
     let quote = *text.first().filter(|&&byte| byte == b'`' || byte == b'"')?;
     let close = text.iter().skip(1).position(|&byte| byte == quote)?;
@@ -69,7 +69,7 @@ impl Run {
     }
 }
 
-/// The length of `(?,?,?)` or `(?,?,?,...)`.
+/// Returns the length of `(?,?,?)` or `(?,?,?,...)`.
 fn group_len(text: &[u8]) -> Option<usize> {
     let inner = text.strip_prefix(b"(")?;
     let len = inner.iter().position(|&byte| !matches!(byte, b'?' | b',' | b'.'))?;

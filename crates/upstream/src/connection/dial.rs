@@ -68,12 +68,12 @@ impl Connection {
 }
 
 impl Dialled {
-    /// What the server said of itself.
+    /// Returns what the server said of itself.
     pub fn greeting(&self) -> &Greeting {
         &self.connection.greeting
     }
 
-    /// What both sides agree to.
+    /// Returns what both sides agree to.
     pub fn capabilities(&self) -> Capabilities {
         self.connection.capabilities
     }
@@ -148,7 +148,7 @@ async fn start_tls(mut connection: Connection, config: &Config, collation: u8) -
     Ok(connection)
 }
 
-/// What stands in a connection's greeting until the server has spoken.
+/// Returns what stands in a connection's greeting until the server has spoken.
 fn nobody() -> Greeting {
     Greeting {
         server_version: Vec::new(),

@@ -107,7 +107,7 @@ impl Connection {
         self.capabilities.set(Capabilities::CONNECT_ATTRS, login.attributes.is_some());
     }
 
-    /// The answer to the plugin that the greeting names. If the responder does not know that one,
+    /// Returns the answer to the plugin that the greeting names. If the responder does not know that one,
     /// the login starts with the oldest plugin, as client libraries do: the account may use another
     /// one, and then the server asks again.
     async fn first_answer(&self, responder: &mut impl Responder) -> Result<(String, Vec<u8>), Error> {

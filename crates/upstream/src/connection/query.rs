@@ -33,20 +33,20 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The number of the column with this name, which is compared without regard to case, because
+    /// Returns the number of the column with this name, which is compared without regard to case, because
     /// the servers differ in it.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name.as_bytes()))
     }
 
-    /// The text at this place; `None` for NULL, for a place that is not there, and for bytes that
+    /// Returns the text at this place; `None` for NULL, for a place that is not there, and for bytes that
     /// are not UTF-8.
     pub fn text(&self, row: usize, column: usize) -> Option<&str> {
         let value = self.rows.get(row)?.get(column)?.as_deref()?;
         std::str::from_utf8(value).ok()
     }
 
-    /// The text in the first row under this name.
+    /// Returns the text in the first row under this name.
     pub fn first(&self, name: &str) -> Option<&str> {
         self.text(0, self.column(name)?)
     }
@@ -203,7 +203,7 @@ fn row(packet: &[u8], columns: usize) -> Result<Row, Error> {
     Ok(row)
 }
 
-/// An answer that must be OK or an error.
+/// Reads an answer that must be OK or an error.
 fn ok(payload: &[u8], capabilities: Capabilities, question: &'static str) -> Result<OkPacket, Error> {
     match payload.first() {
         Some(&OK) => Ok(OkPacket::parse(payload, capabilities)?),

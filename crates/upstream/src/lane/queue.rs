@@ -61,7 +61,7 @@ pub(super) enum Counted {
 }
 
 impl CarriedSoFar {
-    /// All commands.
+    /// Returns all commands.
     #[must_use]
     pub const fn commands(&self) -> u64 {
         self.texts + self.executions + self.preparations + self.begun + self.ended
@@ -152,7 +152,7 @@ impl Queue {
         self.waiting.push_back(Waiting { frame_bytes, ..waiting });
     }
 
-    /// What is to be sent now.
+    /// Returns what is to be sent now.
     pub(super) fn take_unsent(&mut self) -> Option<BytesMut> {
         let (mut bytes, before) = (0, self.sent);
         for waiting in self.waiting.iter().skip(before) {

@@ -109,7 +109,7 @@ impl Statements {
         Some(prepared.is_none_or(|prepared| prepared.warnings > 0))
     }
 
-    /// The numbers of all that the server has.
+    /// Returns the numbers of all that the server has.
     pub(super) fn numbers(&self) -> Vec<u32> {
         let numbers = self.by_text.values().flatten().filter_map(|known| match known.is {
             StatementState::At(id) => Some(id),

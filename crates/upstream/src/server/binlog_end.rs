@@ -7,7 +7,7 @@ use crate::error::Error;
 /// The first MySQL that knows the new words; 8.4 has forgotten the old ones.
 const NEW_WORDS_SINCE: (u8, u8, u8) = (8, 2, 0);
 
-/// The file and the offset at which the binlog ends.
+/// Returns the file and the offset at which the binlog ends.
 ///
 /// # Errors
 /// When the server refuses, or answers something else.

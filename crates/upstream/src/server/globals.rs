@@ -134,7 +134,7 @@ static STREAM: &[&str] = &[
     "wsrep_on",
 ];
 
-/// What the change of this variable, named in lower case, concerns; `None` if it need not be looked at.
+/// Returns what the change of this variable, named in lower case, concerns; `None` if it need not be looked at.
 fn concerns(name: &str) -> Option<Concerns> {
     let is_in = |list: &[&str]| list.contains(&name);
     if is_in(LOGINS) || is_in(STREAM) {
@@ -151,7 +151,7 @@ fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.')
 }
 
-/// The variables of this server that are looked at, in the order of their names, and what each concerns.
+/// Returns the variables of this server that are looked at, in the order of their names, and what each concerns.
 pub(super) fn watched(variables: &Variables) -> Vec<(String, Concerns)> {
     let watched = |(name, _): (&str, &str)| Some((name.to_owned(), concerns(name)?));
     variables.iter().filter_map(watched).collect()

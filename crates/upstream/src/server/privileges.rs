@@ -35,7 +35,7 @@ const ALIASES: &[&[&str]] = &[
 ];
 
 impl Privileges {
-    /// An account, written as in a grant, that may do nothing.
+    /// Returns an account, written as in a grant, that may do nothing.
     pub fn none(account: impl Into<String>) -> Self {
         Self { account: account.into(), ..Self::default() }
     }
@@ -116,7 +116,7 @@ enum GrantLevel {
     Other,
 }
 
-/// The privileges and the object of a line `GRANT a, b ON object TO account`; `None` for a line of
+/// Returns the privileges and the object of a line `GRANT a, b ON object TO account`; `None` for a line of
 /// another form, such as that which grants a role.
 fn grant(line: &str, verb: &str, towards: &str) -> Option<(BTreeSet<String>, GrantLevel)> {
     let (names, rest) = line.strip_prefix(verb)?.split_once(" ON ")?;
@@ -147,7 +147,7 @@ async fn account(connection: &mut Connection) -> Result<String, Error> {
     Ok(format!("{}@{}", quote_name(user), quote_name(host)))
 }
 
-/// The answer, or `None` if the server refuses it.
+/// Returns the answer, or `None` if the server refuses it.
 async fn ask(connection: &mut Connection, sql: &str) -> Result<Option<crate::connection::Rows>, Error> {
     match connection.query(sql).await {
         Ok(rows) => Ok(Some(rows)),

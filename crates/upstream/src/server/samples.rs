@@ -5,7 +5,7 @@ use freshet_protocol::Capabilities;
 use super::version::flavor;
 use super::{Filters, Privileges, ServerInfo, Version};
 
-/// A server as tests imagine it: all is well unless `variables` says otherwise.
+/// Returns a server as tests imagine it: all is well unless `variables` says otherwise.
 pub fn imagined(version: &str, variables: &[(&str, &str)]) -> ServerInfo {
     let usual = [
         ("log_bin", "ON"),

@@ -16,7 +16,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// The first three numbers of a text such as `10.11.19-MariaDB-log`; numbers that are not there
+    /// Returns the first three numbers of a text such as `10.11.19-MariaDB-log`; numbers that are not there
     /// are 0. The `5.5.5-` that MariaDB puts before its version for old replicas is skipped.
     pub fn parse(text: &str) -> Self {
         let behind =

@@ -55,7 +55,7 @@ impl Typed {
 }
 
 impl Domain {
-    /// What a number of one and a number of the other are computed in.
+    /// Returns what a number of one and a number of the other are computed in.
     fn beside(self, other: Self) -> Self {
         match (self, other) {
             (Self::Decimal, _) | (_, Self::Decimal) => Self::Decimal,
@@ -77,7 +77,7 @@ impl Domain {
 }
 
 impl Compiler<'_> {
-    /// A number that is computed of a row.
+    /// Returns a number that is computed of a row.
     pub(super) fn amount(&self, scalar: &Scalar) -> Found<Typed> {
         let Scalar::Call(name, args) = scalar else { return self.plain(scalar) };
         match (name.as_str(), args.as_slice()) {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A column or a literal.
+    /// Returns a column or a literal.
     fn plain(&self, scalar: &Scalar) -> Found<Typed> {
         let (input, name) = match scalar {
             Scalar::Column(input, name) => (*input, name),
@@ -148,7 +148,7 @@ impl Compiler<'_> {
         Typed::computed(how, self.amount(left)?, self.amount(right)?)
     }
 
-    /// What stands beside the first condition that holds, or else the last.
+    /// Returns what stands beside the first condition that holds, or else the last.
     fn chosen(&self, cases: Vec<(Condition, &Scalar)>, otherwise: &Scalar) -> Found<Typed> {
         let (conditions, values): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
         let values = values.into_iter().chain([otherwise]).map(|value| self.amount(value));

@@ -9,7 +9,7 @@ use crate::condition::{Comparison, Condition, Operand};
 use crate::decimal::{self, Scaled};
 use crate::kind::{ColumnSpec, Kind, Number};
 
-/// What an operator's name says.
+/// Returns what an operator's name says.
 pub(super) fn comparison(name: &str) -> Option<Comparison> {
     Some(match name {
         "=" => Comparison::Equal,
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A comparison, its column on the left if only one side is a column.
+    /// Returns a comparison, its column on the left if only one side is a column.
     pub(super) fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A literal as a value of this kind, if it is written as one.
+    /// Returns a literal as a value of this kind, if it is written as one.
     pub(super) fn constant(&self, scalar: &Scalar, spec: &ColumnSpec) -> Found<Scaled> {
         let kind = spec.kind;
         let found = match scalar {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// A literal, or what a marker stands for, as a value of this kind.
+    /// Returns a literal, or what a marker stands for, as a value of this kind.
     fn value(&self, written: &Datum, spec: &ColumnSpec) -> Option<Scaled> {
         let kind = spec.kind;
         let is_given = matches!(written, Datum::Param(_));
@@ -150,7 +150,7 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// A date, a time or a moment. One of UTC is written as the session's clock shows it.
+    /// Returns a date, a time or a moment. One of UTC is written as the session's clock shows it.
     fn moment(&self, text: &[u8], kind: Kind) -> Option<Scaled> {
         let number = match kind {
             Kind::Date | Kind::Moment(_) | Kind::Time(_) => kind.parse(text)?,
@@ -170,7 +170,7 @@ fn has_bits(kind: Kind, number: Number) -> bool {
     matches!(kind, Kind::Bit(bits) if (0..1 << bits).contains(&number))
 }
 
-/// A date or a moment that is given as such, as a column of this kind has it: a date is the moment at its midnight.
+/// Returns a date or a moment that is given as such, as a column of this kind has it: a date is the moment at its midnight.
 fn as_of_kind(text: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     const MIDNIGHT: &[u8] = b" 00:00:00";
     match (kind, text.strip_suffix(MIDNIGHT)) {

@@ -47,13 +47,13 @@ impl Groups<'_, '_> {
         args.iter().map(|arg| self.condition(arg)).collect()
     }
 
-    /// An item that is compared with a literal.
+    /// Returns an item that is compared with a literal.
     fn compared(&mut self, how: Comparison, of: &Scalar, with: &Scalar) -> Found<Condition> {
         let (operand, spec) = self.item(of)?;
         self.compiler.constant(with, spec.told_by(how)?)?.compared(how, operand)
     }
 
-    /// An item by its place, and what its values are. It is added behind the others if it is not among them.
+    /// Returns an item by its place, and what its values are. It is added behind the others if it is not among them.
     fn item(&mut self, scalar: &Scalar) -> Found<(Operand, ColumnSpec)> {
         let value = match scalar {
             Scalar::Item(at) => self.shown.get(*at).map(|item| &item.value),

@@ -93,7 +93,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A literal that is shown. Of what type the value of a marker is hangs on how it is executed.
+    /// Returns a literal that is shown. Of what type the value of a marker is hangs on how it is executed.
     fn shown_literal(&self, written: &Datum, literals: &mut Vec<Box<[u8]>>) -> Found<Operand> {
         match written {
             Datum::Int(number) => Ok(Operand::Constant(Some(*number))),
@@ -163,7 +163,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A sum or an average of numbers with so many digits, so many of them behind the point; `None`: they are no exact ones.
+    /// Returns a sum or an average of numbers with so many digits, so many of them behind the point; `None`: they are no exact ones.
     fn sum(&self, name: &str, of: Amount, digits: Option<(u8, u8)>) -> Found<Item> {
         let called = name.to_uppercase();
         let more = self.asker.computing.division_digits;
@@ -179,7 +179,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// A sum or an average with what is shown in the place of NULL. One with more digits behind the point would give them to every result.
+    /// Returns a sum or an average with what is shown in the place of NULL. One with more digits behind the point would give them to
+    /// every result.
     fn or_literal(&self, mut item: Item, literal: &Scalar) -> Found<Item> {
         let (scale, place) = match &mut item {
             Item::Sum { scale, or, .. } => (*scale, or),

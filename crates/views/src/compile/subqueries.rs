@@ -14,7 +14,7 @@ pub(super) struct Joined<'p> {
 }
 
 impl<'p> Joined<'p> {
-    /// What a condition of WHERE asks for; `None` if it is none on a subquery's rows.
+    /// Returns what a condition of WHERE asks for; `None` if it is none on a subquery's rows.
     ///
     /// # Errors
     /// What of the subquery is not maintained.
@@ -49,7 +49,7 @@ impl<'p> Joined<'p> {
         Ok(Self { input, role: Role::Exists, on, equal })
     }
 
-    /// The conditions that it is joined by, and the values that have to be equal.
+    /// Returns the conditions that it is joined by, and the values that have to be equal.
     pub(super) fn conditions(&self) -> impl Iterator<Item = &'p Scalar> {
         let equal = self.equal.into_iter().flat_map(|(left, right)| [left, right]);
         self.on.iter().copied().chain(equal)

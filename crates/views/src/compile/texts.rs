@@ -7,7 +7,7 @@ use crate::condition::{Operand, Place};
 use crate::kind::{ColumnSpec, Kind};
 
 impl Compiler<'_> {
-    /// A column as it is compared with others and with literals.
+    /// Returns a column as it is compared with others and with literals.
     pub(super) fn compared_column(&self, scalar: &Scalar) -> Found<(Operand, &ColumnSpec)> {
         let Scalar::Column(input, name) = scalar else { return self.column(scalar) };
         let is_compared = |spec: &ColumnSpec| !matches!(spec.kind, Kind::Text { .. });
@@ -17,7 +17,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A column whose values are told apart, and sorted, as the servers do it.
+    /// Returns a column whose values are told apart, and sorted, as the servers do it.
     pub(super) fn sortable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         let (operand, spec) = self.column(scalar)?;
         match spec.kind {
@@ -47,13 +47,13 @@ impl Compiler<'_> {
         Some(Place { mention, column })
     }
 
-    /// A column whose values can be told apart as their numbers.
+    /// Returns a column whose values can be told apart as their numbers.
     pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         let (operand, spec) = self.column(scalar)?;
         told_apart(operand, spec, why)
     }
 
-    /// A column of which it counts which values are there.
+    /// Returns a column of which it counts which values are there.
     pub(super) fn counted(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         match self.compared_column(scalar)? {
             (operand, spec) if matches!(spec.kind, Kind::Folded(_)) => Ok(operand),
@@ -62,7 +62,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A column, unless it is of a kind whose values cannot be told apart as their numbers.
+/// Returns a column, unless it is of a kind whose values cannot be told apart as their numbers.
 fn told_apart(operand: Operand, spec: &ColumnSpec, why: &str) -> Found<Operand> {
     match spec.kind {
         Kind::Text { .. } | Kind::Folded(_) => refused(format!("{why} a text")),

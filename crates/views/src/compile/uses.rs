@@ -60,7 +60,7 @@ impl<'p> Uses<'p> {
         }
     }
 
-    /// What is kept of a column.
+    /// Returns what is kept of a column.
     ///
     /// # Errors
     /// As of [`Kind::of`].

@@ -60,7 +60,7 @@ struct Written<'p> {
     order: Vec<(usize, bool)>,
 }
 
-/// The UNION that this is, if it is one.
+/// Returns the UNION that this is, if it is one.
 fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
     let (by, is_distinct, rest) = on_top(root);
     let Relation::UnionAll(_) = rest else { return None };
@@ -88,7 +88,7 @@ fn flatten<'p>(relation: &'p Relation, is_distinct: bool, selects: &mut Vec<&'p 
     }
 }
 
-/// The query, and the values of its SELECTs' parameters, one behind the other.
+/// Returns the query, and the values of its SELECTs' parameters, one behind the other.
 fn union(
     plan: &QueryPlan,
     asker: &Asker<'_>,

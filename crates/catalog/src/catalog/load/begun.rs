@@ -13,7 +13,7 @@ pub(super) struct ReadingBegun {
 }
 
 impl ReadingBegun {
-    /// What a definition rests on that is read from here on, its names left out.
+    /// Returns what a definition rests on that is read from here on, its names left out.
     pub(super) fn basis(self, runs_code: bool, is_open: bool) -> Basis {
         Basis { runs_code, is_open, read_at: self.version, ..Basis::default() }
     }

@@ -23,7 +23,7 @@ const UNUSUAL_MODES: &[&str] = &[
     "POSTGRESQL",
 ];
 
-/// What the triggers of a table do by themselves; `None` if that cannot be told, or if our account cannot see them.
+/// Returns what the triggers of a table do by themselves; `None` if that cannot be told, or if our account cannot see them.
 pub(super) async fn triggers(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -52,7 +52,7 @@ pub(super) async fn triggers(
     Ok(Some(bodies))
 }
 
-/// What a routine does by itself; `None` if that cannot be told, or if our account cannot see it. What is not there does nothing.
+/// Returns what a routine does by itself; `None` if that cannot be told, or if our account cannot see it. What is not there does nothing.
 pub(super) async fn routine(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -130,7 +130,7 @@ async fn may_mean_another(
     }
 }
 
-/// The statement that makes something again, and how it is to be read: the third and the second column of SHOW CREATE.
+/// Returns the statement that makes something again, and how it is to be read: the third and the second column of SHOW CREATE.
 /// `None` if our account cannot see it, or if it was made under modes that are not read here.
 async fn shown(
     connection: &mut Connection,
@@ -145,7 +145,7 @@ async fn shown(
     Ok(made_by(&rows, server))
 }
 
-/// The statement in an answer to SHOW CREATE.
+/// Returns the statement in an answer to SHOW CREATE.
 fn made_by(rows: &Rows, server: &ServerInfo) -> Option<(Vec<u8>, Modes)> {
     let [Some(_), Some(modes), Some(text), ..] = rows.rows.first().map(Vec::as_slice).unwrap_or_default()
     else {
@@ -155,7 +155,7 @@ fn made_by(rows: &Rows, server: &ServerInfo) -> Option<(Vec<u8>, Modes)> {
     modes.map(|modes| (text.to_vec(), modes))
 }
 
-/// How a body is read that was made under this `sql_mode`.
+/// Returns how a body is read that was made under this `sql_mode`.
 fn modes_of(sql_mode: &str, server: &ServerInfo) -> Option<Modes> {
     let has = |name: &str| sql_mode.split(',').any(|mode| mode.eq_ignore_ascii_case(name));
     let is_usual = !UNUSUAL_MODES.iter().any(|mode| has(mode));

@@ -55,7 +55,7 @@ pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Rea
     Ok((columns.into(), described))
 }
 
-/// The places of columns in indexes, each with the column's name in front.
+/// Returns the places of columns in indexes, each with the column's name in front.
 async fn uses(connection: &mut Connection, (schema, table): &Name) -> Result<Vec<[String; 2]>, Error> {
     let question = format!(
         "SELECT LOWER(COLUMN_NAME), CONCAT_WS(' ', NON_UNIQUE, SEQ_IN_INDEX, SUB_PART, INDEX_TYPE) FROM information_schema.STATISTICS \
@@ -74,7 +74,7 @@ async fn uses(connection: &mut Connection, (schema, table): &Name) -> Result<Vec
     Ok(uses)
 }
 
-/// What is told of a column to clients, in the server's words.
+/// Returns what is told of a column to clients, in the server's words.
 fn described(row: &[&str; ASKED_COUNT], uses: &[[String; 2]]) -> Box<str> {
     let [_, _, name, _, column_type, collation, .., extra, expression, nullable, index, has_no_default, _] =
         *row;
@@ -130,7 +130,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     }
 }
 
-/// The type as it is declared. What the server shows beside it, such as the width of an INT, says nothing of the values.
+/// Returns the type as it is declared. What the server shows beside it, such as the width of an INT, says nothing of the values.
 fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
     let name = data_type.to_ascii_lowercase();
     let (length, scale) = match name.as_str() {
@@ -150,7 +150,7 @@ fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
     }
 }
 
-/// The names of an ENUM or a SET.
+/// Returns the names of an ENUM or a SET.
 fn names(key: &KeyType) -> Option<Arc<[Vec<u8>]>> {
     match key {
         KeyType::Enum(labels) => labels.distinct(),

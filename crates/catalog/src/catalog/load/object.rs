@@ -104,7 +104,7 @@ pub(super) async fn read(
     Ok(object)
 }
 
-/// The tables that a MERGE table is made of; none where that cannot be told.
+/// Returns the tables that a MERGE table is made of; none where that cannot be told.
 async fn parts(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -141,7 +141,7 @@ async fn tables(connection: &mut Connection, asked: &Name) -> Result<Rows, Error
     .await
 }
 
-/// The row with exactly this name: the server compares more loosely than it names.
+/// Returns the row with exactly this name: the server compares more loosely than it names.
 fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Option<[&'a str; 5]> {
     let same = |a: &str, b: &str| a == b || server.folds_names() && a.to_lowercase() == b.to_lowercase();
     rows.texts()
@@ -219,7 +219,7 @@ async fn read_view(
     }
 }
 
-/// The tables among these, if that can be told.
+/// Returns the tables among these, if that can be told.
 fn tables_of(reads: Reads, view: &mut CatalogObject) -> Vec<TableName> {
     match reads {
         Reads::Tables(tables) => tables,
@@ -230,7 +230,7 @@ fn tables_of(reads: Reads, view: &mut CatalogObject) -> Vec<TableName> {
     }
 }
 
-/// The names of a view's columns in their order, as far as our account sees them.
+/// Returns the names of a view's columns in their order, as far as our account sees them.
 async fn view_columns(connection: &mut Connection, view: &Name) -> Result<Vec<String>, Error> {
     let what = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME";
     let question = format!(
@@ -241,7 +241,7 @@ async fn view_columns(connection: &mut Connection, view: &Name) -> Result<Vec<St
     Ok(of_exactly(&rows, view).map(str::to_owned).collect())
 }
 
-/// The third of three columns, of the rows that begin with exactly this name: the server compares more loosely than it names.
+/// Returns the third of three columns, of the rows that begin with exactly this name: the server compares more loosely than it names.
 fn of_exactly<'a>(rows: &'a Rows, (schema, name): &'a Name) -> impl Iterator<Item = &'a str> {
     let all = rows.texts().filter_map(|row| <[&str; 3]>::try_from(row).ok());
     all.filter(move |row| row[0] == schema && row[1] == name).map(|row| row[2])

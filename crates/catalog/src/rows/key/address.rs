@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 const UUID_CHARS: usize = 36;
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// A UUID in its usual form. Other forms are undecided.
+/// Returns a UUID in its usual form. Other forms are undecided.
 pub(super) fn uuid_of_text(text: &[u8]) -> Option<Vec<u8>> {
     let is_hyphen = |at: &usize| UUID_HYPHENS.contains(at);
     let has_form = text.len() == UUID_CHARS && UUID_HYPHENS.iter().all(|at| text.get(*at) == Some(&b'-'));
@@ -28,7 +28,7 @@ pub(super) fn uuid_of_field(bytes: &[u8]) -> Vec<u8> {
     sorted
 }
 
-/// An address of so many bytes.
+/// Returns an address of so many bytes.
 pub(super) fn address_of_text(bytes: u8, text: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?;
     let address = match bytes {

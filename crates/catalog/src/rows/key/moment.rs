@@ -23,7 +23,7 @@ pub(super) fn greatest(decimals: u8) -> u64 {
     number(SECOND_MAX + 1, 0, decimals).unwrap_or(u64::MAX)
 }
 
-/// The greatest key of what is not above a literal, and the least of what is not below. All keys lie between, where the servers
+/// Returns the greatest key of what is not above a literal, and the least of what is not below. All keys lie between, where the servers
 /// differ. `None`: undecided.
 pub(super) fn bounds_of_text(decimals: u8, text: &[u8], zone: Zone) -> Option<(u64, u64)> {
     let Zone::Fixed(ahead_s) = zone else { return None };

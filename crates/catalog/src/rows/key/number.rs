@@ -41,7 +41,7 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// The nearest values with so many digits after the point, not above and not below it, times ten to their number.
+    /// Returns the nearest values with so many digits after the point, not above and not below it, times ten to their number.
     fn scaled(&self, scale: u8) -> (i128, i128) {
         let scale = usize::from(scale);
         let kept = &self.fraction[..self.fraction.len().min(scale)];
@@ -96,7 +96,7 @@ fn never(_: &Number<'_>) -> bool {
     false
 }
 
-/// The least and the greatest value of an integer column.
+/// Returns the least and the greatest value of an integer column.
 fn integer_range(unsigned: bool, bytes: u8) -> (i128, i128) {
     let bits = 8 * u32::from(bytes.clamp(1, 8));
     if unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }

@@ -120,7 +120,7 @@ pub(super) fn datetime_max(decimals: u8) -> u64 {
     datetime_number(DAY_MAX, 0, 0, decimals).unwrap_or(u64::MAX)
 }
 
-/// The day of a date without a time.
+/// Returns the day of a date without a time.
 pub(super) fn date_of_text(text: &[u8]) -> Option<u64> {
     DatetimeLiteral::parse(text).filter(|_| !text.contains(&b' ')).map(|written| written.day)
 }
@@ -147,7 +147,7 @@ pub(super) fn datetime_of_field(value: DateTime) -> Option<u64> {
     datetime_number(day_number(value.date)?, second, value.micros, value.decimals)
 }
 
-/// A time in the form `[-]HH:MM:SS`, hours of two or three digits, with no more fractional digits than the column has.
+/// Returns a time in the form `[-]HH:MM:SS`, hours of two or three digits, with no more fractional digits than the column has.
 pub(super) fn time_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let (is_negative, length) = match text.strip_prefix('-') {
@@ -184,7 +184,7 @@ fn time_number(micros: i64, decimals: u8) -> Option<u64> {
     (micros % unit == 0).then(|| u64::try_from(micros / unit + TIME_BIAS).ok()).flatten()
 }
 
-/// A year of four digits within the type's range, as a number or as a text.
+/// Returns a year of four digits within the type's range, as a number or as a text.
 pub(super) fn year_of_datum(datum: &Datum) -> Option<u64> {
     let year = match datum {
         Datum::Int(year) => u64::try_from(*year).ok()?,
