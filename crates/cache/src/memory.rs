@@ -1,17 +1,17 @@
-//! Memory straight from the system, of which a part is read and written as plain bytes.
+//! Memory straight from the system, read and written as plain bytes.
 //!
-//! It is mapped and unmapped, not allocated: what is freed is the system's at once, whichever thread frees it and whatever
-//! its threads do then. An allocator keeps for each thread what that thread has freed, and what others have freed of its
-//! memory until it looks; measured, that was a quarter of a cache of 96 MiB after the sizes of results had changed twice.
+//! It is mapped and unmapped, not allocated. Freed memory is the system's at once, whichever thread frees it and whatever its threads do
+//! afterwards. An allocator keeps for each thread what that thread has freed, and what others have freed of its memory until the thread
+//! looks. Measured: that was a quarter of a cache of 96 MiB after the sizes of results had changed twice.
 
 use memmap2::MmapMut;
 
-/// Some bytes, from a page of the system's on; or none.
+/// Some bytes, from the beginning of a page on; or none.
 #[derive(Default)]
 pub(crate) struct Memory(Option<MmapMut>);
 
 impl Memory {
-    /// Bytes that are 0, and take no memory until they are written. `None` if the system has none.
+    /// Maps bytes that are 0, and that take no memory until they are written. `None` if the system has no memory.
     pub(crate) fn map(len: usize) -> Option<Self> {
         if len == 0 { Some(Self(None)) } else { MmapMut::map_anon(len).ok().map(|map| Self(Some(map))) }
     }
@@ -32,7 +32,7 @@ impl Memory {
         self.bytes().get(at..)?.first_chunk().copied()
     }
 
-    /// Writes bytes; nothing if they are not all within.
+    /// Writes bytes. Does nothing if they are not all within the memory.
     pub(crate) fn set<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
         if let Some(place) = self.bytes_mut().get_mut(at..at + N) {
             place.copy_from_slice(&bytes);
@@ -47,7 +47,7 @@ pub(crate) struct Words(Memory);
 impl Words {
     pub(crate) const BYTES: usize = size_of::<u32>();
 
-    /// So many numbers that are all 0.
+    /// Maps so many numbers that are all 0. `None` if the system has no memory.
     pub(crate) fn map(len: usize) -> Option<Self> {
         Memory::map(len * Self::BYTES).map(Self)
     }

@@ -40,7 +40,7 @@ fn fill(bytes: usize) -> Fill {
     }
 }
 
-/// Asks so often, and stores what is not there; the share of hits among the last half.
+/// Asks so often, and stores each result that is not there. Returns the share of hits in the last half.
 fn ask(cache: &Cache, times: u64, mut next: impl FnMut() -> (u64, usize)) -> f64 {
     let (mut hits, mut counted) = (0, 0);
     for time in 0..times {
@@ -73,7 +73,7 @@ fn whole(bytes_of: impl Fn(u64) -> usize) -> usize {
     all.used()
 }
 
-/// The curve of a cache that has a fifth of what all take is right within five points at each size that it names.
+/// Checks that the curve of a cache that has room for a fifth of all results is right within five points, at each size that it names.
 fn assert_right(bytes_of: impl Fn(u64) -> usize + Copy, hot: u64) {
     let whole = whole(bytes_of);
     let observed = cache(whole / 5);
