@@ -9,19 +9,19 @@ use super::key::Key;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowSlot(u64);
 
-/// What stands behind the equality columns, in a watch with a range.
+/// The part of a slot behind the equality columns, in a watch with a range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Tail {
     /// The column is NULL.
     Null,
-    /// It lies in this block.
+    /// The value lies in this block.
     Block(KeyBlock),
-    /// It starts with this.
+    /// The value starts with this.
     Prefix(Vec<u8>),
 }
 
 impl RowSlot {
-    /// Of no columns yet.
+    /// The slot of no columns.
     pub(super) const START: Self = Self(0);
 
     /// Returns the number for [`freshet_cache::Freshness::row`].
@@ -51,7 +51,8 @@ impl RowSlot {
 }
 
 impl Tail {
-    /// Returns what has to be in use so that it is stamped: a bit for the block's level, or for the prefix's length. NULL always is.
+    /// Returns the part of a watch that has to be in use so that this is stamped: a bit for the block's level, or for the prefix's
+    /// length. NULL is always stamped.
     pub(super) fn uses(&self) -> u64 {
         match self {
             Self::Null => 0,

@@ -1,4 +1,4 @@
-//! How a question to the server names one object.
+//! The condition by which a question to the server names one object.
 
 use freshet_upstream::control::quote;
 
