@@ -371,7 +371,7 @@ fn filled(column: &ColumnInfo, given: &Given, values: Values<'_>, is_range: bool
 }
 
 impl SlotPart {
-    /// Returns the keys that the list or short range holds.
+    /// Returns the listed keys; `None` for a range and a prefix.
     fn points(self) -> Option<Vec<Key>> {
         match self {
             Self::Points(keys) => Some(keys),

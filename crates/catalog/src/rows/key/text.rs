@@ -30,8 +30,7 @@ fn beyond_ascii(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns bytes without their padding: the zeros at the end of a BINARY, which the binlog leaves out, and blanks, for columns that were
-/// converted from a text.
+/// Returns bytes without their padding: zeros in BINARY, which the binlog leaves out, and blanks in a column that was once BINARY.
 pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii_end_of(b"\0 ")
 }
