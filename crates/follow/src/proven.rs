@@ -13,7 +13,6 @@
 //! which follows its stamps, or by the server's timeout, which ends at `T` + timeout at the earliest. So hits are safe until then. Only
 //! half of the time is used, because clocks differ and packets take time. One case remains: an administrator ends the wait by hand (turns
 //! it off, or adds another replica whose acknowledgement is enough). The next question notices that.
-//! acknowledgement is enough): it is noticed with the next question.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -41,7 +41,7 @@ pub(crate) fn effects_of(mut lexer: Lexer<'_>) -> Effects {
     effects_from(first, lexer)
 }
 
-/// Returns the effects of `text`, whose first statement has been cut from it by `lexer`.
+/// Returns the effects of `text`, whose first statement `lexer` has cut already.
 pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a>) -> Effects {
     let (text, modes) = (lexer.text(), lexer.modes());
     if refused::is_refused_text(text) {
@@ -65,12 +65,12 @@ pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a
             return all;
         };
         let next = of_statement(&statement);
-        // What a view is that came about in the same text cannot be found out before the text is sent.
+        // A view that the same text defines cannot be looked up before the text is sent.
         if defines_views && !next.reads.is_nothing() {
             all.reads = Reads::Unknown;
         }
         defines_views |= ddl::may_define_view(statement.cursor());
-        // Nor can what a routine does; and a procedure may be what defines it. Nor what a table's writes reach.
+        // Nor can a routine that it defines, or that a procedure in it defines; nor what writes to its tables reach.
         let may_run_routines = all.may_run_routines() || next.may_run_routines();
         if count > 0 && (may_run_routines || all.redirects || next.redirects) {
             return Effects::worst_of(text);
@@ -114,11 +114,11 @@ fn names_variables(reads: &Reads) -> bool {
     matches!(reads, Reads::Tables(names) if names.iter().any(lists))
 }
 
-/// Words in front of a whole statement. The servers take no two of them, but for SET STATEMENT before one of the others.
+/// Words in front of a whole statement. The servers accept only one of them, except SET STATEMENT before one of the others.
 const WRAPS: &[&str] = &["ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "SET"];
 
-/// Returns the effects of the statement behind ANALYZE or EXPLAIN ANALYZE. Another such word there is an error, and a text can repeat
-/// it any number of times: it is not followed.
+/// Returns the effects of the statement behind ANALYZE or EXPLAIN ANALYZE. A second such word is an error and is not followed, because a
+/// text can repeat it any number of times.
 fn of_wrapped(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     while cursor.punct(b'(') {}
     if cursor.at_any(WRAPS) { Effects::worst() } else { of_cursor(cursor, statement) }
@@ -140,7 +140,7 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let mut effects =
         Effects { transaction: TransactionEffect::MayCommit, is_definition: true, ..Effects::none() };
     let touched = ddl::touched(cursor);
-    // What tables reach by foreign keys and triggers changes with these, whatever tables they name.
+    // These change what tables reach by foreign keys and triggers, whatever tables they name.
     effects.redirects = statement.facts.references
         || cursor.at_word("RENAME") && matches!(touched, DdlTouches::Tables(_))
         || matches!(touched, DdlTouches::Trigger { .. });
@@ -187,7 +187,7 @@ fn defines(touched: DdlTouches) -> Defines {
         DdlTouches::Trigger { on: None, schema } | DdlTouches::Schema(schema) => Defines::Schema(schema),
         DdlTouches::Routine(_) => Defines::Routine,
         DdlTouches::Code | DdlTouches::Everything => Defines::Everything,
-        // The rows that go with TRUNCATE have been written; the table is what it was.
+        // TRUNCATE's rows are among the writes; the definition of the table stays.
         DdlTouches::Emptied(_)
         | DdlTouches::TemporaryCreated(_)
         | DdlTouches::TemporaryDropped(_)
@@ -197,7 +197,7 @@ fn defines(touched: DdlTouches) -> Defines {
 }
 
 impl Effects {
-    /// Of a block of statements, all of which are understood.
+    /// Returns the effects of a block of statements, all of which are understood.
     fn of_block(body: Body) -> Self {
         let mut calls = Calls::NOTHING;
         body.calls.into_iter().for_each(|call| calls.push(call));

@@ -1,12 +1,12 @@
 //! `EXPLAIN FRESHET <statement>`.
 //!
-//! `EXPLAIN freshet id` is the servers' own: it describes the column `id` of a table `freshet`. No column has one of these words as its
-//! name, unless it is quoted.
+//! `EXPLAIN freshet id` is the servers' own: it describes the column `id` of a table `freshet`. The words in `BEGIN` cannot be a column's
+//! name unless they are quoted.
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
 
-/// The words that a statement begins with which can be explained; all of them are reserved.
+/// The first words of the statements that can be explained; all of them are reserved.
 const BEGIN: &[&str] =
     &["CALL", "DELETE", "INSERT", "REPLACE", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES", "WITH"];
 

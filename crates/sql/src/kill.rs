@@ -11,7 +11,7 @@ use crate::modes::Modes;
 use crate::statement::{STATEMENTS_MAX, Statement};
 use crate::token::TokenKind;
 
-/// A longer text is not plainly one of these.
+/// A longer text, in bytes, does not count as one of these.
 const TEXT_BYTES_MAX: usize = 1024;
 
 /// A KILL with a plain number.
@@ -67,7 +67,7 @@ pub fn kills(text: &[u8], modes: Modes) -> Vec<Kill> {
     statements.take(STATEMENTS_MAX).filter_map(|statement| numbered(&statement)).collect()
 }
 
-/// KILL … n.
+/// Reads KILL … n.
 pub(crate) fn numbered(statement: &Statement<'_>) -> Option<Kill> {
     let (query_only, mut cursor) = killed(statement)?;
     let token = cursor.next().filter(|token| token.kind == TokenKind::Int && cursor.at_end())?;
@@ -84,7 +84,7 @@ pub fn kill_by_variable(text: &[u8], modes: Modes) -> Option<Range<usize>> {
     Some(mark.start..name.end)
 }
 
-/// KILL [HARD | SOFT] [CONNECTION | QUERY]: whether the connection stays, and what follows.
+/// Reads KILL [HARD | SOFT] [CONNECTION | QUERY]. Returns whether the connection stays, and a cursor behind that.
 fn killed<'a>(statement: &'a Statement<'_>) -> Option<(bool, Cursor<'a>)> {
     let mut cursor = statement.cursor();
     if !cursor.word("KILL") {
