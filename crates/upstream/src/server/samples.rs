@@ -1,4 +1,4 @@
-//! Servers for tests, those of other rooms included.
+//! Servers for tests, also those of other rooms.
 
 use freshet_protocol::Capabilities;
 

@@ -37,7 +37,7 @@ impl Variables {
 }
 
 impl From<&Rows> for Variables {
-    /// From the answer to SHOW VARIABLES.
+    /// Reads the answer to SHOW VARIABLES.
     fn from(rows: &Rows) -> Self {
         let pair = |row: Vec<&str>| match row[..] {
             [name, value, ..] => Some((name.to_ascii_lowercase(), value.to_owned())),

@@ -40,7 +40,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// MariaDB names itself in its version; everything else counts as MySQL.
+/// Returns the flavor. MariaDB names itself in its version; every other server counts as MySQL.
 pub(super) fn flavor(text: &str) -> Flavor {
     if text.to_ascii_lowercase().contains("mariadb") { Flavor::MariaDb } else { Flavor::MySql }
 }
