@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 
 use crate::settings::{self, Setting};
 
-/// What follows the list of options in the help.
+/// The text behind the list of options in the help.
 const EXIT_CODES: &str = "Exit codes: 0 ended as asked; 1 failed while running; 2 wrong usage or configuration; \
                           3 `check` found something missing, `explain-plan` no plan form, or `why` a statement \
                           that the server refuses.";

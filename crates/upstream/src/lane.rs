@@ -146,7 +146,7 @@ impl Lane {
         self.add(command, counted, payload, None)
     }
 
-    /// Begins a transaction with the packet `begin`; an open one is ended first. All later statements are in it, and the packet `end` is
+    /// Begins a transaction with the packet `begin`, in the place of an open one. All later statements are in it, and the packet `end` is
     /// sent when the lane takes no more. `None` if it takes no more already.
     pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         let outcome = self.add(Command::Query, Counted::Begin, begin, None)?;

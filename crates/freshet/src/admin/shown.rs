@@ -36,7 +36,7 @@ impl Behind {
         named.into_iter().map(|(name, bytes)| vec![name.into(), bytes.to_string().into()]).collect()
     }
 
-    /// Returns what the system has counted, under the names that the history has for it.
+    /// Returns the system's figures for the process, under the names of the history.
     #[expect(clippy::unused_self, reason = "it stands among the others")]
     pub(super) fn process(&self) -> Vec<Vec<SqliteValue>> {
         let [mapped, resident] = memory_of_process();
@@ -92,7 +92,7 @@ impl Behind {
         self.shared.prepared_statements().into_iter().enumerate().map(row).collect()
     }
 
-    /// Connections of clients that have left, for the next login. What they are set to is what a new session is.
+    /// Returns the connections of clients that have left, which wait for the next login. Their settings are those of a new session.
     pub(super) fn free_connections(&self) -> Vec<Vec<SqliteValue>> {
         let (host, port) = self.server();
         let row = |(at, (user, idle_ms)): (usize, (String, u64))| {
@@ -180,7 +180,7 @@ impl Behind {
         let row = |row: freshet_session::statistics::DigestRow| {
             let (sum, min, max) = row.times_us;
             vec![
-                // Where rules name none, it is the user's.
+                // Where rules name no hostgroup, it is the user's.
                 row.hostgroup.filter(|_| !row.from_memory).map_or_else(
                     || if row.from_memory { SqliteValue::Integer(-1) } else { SqliteValue::Null },
                     SqliteValue::Integer,
@@ -204,7 +204,7 @@ impl Behind {
     }
 }
 
-/// Returns what the process has mapped and what of it is in memory, in bytes; zeros where the system does not say.
+/// Returns the bytes that the process has mapped, and how many of them are in memory; zeros if the system does not say.
 fn memory_of_process() -> [u64; 2] {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ["VmSize:", "VmRSS:"].map(|name| {
@@ -214,10 +214,10 @@ fn memory_of_process() -> [u64; 2] {
     })
 }
 
-/// Processor time of the process and of the system for it, in the system's ticks.
+/// Returns the processor time of the process, and of the system for it, in the system's ticks.
 fn ticks_of_process() -> [u64; 2] {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may hold anything, the twelfth and the thirteenth.
+    // Behind the name, which may hold anything: the twelfth and the thirteenth field.
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
     [11, 12].map(|at| fields.get(at).and_then(|ticks| ticks.parse().ok()).unwrap_or(0))
 }

@@ -11,7 +11,6 @@ use super::statements::StatementKey;
 
 /// The most statements that are sent and not answered, and the most bytes of these. The buffers of any socket have room for that, so no
 /// send ever waits for a server that waits for us.
-/// of any socket.
 pub(super) const DEPTH_MAX: usize = 64;
 pub(super) const DEPTH_BYTES_MAX: usize = 32 * 1024;
 

@@ -1,4 +1,4 @@
-//! HAVING: conditions on what is computed of groups.
+//! HAVING: conditions on values that are computed from groups.
 
 use freshet_sql::{ResultColumn, Scalar};
 
@@ -11,7 +11,7 @@ use crate::query::Item;
 /// The most digits of a number.
 const DIGITS_MAX: u8 = 38;
 
-/// Items of groups, and more of them for what conditions name.
+/// The items of groups, and further items that conditions name.
 pub(super) struct Groups<'c, 'p> {
     pub(super) compiler: &'c Compiler<'p>,
     pub(super) by: &'c [Operand],
@@ -53,7 +53,7 @@ impl Groups<'_, '_> {
         self.compiler.constant(with, spec.told_by(how)?)?.compared(how, operand)
     }
 
-    /// Returns an item by its place, and what its values are. It is added behind the others if it is not among them.
+    /// Returns an item by its place, and its values' kind. The item is added behind the others if it is not among them.
     fn item(&mut self, scalar: &Scalar) -> Found<(Operand, ColumnSpec)> {
         let value = match scalar {
             Scalar::Item(at) => self.shown.get(*at).map(|item| &item.value),
