@@ -1,4 +1,4 @@
-//! The digests that the plugins are made of.
+//! The digests that the plugins use.
 
 use aws_lc_rs::digest::{Algorithm, Context};
 

@@ -19,7 +19,7 @@ pub(super) fn encode(der: &[u8]) -> String {
     out
 }
 
-/// Up to three bytes as four characters.
+/// Encodes up to three bytes as four characters.
 fn encode_group(group: &[u8]) -> [char; 4] {
     let bits = group.iter().enumerate().fold(0u32, |bits, (i, &byte)| bits | u32::from(byte) << (16 - 8 * i));
     std::array::from_fn(|i| {
