@@ -7,7 +7,7 @@ use crate::store::Role;
 pub struct Account {
     /// The name, which is not empty.
     pub user: String,
-    /// The password, which may be.
+    /// The password, which may be empty.
     pub password: String,
 }
 
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Account {
 }
 
 impl Account {
-    /// Reads `user:password`, or several of them with `;` between them, as ProxySQL has it. `None` for anything else.
+    /// Reads `user:password`, or several of them with `;` between them, as ProxySQL writes them. `None` for anything else.
     pub fn read_all(text: &str) -> Option<Vec<Account>> {
         let one = |text: &str| {
             let (user, password) = text.trim().split_once(':')?;
@@ -28,7 +28,7 @@ impl Account {
         text.trim_end_matches([';', ' ']).split(';').map(one).collect()
     }
 
-    /// As [`Self::read_all`] reads them.
+    /// Writes accounts in the form that [`Self::read_all`] reads.
     fn write_all(accounts: &[Account]) -> String {
         let one = |account: &Account| format!("{}:{}", account.user, account.password);
         accounts.iter().map(one).collect::<Vec<_>>().join(";")
@@ -40,12 +40,12 @@ impl Account {
     }
 }
 
-/// All of them.
+/// All accounts.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
-    /// For who administrates.
+    /// The accounts of administrators.
     pub admin: Vec<Account>,
-    /// For who only looks at statistics.
+    /// The accounts that may only look at statistics.
     pub stats: Vec<Account>,
     /// The admin port can be reached from other machines.
     pub is_far: bool,
@@ -63,20 +63,20 @@ impl Accounts {
         if role == Role::Stats { &self.stats } else { &self.admin }
     }
 
-    /// The accounts of a role, as a variable shows them.
+    /// Returns the accounts of a role, as a variable shows them.
     pub(crate) fn text(&self, role: Role) -> String {
         Account::write_all(self.of(role))
     }
 
-    /// Has these accounts of a role count, from the next login on.
+    /// Makes these accounts of a role count, from the next login on.
     ///
     /// # Errors
-    /// Why not, for the client. Nothing is changed then.
+    /// The reason for the client, if it is not possible. Nothing is changed then.
     pub(crate) fn set(&mut self, role: Role, text: &str) -> Result<(), String> {
         let accounts =
             Account::read_all(text).ok_or("it is user:password, or several of them with ; between them")?;
         let guessed = accounts.iter().find(|account| self.is_far && account.is_guessed());
-        // Those that count already were given when the program was started.
+        // Accounts that count already were given when the program was started.
         if let Some(account) = guessed.filter(|_| *accounts != *self.of(role)) {
             return Err(format!(
                 "the password of '{}' is easy to guess, and the admin port can be reached from other machines",

@@ -1,4 +1,4 @@
-//! Statements of clients, carried out.
+//! Carrying out the statements of clients.
 
 mod files;
 mod keeping;
@@ -21,7 +21,7 @@ use crate::store::{Answer, Chosen, Parameter, Role, Store};
 use crate::tables::{ATTACHED, CONFIGURATION, Table};
 use crate::variables::OwnVariables;
 
-/// Why the admin port cannot be had.
+/// Why the admin port cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The directory.
@@ -30,22 +30,22 @@ pub enum StartError {
     /// The databases.
     #[error("the admin port's databases: {0}")]
     Store(#[from] rusqlite::Error),
-    /// What is on disk cannot be had running.
+    /// The configuration on disk cannot be made to run.
     #[error("the admin port's configuration: {0}")]
     Configuration(String),
 }
 
-/// What a client is told that wants to change something between BEGIN and COMMIT.
+/// The answer to a client that wants to change something between BEGIN and COMMIT.
 const NO_TRANSACTIONS: &str =
     "there are no transactions here: each statement is one. Between BEGIN and COMMIT nothing can be changed";
 
-/// The tables and what they are about.
+/// The tables, and the running part behind them.
 pub struct Admin {
     store: Store,
     runtime: Box<dyn Runtime>,
     own: OwnVariables,
     accounts: Accounts,
-    /// What LOAD … FROM CONFIG reads.
+    /// The file that LOAD … FROM CONFIG reads.
     file: PathBuf,
     kept: Keeping,
     /// Somebody has asked for the end of the program.
@@ -54,11 +54,11 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Opens what is in `directory`, which is made if it is missing, and has what was saved there running. `file` is what LOAD … FROM CONFIG reads,
-    /// `accounts` those that may connect if nothing of them is saved.
+    /// Opens the tables in `directory`, which is made if it is missing, and makes the saved configuration count. `file` is the file that
+    /// LOAD … FROM CONFIG reads. `accounts` are the accounts that may connect if none are saved.
     ///
     /// # Errors
-    /// Whatever stands in the way.
+    /// The first obstacle.
     pub fn start(
         directory: &Path,
         file: &Path,
@@ -82,14 +82,14 @@ impl Admin {
         Ok(admin)
     }
 
-    /// Ends the program if somebody has asked for it. To be called when they have their answer.
+    /// Ends the program if somebody has asked for it. To be called when the asker has got the answer.
     pub(crate) fn end_if_asked(&self) {
         if self.is_to_end {
             self.runtime.shut_down();
         }
     }
 
-    /// Memory begins with what runs, and then with what is on disk, which is made to run.
+    /// Fills memory with what runs, and then with the configuration on disk, which is made to count.
     fn begin(&mut self) -> Result<(), Refusal> {
         self.put_variables("main.global_variables")?;
         for module in
@@ -100,14 +100,14 @@ impl Admin {
                 self.name_server()?;
             }
             if let Err(refusal) = self.copy(module, Copy::MemoryToRuntime) {
-                // What was saved is there to be mended.
+                // The saved configuration stays in the tables, to be corrected there.
                 tracing::warn!(%refusal, "what was saved could not be loaded");
             }
         }
         Ok(())
     }
 
-    /// The server is hostgroup 0's where nothing is saved of servers.
+    /// Enters the server in hostgroup 0 if no servers are saved.
     fn name_server(&mut self) -> Result<(), Refusal> {
         if !self.store.rows("SELECT 1 FROM main.mysql_servers LIMIT 1")?.is_empty() {
             return Ok(());
@@ -139,8 +139,8 @@ impl Admin {
         }
     }
 
-    /// How many parameters a statement has, and the names of its columns. A command has no parameters; its columns are told when it is
-    /// carried out.
+    /// Returns how many parameters a statement has, and the names of its columns. A command has no parameters; its columns become known
+    /// when it is carried out.
     pub(crate) fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
         match command::read(statement) {
             Some(Command::Ask(items)) => Ok((0, items.into_iter().map(|(column, _)| column).collect())),
@@ -149,7 +149,7 @@ impl Admin {
         }
     }
 
-    /// How long the running part has been there, in seconds, as `stats_mysql_global` has it.
+    /// Returns how long the running part has run, in seconds, as `stats_mysql_global` shows it.
     pub(crate) fn uptime(&self) -> String {
         let is_uptime = |row: &Vec<SqliteValue>| row.first() == Some(&SqliteValue::from("ProxySQL_Uptime"));
         match self.runtime.rows(Statistic::Global).into_iter().find(is_uptime).map(|mut row| row.pop()) {
@@ -158,7 +158,7 @@ impl Admin {
         }
     }
 
-    /// The names of a table's columns.
+    /// Returns the names of a table's columns.
     pub(crate) fn columns(
         &mut self,
         table: &str,
@@ -220,7 +220,7 @@ impl Admin {
                     format!("DELETE FROM {}", if is_configuration(&name) { &name } else { "no_such_table" });
                 self.store.run(&statement, &[], role)
             }
-            // It is there, as it is here.
+            // It exists, in the same form.
             Command::Create(name) if is_configuration(&name) => Ok(Answer::ok()),
             Command::CreateDatabase(name) => {
                 self.choose(&name, &mut Chosen { schema: String::new(), ..*chosen })
@@ -242,7 +242,7 @@ impl Admin {
         }
     }
 
-    /// The databases are those that there are; names without one are looked for in all of them, whichever is chosen.
+    /// Chooses a database. All databases exist always; a name without one is looked for in all of them, whichever is chosen.
     pub(crate) fn choose(&self, name: &str, chosen: &mut Chosen) -> Result<Answer, Refusal> {
         let known = ATTACHED.iter().chain(&["main"]).find(|known| known.eq_ignore_ascii_case(name));
         let known = known.ok_or_else(|| Refusal::NoSuchDatabase(name.to_owned()))?;
@@ -255,7 +255,8 @@ impl Admin {
         Ok(Answer::changed(rows.len() as u64))
     }
 
-    /// Fills the tables of statistics that a statement names, as of now. To name the table that counts from 0 again is to begin.
+    /// Fills the tables of statistics that a statement names, with the present values. Naming the table that counts from 0 again resets
+    /// the counts.
     fn refresh(&mut self, statement: &str) -> Result<(), Refusal> {
         let statement = statement.to_ascii_lowercase();
         for table in &STATISTICS {
@@ -270,14 +271,14 @@ impl Admin {
         Ok(())
     }
 
-    /// The rows of a table of statistics, each with its hostgroup.
+    /// Returns the rows of a table of statistics, each with its hostgroup.
     fn counted(&self, of: Statistic) -> Result<Vec<Vec<SqliteValue>>, Refusal> {
         let mut rows = self.runtime.rows(of);
         hostgroups::fill_in(&self.store, of, &mut rows)?;
         Ok(rows)
     }
 
-    /// Copies what belongs to a module from one layer to the next.
+    /// Copies the tables of a module from one layer to the next.
     fn copy(&mut self, module: Module, copy: Copy) -> Result<Answer, Refusal> {
         match (module, copy) {
             (Module::Variables | Module::AdminVariables, _) => self.copy_variables(module, copy),
@@ -293,7 +294,7 @@ impl Admin {
         }
     }
 
-    /// Has the rules of memory that count be carried out: all of them, or none.
+    /// Makes the active rules of memory count: all of them, or none.
     fn load_rules(&self) -> Result<(), Refusal> {
         let columns = self.runtime.rule_columns().join(", ");
         let query = format!("SELECT {columns} FROM main.mysql_query_rules WHERE active = 1 ORDER BY rule_id");
@@ -333,14 +334,15 @@ fn tables_of(module: Module) -> Vec<&'static Table> {
     CONFIGURATION.iter().filter(|table| named.contains(&table.name)).collect()
 }
 
-/// The statements that copy a table from one layer to the next. What does not count does not run, and comes back from the runtime as little.
+/// Returns the statements that copy a table from one layer to the next. Inactive rows are not copied to the runtime, and so do not come
+/// back from it.
 fn copied(table: &Table, copy: Copy) -> Vec<String> {
     let name = table.name;
     let (from, to, only) = match copy {
         Copy::MemoryToRuntime => (format!("main.{name}"), format!("main.runtime_{name}"), table.counts),
         Copy::RuntimeToMemory => (format!("main.runtime_{name}"), format!("main.{name}"), "1"),
         Copy::MemoryToDisk => (format!("main.{name}"), format!("disk.{name}"), "1"),
-        // What nobody has saved is not there to be loaded.
+        // Tables that nobody has saved are not loaded.
         Copy::DiskToMemory => (format!("disk.{name}"), format!("main.{name}"), "1"),
     };
     vec![format!("DELETE FROM {to}"), format!("INSERT INTO {to} SELECT * FROM {from} WHERE {only}")]

@@ -1,8 +1,8 @@
-//! A statement that is not SQLite's to carry out.
+//! Statements that SQLite does not carry out.
 
 use crate::runtime::Purge;
 
-/// What is loaded and saved together.
+/// A module: the tables that are loaded and saved together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Module {
     Users,
@@ -12,7 +12,7 @@ pub enum Module {
     AdminVariables,
 }
 
-/// From one layer to the next.
+/// A copy from one layer to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copy {
     MemoryToRuntime,
@@ -21,15 +21,15 @@ pub enum Copy {
     DiskToMemory,
 }
 
-/// A statement of ProxySQL's own, or one that clients ask every server.
+/// A statement of ProxySQL's own, or one that clients send to every server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     Move(Module, Copy),
     /// `LOAD … FROM CONFIG`.
     FromConfig(Module),
-    /// The tables of memory, as a file of this path.
+    /// Writes the tables of memory to a file at this path.
     ToFile(String),
-    /// The same, as a row.
+    /// Shows that file as a row.
     ShowFile,
     Set {
         name: String,
@@ -38,49 +38,49 @@ pub enum Command {
     /// A `SET` of the session, which has no state here.
     SetSession,
     ShowDatabases,
-    /// From a database, where one is named, and those that are like this.
+    /// The tables of a database, if one is named, whose names match a pattern.
     ShowTables(Option<String>, Option<String>),
-    /// The same.
+    /// The same tables, with their status.
     ShowTableStatus(Option<String>, Option<String>),
     ShowCreate(String),
     ShowCreateDatabase(String),
-    /// A dump makes the databases anew that it fills.
+    /// A dump creates again the databases that it fills.
     CreateDatabase(String),
-    /// Those whose name begins so, and those that are like this.
+    /// The variables with this beginning of the name, and those that match a pattern.
     ShowVariables(&'static str, Option<String>),
     ShowStatus,
     ShowPrometheus,
     ShowProcesses,
     ShowWarnings,
-    /// `SELECT @@name, …` and its like: the columns' names, and what is asked for.
+    /// `SELECT @@name, …` and similar: the names of the columns, and the questions.
     Ask(Vec<(String, ServerQuestion)>),
     /// The columns of a table.
     ShowColumns(String),
-    /// What there is none of here, as the columns that are to be shown.
+    /// Rows of a kind that does not exist here, as the columns that are to be shown.
     ShowNothing(&'static [&'static str]),
     Use(String),
     FlushCache,
-    /// Some of it.
+    /// Drops some of the cached results.
     Purge(Purge),
     FlushDigests,
-    /// The query log goes on in another file.
+    /// Continues the query log in another file.
     FlushLogs,
     /// `SAVE MYSQL DIGEST TO DISK`: into the history.
     KeepDigests,
-    /// Whether no client is let in any more, or again.
+    /// Whether new clients are kept out, or let in again.
     Pause(bool),
     ShutDown,
-    /// COMMIT and ROLLBACK where nothing is begun, and locks where nothing has to wait.
+    /// COMMIT and ROLLBACK without a transaction, and locks where nothing has to wait.
     End,
     Begin,
     Truncate(String),
-    /// A dump makes the tables anew that it fills.
+    /// A dump creates again the tables that it fills.
     Drop(String),
     Create(String),
 }
 
 impl Command {
-    /// Whether it changes anything, or tells of passwords: who only looks at statistics may not.
+    /// Whether the command changes anything, or shows passwords: accounts for statistics may not use it.
     pub fn changes(&self) -> bool {
         matches!(
             self,
@@ -102,7 +102,7 @@ impl Command {
     }
 }
 
-/// What clients ask every server.
+/// Questions that clients ask every server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerQuestion {
     Variable(String),
@@ -112,7 +112,7 @@ pub enum ServerQuestion {
     ConnectionId,
 }
 
-/// Words in their order; the text of a name or a value stays as it is.
+/// Words in their order; the text of a name or a value stays unchanged.
 struct Words<'a>(std::iter::Peekable<std::str::SplitAsciiWhitespace<'a>>);
 
 impl<'a> Words<'a> {
@@ -134,7 +134,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The command that a statement is; `None` if it is SQLite's.
+/// Returns the command in a statement; `None` if the statement is for SQLite.
 pub fn read(statement: &str) -> Option<Command> {
     let words = &mut Words(statement.split_ascii_whitespace().peekable());
     match words.name()?.to_ascii_lowercase().as_str() {
@@ -177,7 +177,7 @@ pub fn read(statement: &str) -> Option<Command> {
     }
 }
 
-/// A path, which has no blanks in it.
+/// Reads a path, which has no blanks in it.
 fn path(words: &mut Words<'_>) -> Option<String> {
     words.name().filter(|_| words.ends()).map(unquoted)
 }
@@ -207,7 +207,7 @@ fn moved(words: &mut Words<'_>, loads: bool) -> Option<Command> {
     words.ends().then_some(Command::Move(module, copy))
 }
 
-/// `SET mysql-x = 1`; any other SET is the session's.
+/// Reads `SET mysql-x = 1`; any other SET is the session's.
 fn set(statement: &str) -> Command {
     let assignment = statement.get(3..).unwrap_or_default().trim();
     let Some((name, value)) = assignment.split_once('=') else { return Command::SetSession };
@@ -215,12 +215,12 @@ fn set(statement: &str) -> Command {
     if !name.starts_with("mysql-") && !name.starts_with("admin-") {
         return Command::SetSession;
     }
-    // `MySQL-Threads` is `mysql-threads`, but sizes are written in capitals.
+    // `MySQL-Threads` is `mysql-threads`, but sizes have capitals.
     let name = unquoted(assignment.split_once('=').map_or(assignment, |(name, _)| name).trim());
     Command::Set { name, value: unquoted(value.trim()) }
 }
 
-/// The name behind FROM or IN.
+/// Reads the name behind FROM or IN.
 fn from(words: &mut Words<'_>) -> Option<String> {
     (words.is(&["from"]) || words.is(&["in"])).then(|| words.name().map(unquoted)).flatten()
 }
@@ -288,7 +288,7 @@ fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
     words.is(&["warnings"]).then_some(Command::ShowWarnings)
 }
 
-/// `SELECT @@version_comment LIMIT 1`, `SELECT DATABASE(), USER() LIMIT 1` and their like, with nothing else asked for.
+/// Reads `SELECT @@version_comment LIMIT 1`, `SELECT DATABASE(), USER() LIMIT 1` and similar statements, with no other column.
 fn ask(statement: &str) -> Option<Command> {
     let asked = statement.get(6..)?.trim();
     let at = asked.to_ascii_lowercase().rfind(" limit ").unwrap_or(asked.len());
@@ -340,7 +340,7 @@ fn proxysql(words: &mut Words<'_>) -> Option<Command> {
     COMMANDS.into_iter().find(|(name, _)| words.is(name) && words.ends()).map(|(_, command)| command)
 }
 
-/// `PROXYSQL FLUSH QUERY CACHE DIGEST '0x…'` and its like.
+/// Reads `PROXYSQL FLUSH QUERY CACHE DIGEST '0x…'` and similar commands.
 fn purge(words: &mut Words<'_>) -> Option<Purge> {
     let what = words.name()?.to_ascii_lowercase();
     let typed = words.name().filter(|_| words.ends())?;
@@ -358,7 +358,7 @@ fn purge(words: &mut Words<'_>) -> Option<Purge> {
     })
 }
 
-/// Without the quotes around it.
+/// Returns a text without the quotes around it.
 fn unquoted(text: &str) -> String {
     let quote = |quote: char| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     ['\'', '"', '`'].into_iter().find_map(quote).unwrap_or(text).to_owned()

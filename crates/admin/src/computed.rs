@@ -1,4 +1,4 @@
-//! Queries over tables that are made for one statement and that nothing can change.
+//! Queries over tables that are made for one statement, and that nothing can change.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::tables::create;
 
 /// How long a query may take.
 const QUERY_TIME_MAX: Duration = Duration::from_secs(2);
-/// How much an answer may hold, in bytes.
+/// The most bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
-/// How long a text or a row may be, in bytes.
+/// The most bytes of a text or a row.
 const TEXT_BYTES_MAX: i32 = 4 << 20;
 
-/// What a column's values are.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqliteType {
     /// Whole numbers.
@@ -46,7 +46,7 @@ pub struct MemorySchema<'a> {
     pub tables: Vec<MemoryTable<'a>>,
 }
 
-/// What a query gives.
+/// The result of a query.
 #[derive(Debug)]
 pub struct Computed {
     /// The columns' names.
@@ -56,7 +56,7 @@ pub struct Computed {
 }
 
 impl MemorySchema<'_> {
-    /// The rows of a query over its tables.
+    /// Returns the rows of a query over its tables.
     ///
     /// # Errors
     /// SQLite's own words.
@@ -64,7 +64,7 @@ impl MemorySchema<'_> {
         run(self, query, parameters).map_err(|error| in_words(&error))
     }
 
-    /// The names of the columns that a query over its tables would give.
+    /// Returns the names of the columns that a query over its tables would give.
     ///
     /// # Errors
     /// SQLite's own words.
@@ -95,7 +95,7 @@ fn run(schema: MemorySchema<'_>, query: &str, parameters: &[SqliteValue]) -> rus
     Ok(Computed { columns, rows })
 }
 
-/// A connection with the tables of a schema, which can be read and nothing else.
+/// Returns a connection with the tables of a schema, which can only be read.
 fn open(schema: MemorySchema<'_>) -> rusqlite::Result<(Connection, Deadline)> {
     let MemorySchema { name: schema, tables } = schema;
     let mut connection = Connection::open_in_memory()?;
@@ -124,7 +124,7 @@ fn declared(columns: &[(&str, SqliteType)]) -> String {
     columns.iter().map(declared).collect::<Vec<_>>().join(", ")
 }
 
-/// Decided as SQLite compiles a statement, so no spelling gets around it.
+/// Whether an action only reads. It is decided while SQLite compiles a statement, so no spelling gets around it.
 fn reads(context: &AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,

@@ -14,11 +14,11 @@ use crate::variables::{self, Variable};
 /// The longest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// A list of groups in the file, and the table that its rows are of.
+/// A list of groups in the file, and the table to which its rows belong.
 struct Section {
     name: &'static str,
     module: Module,
-    /// Other names of columns in files.
+    /// Other names of the columns in files.
     aliases: &'static [(&'static str, &'static str)],
 }
 
@@ -33,22 +33,22 @@ const SECTIONS: [Section; 4] = [
     Section { name: "mysql_query_rules", module: Module::Rules, aliases: &[] },
 ];
 
-/// Groups of variables in the file, and how their names begin in the table.
+/// Groups of variables in the file, and the beginnings of their names in the table.
 const VARIABLES: [(&str, Module, &str); 2] =
     [("mysql_variables", Module::Variables, "mysql-"), ("admin_variables", Module::AdminVariables, "admin-")];
 
-/// What became of a file.
+/// The outcome of loading a file.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// How many rows were put into which table.
+    /// The number of rows for each table.
     pub rows: Vec<(&'static str, usize)>,
-    /// What was not taken over, and why.
+    /// The parts that were not taken over, and the reasons.
     pub left: Vec<String>,
-    /// Which active query rules cannot be carried out, and why. They are kept, and no rule counts before they are changed.
+    /// Active query rules that cannot be carried out, and the reasons. They are kept, and no rule counts until they are changed.
     pub refused: Vec<String>,
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub fn read(path: &Path) -> Result<String, Refusal> {
     let failed = |error: std::io::Error| Refusal::NotRead(format!("{}: {error}", path.display()));
     let mut text = String::new();
@@ -67,7 +67,7 @@ pub fn read(path: &Path) -> Result<String, Refusal> {
     Ok(text)
 }
 
-/// Puts what a file says of a module, or of all, into the tables of a database, beside what is there: all of it or nothing.
+/// Puts the settings of a file for a module, or for all, into the tables of a database, beside the existing rows: all of them or none.
 pub fn load(
     store: &mut Store,
     database: &str,
@@ -118,7 +118,7 @@ fn is_wanted_but_wrong(
     module.is_some_and(is_wanted)
 }
 
-/// The statement that puts one row.
+/// Returns the statement that puts one row.
 fn row(
     database: &str,
     section: &Section,
@@ -144,7 +144,7 @@ fn row(
     Ok(format!("INSERT OR REPLACE INTO {database}.{name} ({names}) VALUES ({values})"))
 }
 
-/// The statements that put variables.
+/// Returns the statements that put variables.
 fn variables_of(
     database: &str,
     begins: &str,
@@ -173,7 +173,7 @@ fn variables_of(
     Ok(statements)
 }
 
-/// A value in SQL.
+/// Returns a value in SQL.
 fn literal(value: &ConfigValue) -> Option<String> {
     Some(match value {
         ConfigValue::Bool(is) => u8::from(*is).to_string(),
@@ -185,7 +185,7 @@ fn literal(value: &ConfigValue) -> Option<String> {
     })
 }
 
-/// The columns of a table, by how it is made, and whether they are numbers.
+/// Returns the columns of a table, from its definition, and whether they are numbers.
 fn columns_of(columns: &'static str) -> Vec<(&'static str, bool)> {
     let line = |line: &'static str| {
         let mut words = line.split_ascii_whitespace();
@@ -196,7 +196,7 @@ fn columns_of(columns: &'static str) -> Vec<(&'static str, bool)> {
     columns.lines().filter_map(line).collect()
 }
 
-/// The tables of memory as the text of a file.
+/// Returns the tables of memory as the text of a file.
 pub fn write(store: &Store) -> Result<String, Refusal> {
     let mut settings = Vec::new();
     for (name, _, begins) in VARIABLES {
@@ -220,14 +220,14 @@ pub fn write(store: &Store) -> Result<String, Refusal> {
     Ok(format!("# Freshet's configuration, in ProxySQL's syntax.\n{}", libconfig::write(&settings)))
 }
 
-/// The rows of a table; NULL is left out.
+/// Returns the rows of a table; NULL is left out.
 fn groups(store: &Store, section: &Section) -> Result<Vec<ConfigValue>, Refusal> {
     let table = CONFIGURATION.iter().find(|table| table.name == section.name);
     let columns = table.map(|table| columns_of(table.columns)).unwrap_or_default();
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let query = format!("SELECT {} FROM main.{} ORDER BY rowid", names.join(", "), section.name);
     let setting = |(value, (name, is_number)): (Option<String>, &(&str, bool))| {
-        // Where a column has another default, NULL is the empty text.
+        // Where a column has another default, NULL becomes the empty text.
         let text = value.or_else(|| (*name == "re_modifiers").then(String::new))?;
         let alias = section.aliases.iter().find(|(_, column)| column == name);
         let number = text.parse().ok().filter(|_| *is_number).map(ConfigValue::Integer);

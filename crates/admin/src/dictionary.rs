@@ -1,5 +1,5 @@
-//! `information_schema`, as far as dumps and drivers ask for it: the tables and columns that there are. They are made once, since no
-//! table comes or goes.
+//! `information_schema`, as far as dumps and drivers ask for it: the tables and columns of the port. They are made once, since no table
+//! comes or goes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +8,10 @@ use rusqlite::functions::FunctionFlags;
 
 use crate::tables::{ATTACHED, create};
 
-/// Databases of which only clients' own questions know: they are not listed.
+/// Databases that only the questions of clients name: they are not listed.
 pub const DATABASES: [&str; 2] = ["information_schema", "performance_schema"];
 
-/// Their tables, and the columns of these. All but the first three are empty: there is nothing of the kind here.
+/// Their tables, and the columns of these. All but the first three are empty: the port has no such objects.
 const TABLES: [(&str, &str, &str); 10] = [
     (
         DATABASES[0],
@@ -47,7 +47,7 @@ const TABLES: [(&str, &str, &str); 10] = [
     (DATABASES[1], "column_masking_policy", "policy_name"),
 ];
 
-/// Makes them. The other databases have their tables already.
+/// Makes these tables. The other databases have their tables already.
 pub fn fill(connection: &Connection) -> rusqlite::Result<()> {
     for name in DATABASES {
         connection.execute(&format!("ATTACH DATABASE ':memory:' AS {name}"), [])?;
@@ -71,7 +71,7 @@ pub fn fill(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes DATABASE() and SCHEMA() known, which give what `schema` holds.
+/// Defines DATABASE() and SCHEMA(), which return the content of `schema`.
 pub fn name_schema(connection: &Connection, schema: &Arc<Mutex<String>>) -> rusqlite::Result<()> {
     for name in ["database", "schema"] {
         let schema = Arc::clone(schema);

@@ -1,44 +1,44 @@
-//! What a client is told that cannot have what it wants.
+//! The errors that clients get.
 
 use freshet_protocol::ErrPacket;
 
 /// Why a statement is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// SQLite's own words, with the number that ProxySQL has them under.
+    /// SQLite's own words, with ProxySQL's number.
     #[error("ProxySQL Admin Error: {}", said(.0))]
     Sqlite(#[from] rusqlite::Error),
-    /// The running part does not take over what is loaded; what ran before still runs.
+    /// The running part refuses what is loaded; the earlier configuration still runs.
     #[error("{0}")]
     NotLoaded(String),
-    /// A file of configuration.
+    /// A file of configuration cannot be used.
     #[error("{0}")]
     NotRead(String),
-    /// What is to be dropped from the cache is not known.
+    /// The results to be dropped are not known.
     #[error("{0}")]
     NotPurged(String),
-    /// A variable that there is not.
+    /// There is no such variable.
     #[error("Unknown system variable '{0}'")]
     NoSuchVariable(String),
-    /// A variable that is shown and not set.
+    /// The variable can only be read.
     #[error("Variable '{0}' is a read only variable")]
     ReadOnlyVariable(String),
-    /// A schema that there is not.
+    /// There is no such schema.
     #[error("Unknown database '{0}'")]
     NoSuchDatabase(String),
-    /// The stats account changes nothing.
+    /// An account for statistics must not change anything.
     #[error("Command denied: this account may only read statistics")]
     Denied,
-    /// It is so already.
+    /// The state is the wanted one already.
     #[error("{0}")]
     Pointless(&'static str),
-    /// What this port does not do.
+    /// This port does not do that.
     #[error("{0}")]
     NotSupported(&'static str),
 }
 
 impl Refusal {
-    /// As a packet.
+    /// Returns the error packet.
     pub fn packet(&self) -> ErrPacket {
         let (code, state) = match self {
             Self::Sqlite(_)
@@ -56,7 +56,7 @@ impl Refusal {
     }
 }
 
-/// SQLite's own words. Where an error is in the text of a statement, rusqlite adds that text and the place.
+/// Returns SQLite's own words. If an error is in the text of a statement, rusqlite adds that text and the place; these are left out.
 fn said(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),

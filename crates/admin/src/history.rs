@@ -1,7 +1,7 @@
-//! The database `stats_history`: what is counted, noted at intervals and kept over restarts, for a bounded time.
+//! The database `stats_history`: counts that are noted at intervals and kept over restarts, for a bounded time.
 //!
-//! For each series there are a table of what was noted, one of the hours and one of the days. A table of hours has the counters as they were
-//! at the hour's end, and the means of what goes up and down.
+//! Each series has a table of the notes, one of the hours and one of the days. A table of hours has the counters at the end of the hour,
+//! and the means of values that go up and down.
 
 use std::collections::HashMap;
 
@@ -11,29 +11,29 @@ use crate::store::Store;
 use crate::times::{SERIES, Series};
 use crate::variables::OwnVariables;
 
-/// How long what was noted is kept, in seconds; and that of the hours, and of the days.
+/// How long notes are kept, in seconds; then the same for hours, and for days.
 const KEPT_S: i64 = 7 * DAY_S;
 const HOURS_KEPT_S: i64 = 365 * DAY_S;
 const DAYS_KEPT_S: i64 = 10 * 365 * DAY_S;
 const HOUR_S: i64 = 3600;
 const DAY_S: i64 = 24 * HOUR_S;
-/// How many digests are kept with their times, at most: the oldest leave.
+/// The most digests that are kept with their times: the oldest are removed.
 const DIGESTS_MAX: u32 = 100_000;
 
-/// When what was noted last, in seconds since 1970.
+/// The time of the last note of each kind, in seconds since 1970.
 #[derive(Default)]
 pub struct Keeping {
     noted_s: HashMap<&'static str, i64>,
 }
 
 impl Keeping {
-    /// Whether an interval is over; it begins anew then. The first one begins with the program.
+    /// Whether an interval is over; then it begins anew. The first interval begins with the program.
     pub fn is_due(&mut self, name: &'static str, interval_s: i64, now_s: i64) -> bool {
         if interval_s == 0 {
             return false;
         }
         let noted_s = self.noted_s.entry(name).or_insert(now_s);
-        // A clock that was set back begins anew, too.
+        // A clock that was set back also begins a new interval.
         let is_due = now_s - *noted_s >= interval_s || now_s < *noted_s;
         if is_due {
             *noted_s = now_s;
@@ -47,7 +47,7 @@ impl Keeping {
     }
 }
 
-/// Notes what one series is about; `named` gives what there is by name.
+/// Notes the values of one series; `named` are the present values by name.
 pub fn note(
     store: &mut Store,
     series: &Series,
@@ -59,7 +59,7 @@ pub fn note(
     let name = series.name;
     let mut statements =
         vec![format!("INSERT OR REPLACE INTO stats_history.{name} VALUES ({now_s}, {})", values.join(", "))];
-    // The hour and the day under way are as far as they have come.
+    // The rows of the present hour and day hold what has come so far.
     let columns: Vec<String> = series
         .columns
         .iter()
@@ -114,7 +114,7 @@ pub fn note_rows(
     store.append(&format!("stats_history.{table}"), &timed)
 }
 
-/// Has what is too old leave.
+/// Removes rows that are too old.
 pub fn prune(store: &mut Store, now_s: i64) -> Result<(), Refusal> {
     let old = |table: &str, column: &str, kept_s: i64| {
         format!("DELETE FROM stats_history.{table} WHERE {column} < {}", now_s - kept_s)
@@ -136,7 +136,7 @@ pub fn prune(store: &mut Store, now_s: i64) -> Result<(), Refusal> {
     store.all_or_none(&statements)
 }
 
-/// A value that is a whole number.
+/// Returns a value that is a whole number.
 fn number(value: &SqliteValue) -> Option<i64> {
     match value {
         SqliteValue::Integer(number) => Some(*number),

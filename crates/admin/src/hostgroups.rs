@@ -1,4 +1,4 @@
-//! Which hostgroup what is counted belongs to, where no query rule says it: the tables of users and servers do.
+//! The hostgroup of a count, where no query rule names it: the tables of users and servers decide.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::error::Refusal;
 use crate::runtime::{SqliteValue, Statistic};
 use crate::store::Store;
 
-/// Where the columns are in the rows of a statistic: the hostgroup, and the user where it has one.
+/// Returns the places of two columns in the rows of a statistic: the hostgroup, and the user if there is one.
 const fn columns(of: Statistic) -> Option<(usize, Option<usize>)> {
     match of {
         Statistic::Digests | Statistic::DigestsReset => Some((0, Some(2))),

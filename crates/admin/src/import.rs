@@ -1,4 +1,4 @@
-//! A file of ProxySQL's, taken over while no Freshet runs.
+//! A configuration file of ProxySQL's, taken over while no Freshet runs.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use crate::error::Refusal;
 use crate::lock::Lock;
 use crate::store::Store;
 
-/// Puts what a file of ProxySQL's says into the tables on disk in `directory`, which no process has. `rules`: the columns of query rules, and
-/// why a rule with these values cannot be carried out.
+/// Puts the settings of a ProxySQL file into the tables on disk in `directory`, which no process uses. `rules`: the columns of query
+/// rules, and a function that says why a rule with these values cannot be carried out.
 ///
 /// # Errors
-/// Whatever stands in the way. Nothing is changed then.
+/// The first obstacle. Nothing is changed then.
 pub fn import(
     directory: &Path,
     file: &Path,

@@ -1,16 +1,17 @@
 //! The admin port: ProxySQL's tables and commands, in the MySQL protocol, over SQLite.
 //!
-//! Configuration has three layers: *memory* (tables that are edited with SQL), *runtime* (their `runtime_` twins: what counts now)
-//! and *disk* (a file, which the next start begins with). `LOAD` and `SAVE` copy from one to the next. Statistics are tables too,
-//! which are filled when a statement names them.
+//! Configuration has three layers: *memory* (tables that are edited with SQL), *runtime* (their `runtime_` twins: what counts now) and
+//! *disk* (a file with which the next start begins). `LOAD` and `SAVE` copy from one layer to the next. Statistics are tables too, which
+//! are filled when a statement names them.
 //!
-//! This room knows the protocol, and nothing of sessions, caches or servers: what it shows and what it sets going is behind one
-//! trait, [`Runtime`]. It has a thread of its own, since SQLite waits for disks and a statement may take long; clients of the
-//! cache never wait for it.
+//! This room knows the protocol, and nothing of sessions, caches or servers: everything that it shows or starts is behind one trait,
+//! [`Runtime`]. It has a thread of its own, since SQLite waits for disks and a statement may take long; clients of the cache never wait
+//! for it.
 //!
-//! In reading order: what is asked (`statements`, `command`), what there is (`tables`, `statistics`, `variables`, `runtime`), where it is
-//! kept (`lock`, `store`, `dictionary`; of times past `times`, `history`, `monitor`; `hostgroups` of what is shown; as a file `libconfig`, `config_file`), how a command is
-//! carried out (`admin`, `import`, `shows`), and how a client gets at it (`accounts`, `login`, `prepared`, `server`).
+//! In reading order: the questions (`statements`, `command`); the tables and variables (`tables`, `statistics`, `variables`, `runtime`);
+//! their storage (`lock`, `store`, `dictionary`; for history `times`, `history`, `monitor`; `hostgroups` for shown rows; as a file
+//! `libconfig`, `config_file`); carrying out commands (`admin`, `import`, `shows`); and the client's way in (`accounts`, `login`,
+//! `prepared`, `server`).
 
 mod command;
 mod error;

@@ -1,8 +1,8 @@
-//! Configuration files as ProxySQL has them, in the syntax of libconfig: groups, lists, arrays and scalars. `@include` is refused.
+//! Configuration files in ProxySQL's form, the syntax of libconfig: groups, lists, arrays and scalars. `@include` is refused.
 
 use std::fmt::Write;
 
-/// How deep groups and lists may stand in one another.
+/// How deep groups and lists may be nested.
 const DEPTH_MAX: usize = 32;
 
 /// A value.
@@ -41,7 +41,7 @@ pub struct Wrong {
     pub what: &'static str,
 }
 
-/// The settings of a text, in their order.
+/// Returns the settings of a text, in their order.
 ///
 /// # Errors
 /// The first place that is not understood.
@@ -92,7 +92,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Settings up to `end`, or to the end of the text.
+    /// Reads settings up to `end`, or to the end of the text.
     fn settings(&mut self, end: Option<u8>, depth: usize) -> Result<Vec<Setting>, Wrong> {
         let mut settings = Vec::new();
         loop {
@@ -128,7 +128,7 @@ impl ConfigReader<'_> {
         }
         let value = self.value(depth)?;
         self.skip()?;
-        // One of them may stand behind it.
+        // One of them may follow.
         let _ = self.takes(b";") || self.takes(b",");
         Ok(Setting { name, value })
     }
@@ -171,7 +171,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Texts that stand one behind the other are one.
+    /// Reads texts. Several in a row are one text.
     fn texts(&mut self) -> Result<ConfigValue, Wrong> {
         let mut bytes = Vec::new();
         while self.takes(b"\"") {
@@ -193,7 +193,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// What a backslash and what follows it stand for. One before anything else is itself.
+    /// Returns the character for a backslash and what follows it. A backslash before any other character stands for itself.
     fn escaped(&mut self) -> u8 {
         const ESCAPES: [(u8, u8); 9] = [
             (b'"', b'"'),
@@ -241,12 +241,12 @@ impl ConfigReader<'_> {
     }
 }
 
-/// A number in lower case.
+/// Reads a number in lower case.
 fn number(word: &str) -> Option<ConfigValue> {
     let whole = word.trim_end_matches('l');
     let whole = if word.len() - whole.len() <= 2 { whole } else { word };
     if let Some(digits) = whole.strip_prefix("0x") {
-        // Sixteen digits are the bits of a number.
+        // Sixteen digits are the bits of a signed number.
         return u64::from_str_radix(digits, 16).ok().map(|bits| ConfigValue::Integer(bits as i64));
     }
     if let Ok(number) = whole.parse() {
@@ -256,7 +256,7 @@ fn number(word: &str) -> Option<ConfigValue> {
     word.parse().ok().filter(|_| is_real).filter(|real: &f64| real.is_finite()).map(ConfigValue::Real)
 }
 
-/// Settings as a text that is read as the same settings.
+/// Returns settings as a text. Reading the text gives the same settings.
 pub fn write(settings: &[Setting]) -> String {
     let mut text = String::new();
     for setting in settings {

@@ -1,10 +1,10 @@
-//! One process at a time has a directory.
+//! The lock that lets only one process use a directory.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The file that is locked. It is never removed, so that all lock the same one.
+/// The file that is locked. It is never removed, so that all processes lock the same file.
 const FILE: &str = "freshet.lock";
 
 /// Holds a directory until it is dropped, or the process ends in any way.

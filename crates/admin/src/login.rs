@@ -1,4 +1,4 @@
-//! Who is there: accounts whose passwords are known here.
+//! The login of clients, with accounts whose passwords are known here.
 
 use freshet_protocol::{
     CACHING_SHA2_PASSWORD, Capabilities, ClientHello, ErrPacket, Greeting, Login, MYSQL_NATIVE_PASSWORD,
@@ -14,19 +14,19 @@ use crate::wire::{Lost, Wire};
 const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
 /// `utf8mb4_general_ci`.
 const COLLATION: u8 = 45;
-/// What `caching_sha2_password` says when it needs nothing more.
+/// The answer of `caching_sha2_password` when it needs nothing more.
 const FAST_AUTH_SUCCESS: u8 = 3;
 
-/// Who has logged in.
+/// A client that has logged in.
 pub struct Admitted {
     pub role: Role,
     pub capabilities: Capabilities,
     pub schema: Option<Vec<u8>>,
-    /// It is a program that dumps databases, which takes the first column of SHOW DATABASES for names.
+    /// The client is a program that dumps databases; it takes the first column of SHOW DATABASES for names.
     pub dumps: bool,
 }
 
-/// What is offered.
+/// The capabilities that the port offers.
 const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::LONG_FLAG)
     .union(Capabilities::CONNECT_WITH_DB)
@@ -40,7 +40,7 @@ const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
     .union(Capabilities::DEPRECATE_EOF);
 
-/// Greets, and has the client prove who it is.
+/// Greets a client, and checks its password.
 pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
     wire: &mut Wire<S>,
     accounts: &Accounts,
@@ -65,7 +65,7 @@ pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
         return Ok(None);
     };
     let account = accounts.find(&login.user);
-    // An unknown name is asked as a known one is, and fails as a wrong password does.
+    // An unknown name is asked in the same way as a known one, and fails like a wrong password.
     let password = account.map_or("", |(_, password)| password);
     let proven = proves(wire, &login, greeting.scramble, password.as_bytes()).await?;
     let capabilities = login.capabilities.intersection(OFFERED);
@@ -99,7 +99,7 @@ fn is_of_dumps(mut attributes: &[u8]) -> bool {
     false
 }
 
-/// Whether the client proves the password, by its own plugin where that is one of two.
+/// Whether the client proves the password, with its own plugin if that is one of two.
 async fn proves<S: AsyncRead + AsyncWrite + Unpin>(
     wire: &mut Wire<S>,
     login: &Login,

@@ -1,36 +1,37 @@
-//! The database `monitor`: how the server has answered, for as long as `mysql-monitor_history` says.
+//! The database `monitor`: the server's answers, for as long as `mysql-monitor_history` says.
 
 use crate::error::Refusal;
 use crate::runtime::SqliteValue;
 use crate::store::Store;
 
-/// What the server was asked.
+/// A question to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {
     /// A login on a new connection.
     Connect,
     /// A ping.
     Ping,
-    /// Whether it takes writes.
+    /// Whether the server takes writes.
     ReadOnly,
 }
 
-/// All of them.
+/// All questions.
 pub const PROBES: [Probe; 3] = [Probe::Connect, Probe::Ping, Probe::ReadOnly];
 
-/// How the server has answered.
+/// An answer of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probed {
-    /// What it was asked.
+    /// The question.
     pub probe: Probe,
-    /// When, in microseconds since 1970.
+    /// The time of the question, in microseconds since 1970.
     pub begun_us: i64,
-    /// How long it took, in microseconds, and whether the server is read-only, where that was asked; or why it has not answered.
+    /// How long the answer took, in microseconds, and whether the server is read-only, if that was the question; or why there is no
+    /// answer.
     pub answer: Result<(u64, Option<bool>), String>,
 }
 
 impl Probe {
-    /// The variable with the interval at which it is asked, in milliseconds; 0 is never.
+    /// Returns the name of the variable with the interval of the question, in milliseconds; 0 is never.
     pub fn interval(self) -> &'static str {
         match self {
             Self::Connect => "mysql-monitor_connect_interval",
@@ -48,7 +49,7 @@ impl Probe {
     }
 }
 
-/// Notes how a server has answered, and has what is older than `kept_ms` leave.
+/// Notes an answer of the server, and removes answers older than `kept_ms`.
 pub fn note(
     store: &mut Store,
     host: String,

@@ -8,9 +8,9 @@ use freshet_protocol::{
 
 use crate::store::Parameter;
 
-/// Statements that a client may have prepared at once.
+/// The most statements that a client may have prepared at once.
 const STATEMENTS_MAX: usize = 1000;
-/// What a client may send of a statement's parameters in pieces, in bytes.
+/// The most bytes that a client may send in pieces for a statement's parameters.
 const LONG_BYTES_MAX: usize = 16 << 20;
 
 /// A prepared statement.
@@ -51,18 +51,18 @@ impl Prepared {
         }
     }
 
-    /// The statement that a command begins with the number of.
+    /// Returns the statement whose number a command begins with.
     fn named(&mut self, body: &[u8]) -> Result<&mut PreparedStatement, ErrPacket> {
         let statement = number(body).and_then(|id| self.statements.get_mut(&id));
         statement.ok_or_else(|| ErrPacket::new(1243, "HY000", "Unknown prepared statement handler"))
     }
 
-    /// Forgets what was sent in pieces.
+    /// Drops the pieces that were sent.
     pub fn reset(&mut self, body: &[u8]) -> Result<(), ErrPacket> {
         self.named(body).map(|statement| statement.long.clear())
     }
 
-    /// Takes a piece of a parameter; what does not fit has no answer, and is missed at the execution.
+    /// Takes a piece of a parameter. A piece that does not fit has no answer; its parameter is missing at the execution.
     pub fn take_piece(&mut self, body: &[u8]) {
         let Ok(statement) = self.named(body) else { return };
         let Some((&[low, high], piece)) = body.get(4..).and_then(<[u8]>::split_first_chunk) else { return };
@@ -73,7 +73,7 @@ impl Prepared {
         }
     }
 
-    /// The statement that is to be executed, and its parameters. `packet` is the whole one.
+    /// Returns the statement that is to be executed, and its parameters. `packet` is the whole packet.
     pub fn execution(
         &mut self,
         packet: &[u8],
@@ -109,14 +109,14 @@ fn text(bytes: &[u8]) -> Parameter {
     Parameter::Text(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// A parameter as SQLite has it; `None` for a kind that is not taken.
+/// Returns a parameter in SQLite's form; `None` for a kind that is not supported.
 fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
     use freshet_protocol::Parameter as Sent;
     Some(match *value {
         Sent::Null => Parameter::Null,
         Sent::Int(number) => Parameter::Integer(number),
         Sent::UInt(number) => Parameter::Integer(i64::try_from(number).ok()?),
-        // Clients with one kind of numbers send whole ones like this.
+        // Clients with only one kind of number send whole numbers in this way.
         Sent::Float(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
             Parameter::Integer(number as i64)
         }
@@ -131,14 +131,14 @@ fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
     })
 }
 
-/// The packets of the answer to a preparation.
+/// Returns the packets of the answer to a preparation.
 pub fn prepared_packets(id: u32, parameters: usize, caps: Capabilities, columns: &[Column]) -> Vec<Vec<u8>> {
     let count = |many: usize| u16::try_from(many).unwrap_or(u16::MAX);
     let mut head = vec![OkPacket::HEADER];
     head.extend(id.to_le_bytes());
     head.extend(count(columns.len()).to_le_bytes());
     head.extend(count(parameters).to_le_bytes());
-    // A byte that is not used, and no warnings.
+    // An unused byte, and no warnings.
     head.extend([0; 3]);
     let mut packets = vec![head];
     let parameter = Column { name: b"?".to_vec(), ..columns.first().cloned().unwrap_or_default() };

@@ -1,4 +1,4 @@
-//! What the admin port shows, and what it sets going.
+//! The interface of the running part: what the admin port shows, and what it starts.
 
 /// A value of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,76 +58,76 @@ pub enum Statistic {
     Rules,
     /// `stats_mysql_connection_pool`.
     Connections,
-    /// `stats_mysql_connection_pool_reset`: the same, counted from 0 again.
+    /// `stats_mysql_connection_pool_reset`: the same rows; the counts begin at 0 again.
     ConnectionsReset,
     /// `stats_mysql_commands_counters`.
     Commands,
     /// `stats_mysql_users`.
     Users,
-    /// `stats_mysql_query_digest_reset`: the same, counted from 0 again.
+    /// `stats_mysql_query_digest_reset`: the same rows; the counts begin at 0 again.
     DigestsReset,
     /// `stats_mysql_errors`.
     Errors,
-    /// `stats_mysql_errors_reset`: the same, forgotten.
+    /// `stats_mysql_errors_reset`: the same rows, which are then removed.
     ErrorsReset,
     /// `stats_mysql_prepared_statements_info`.
     Prepared,
     /// `stats_mysql_free_connections`.
     FreeConnections,
-    /// What the system has counted of the process, by name; no table of its own.
+    /// The system's figures for the process, by name; not a table of its own.
     Process,
 }
 
-/// Which results are to be dropped.
+/// The results that are to be dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purge {
-    /// Those of statements with this digest.
+    /// Results of statements with this digest.
     Digest(String),
-    /// Those of statements that have met the query rule with this number.
+    /// Results of statements that have met the query rule with this number.
     Rule(i64),
-    /// Those of statements with this default schema.
+    /// Results of statements with this default schema.
     Schema(String),
-    /// Those of this user.
+    /// Results of this user.
     User(String),
-    /// Those that rest on this table: of a schema, and its name.
+    /// Results that rest on this table: its schema, and its name.
     Table(String, String),
 }
 
-/// The running part, as far as the admin port has to do with it.
+/// The running part, as the admin port sees it.
 pub trait Runtime: Send + 'static {
-    /// The rows of a table of statistics, now.
+    /// Returns the rows of a table of statistics, now.
     fn rows(&self, of: Statistic) -> Vec<Vec<SqliteValue>>;
-    /// The value of a variable of `variables.rs`, now.
+    /// Returns the value of a variable of `variables.rs`, now.
     fn variable(&self, name: &str) -> Option<String>;
-    /// Has a variable of `variables.rs` count.
+    /// Makes a value of a variable of `variables.rs` count.
     ///
     /// # Errors
-    /// Why not, for the client.
+    /// The reason for the client, if it is not possible.
     fn set_variable(&self, name: &str, value: &str) -> Result<(), String>;
-    /// The columns of `mysql_query_rules` that [`Runtime::load_rules`] takes, in its order.
+    /// Returns the columns of `mysql_query_rules` that [`Runtime::load_rules`] takes, in its order.
     fn rule_columns(&self) -> &'static [&'static str];
-    /// Has these query rules count in the place of those before.
+    /// Makes these query rules count in the place of the earlier ones.
     ///
     /// # Errors
-    /// Which of them cannot be carried out, and why. Those before go on counting.
+    /// The first rule that cannot be carried out, and the reason. The earlier rules still count.
     fn load_rules(&self, rows: Vec<Vec<Option<String>>>) -> Result<(), String>;
-    /// Drops some results. Returns how many there were, as far as they are counted.
+    /// Drops some results. Returns their number, as far as it is counted.
     ///
     /// # Errors
-    /// What is meant is not known.
+    /// The results are not known.
     fn purge(&self, what: &Purge) -> Result<u64, String>;
-    /// Where the server is that is hostgroup 0.
+    /// Returns the address of the server, which is hostgroup 0.
     fn server(&self) -> (String, u16);
-    /// Drops all results. Returns how many there were.
+    /// Drops all results. Returns their number.
     fn flush_cache(&self) -> u64;
-    /// Has the query log go on in another file.
+    /// Continues the query log in another file.
     ///
     /// # Errors
-    /// That cannot be made.
+    /// The file cannot be made.
     fn flush_logs(&self) -> Result<(), String>;
-    /// Lets no client in any more, or lets clients in again; those that are connected go on. False if that is so already.
+    /// Keeps new clients out, or lets them in again; connected clients stay. `false` if that is the state already.
     fn pause(&self, is_paused: bool) -> bool;
-    /// Everything that is counted, in the text format of Prometheus.
+    /// Returns all counts, in the text format of Prometheus.
     fn prometheus(&self) -> String;
     /// Ends the program, as a signal does.
     fn shut_down(&self);

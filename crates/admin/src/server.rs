@@ -19,14 +19,14 @@ use crate::wire::{Lost, Wire};
 
 /// How long a client may take to log in.
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
-/// A column's type and collation: everything is a text, as ProxySQL has it.
+/// The type of every column: all values are texts, as in ProxySQL.
 const VAR_STRING: u8 = 0xFD;
 const UTF8MB4: u16 = 45;
 
 /// Numbers of connections.
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
-/// Serves one client until it is gone. `from`: where it comes from, as it is told if it is not let in.
+/// Serves one client until it leaves. `from`: where it comes from, for the message if it is refused.
 pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     admin: Arc<Mutex<Admin>>,
@@ -50,7 +50,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             let schema = String::from_utf8_lossy(&schema).into_owned();
             let _ = session.locked(|admin, chosen| admin.choose(&schema, chosen).map(|_| ()));
         }
-        // A client that is gone has nobody to be told.
+        // A client that has left needs no error.
         let _ = session.run(&mut wire).await;
     }
 }
@@ -180,7 +180,7 @@ impl Session {
         }
     }
 
-    /// The columns of a table. A pattern behind its name is not looked at: clients want all of them.
+    /// Lists the columns of a table. A pattern behind its name is ignored: clients want all columns.
     fn list_fields<S: AsyncRead + AsyncWrite + Unpin>(&mut self, body: &[u8], wire: &mut Wire<S>) {
         /// The default of a column, which nobody asks for in this way.
         const NULL: u8 = 0xFB;
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// The line that `mysqladmin status` prints.
+    /// Returns the line that `mysqladmin status` prints.
     fn statistics(&mut self) -> String {
         let uptime = self.locked(|admin, _| admin.uptime());
         format!("Uptime: {uptime}")
@@ -253,7 +253,7 @@ fn column(name: String) -> Column {
 }
 
 fn status(has_more: bool) -> StatusFlags {
-    // SQLite knows no escapes: clients that are told so double their quotes.
+    // SQLite has no escapes: clients that are told so double their quotes.
     let mut status = StatusFlags::AUTOCOMMIT | StatusFlags::NO_BACKSLASH_ESCAPES;
     status.set(StatusFlags::MORE_RESULTS, has_more);
     status

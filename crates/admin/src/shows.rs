@@ -1,4 +1,4 @@
-//! SHOW, and what clients ask every server.
+//! SHOW, and questions that clients ask every server.
 
 use crate::command::{Command, ServerQuestion};
 use crate::dictionary::DATABASES;
@@ -7,14 +7,14 @@ use crate::runtime::Runtime;
 use crate::store::{Answer, Chosen, Role};
 use crate::tables::ATTACHED;
 
-/// Who answers, as clients of ProxySQL expect.
+/// The name of the server that clients of ProxySQL expect.
 const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
 
-/// The query that shows it.
+/// Returns the query that shows the rows.
 pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, Refusal> {
     let schema = chosen.schema.as_str();
     Ok(match command {
-        // What can be played back.
+        // The database that can be played back.
         Command::ShowDatabases if chosen.dumps => "SELECT 'main' AS \"Database\"".to_owned(),
         Command::ShowDatabases => format!(
             "SELECT seq, name, file FROM pragma_database_list WHERE name NOT IN ('{}')",
@@ -76,7 +76,7 @@ pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, R
     })
 }
 
-/// How a table is made.
+/// Returns the statement that makes a table.
 fn created(name: &str, schema: &str) -> Result<String, Refusal> {
     let (from, name) = name.split_once('.').unwrap_or((schema, name));
     let name = literal(name);
@@ -93,7 +93,7 @@ fn created(name: &str, schema: &str) -> Result<String, Refusal> {
     ))
 }
 
-/// A further condition on a column, where there is a pattern for it.
+/// Returns a further condition on a column, if there is a pattern for it.
 fn like_text(column: &str, like: Option<&str>) -> String {
     like.map_or_else(String::new, |it| format!(" AND {column} LIKE {} ESCAPE '\\'", literal(it)))
 }
@@ -117,7 +117,7 @@ fn value(asked: ServerQuestion, schema: &str, connection: u32, runtime: &dyn Run
     }
 }
 
-/// The values that clients ask every server for.
+/// Returns the values for questions that clients ask every server.
 pub fn asked(items: Vec<(String, ServerQuestion)>, session: &Chosen, runtime: &dyn Runtime) -> Answer {
     let of = |(column, asked): (String, ServerQuestion)| {
         let value = value(asked, &session.schema, session.connection, runtime);
@@ -127,12 +127,12 @@ pub fn asked(items: Vec<(String, ServerQuestion)>, session: &Chosen, runtime: &d
     Answer::Rows { columns, rows: vec![row] }
 }
 
-/// A text, as one row.
+/// Returns a text as one row.
 pub fn data(text: String) -> Answer {
     Answer::Rows { columns: vec!["Data".to_owned()], rows: vec![vec![Some(text.into_bytes())]] }
 }
 
-/// What there is none of.
+/// Returns an answer without rows.
 pub fn nothing(columns: &[&str]) -> Answer {
     Answer::Rows { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
 }

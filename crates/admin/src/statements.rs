@@ -1,6 +1,6 @@
-//! Several statements in one text, and a text without what only people read.
+//! Several statements in one text, and their text without comments.
 
-/// A piece of a text, as far as it can hide a `;`.
+/// Returns the length of a piece of a text; the piece is a unit in which a `;` can be hidden.
 fn piece_len(text: &[u8]) -> usize {
     let until = |end: &[u8], from: usize| {
         let body = text.get(from..).unwrap_or_default();
@@ -25,7 +25,7 @@ fn is_comment(text: &[u8]) -> bool {
     }
 }
 
-/// The statements of a text, without comments and the blanks around them.
+/// Returns the statements of a text, without comments and the blanks around them.
 pub fn split(text: &str) -> Vec<String> {
     let mut statements = Vec::new();
     let mut statement = Vec::new();

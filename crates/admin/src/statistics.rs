@@ -9,7 +9,7 @@ pub struct StatisticTable {
     pub of: Statistic,
 }
 
-/// The columns of digests, which their history has too.
+/// The columns of digests, which the history has too.
 pub const DIGESTS: &str = "
     hostgroup INT,
     schemaname VARCHAR NOT NULL,
@@ -52,7 +52,7 @@ const COMMANDS: &str = "
     cnt_10s INT NOT NULL,
     cnt_INFs INT NOT NULL";
 
-/// The columns of the pool, which its history has too.
+/// The columns of the pool, which the history has too.
 pub const POOL: &str = "
     hostgroup INT,
     srv_host VARCHAR,

@@ -1,7 +1,7 @@
 //! The databases, in one SQLite connection: `main` (memory and runtime), `disk` (a file), `stats`, `monitor`, `stats_history`.
 //!
-//! Who may do what is decided as SQLite compiles a statement, by the [`Role`] that it is compiled for. So no spelling of a
-//! statement gets around it.
+//! Rights are decided while SQLite compiles a statement, by the [`Role`] for which it is compiled. So no spelling of a statement gets
+//! around them.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -21,46 +21,46 @@ use crate::statistics::STATISTICS;
 use crate::tables::{ATTACHED, CONFIGURATION, create};
 use crate::times;
 
-/// How long a statement of a client may take. It is the admin port's own thread that it takes it from.
+/// How long a statement of a client may take. It runs on the admin port's own thread.
 const STATEMENT_TIME_MAX: Duration = Duration::from_secs(10);
-/// How much an answer may hold, in bytes.
+/// The most bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
-/// How long a text or a row may be, in bytes.
+/// The most bytes of a text or a row.
 const TEXT_BYTES_MAX: i32 = 16 << 20;
-/// Who may read and write the files: their owner.
+/// The rights of the files: only their owner may read and write them.
 const RIGHTS_OF_FILES: u32 = 0o600;
 
 /// A parameter of a client's statement.
 pub type Parameter = rusqlite::types::Value;
 
-/// For whom a statement is compiled.
+/// The role for which a statement is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
-    /// For Freshet itself.
+    /// Freshet itself.
     Own,
-    /// For who administrates.
+    /// An administrator.
     Admin,
-    /// For who only looks at statistics.
+    /// A reader of statistics.
     Stats,
 }
 
-/// What a session has chosen, and what it is called.
+/// The choices of a session, and its names.
 pub struct Chosen {
     pub schema: String,
     pub connection: u32,
-    /// It has said BEGIN: until it says COMMIT it only reads.
+    /// The session has sent BEGIN: until COMMIT it only reads.
     pub has_begun: bool,
-    /// It is a program that dumps databases.
+    /// The client is a program that dumps databases.
     pub dumps: bool,
 }
 
-/// What became of a statement.
+/// The outcome of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Rows, as texts.
     Rows { columns: Vec<String>, rows: Vec<Vec<Option<Vec<u8>>>> },
-    /// So many rows were changed. The note is for people, as that of MySQL's UPDATE; it may be empty.
+    /// The number of changed rows. The note is for people, like the one of MySQL's UPDATE; it may be empty.
     Done { affected: u64, last_insert_id: u64, note: String },
 }
 
@@ -69,14 +69,14 @@ impl Answer {
         Self::changed(0)
     }
 
-    /// So many rows were changed.
+    /// Returns the outcome of a statement that has changed so many rows.
     pub const fn changed(affected: u64) -> Self {
         Self::Done { affected, last_insert_id: 0, note: String::new() }
     }
 }
 
-/// Makes a file that only its owner may read, where there is none of this name: passwords and statements are kept in it. What SQLite makes
-/// beside it has the same rights.
+/// Makes a file that only its owner may read, if there is none of this name: it will hold passwords and statements. Files that SQLite
+/// makes beside it get the same rights.
 fn own_alone(file: &Path) -> rusqlite::Result<()> {
     if file == Path::new(":memory:") {
         return Ok(());
@@ -94,12 +94,12 @@ pub struct Store {
     connection: Connection,
     role: Arc<AtomicU8>,
     deadline: Deadline,
-    /// What DATABASE() gives.
+    /// The result of DATABASE().
     schema: Arc<Mutex<String>>,
 }
 
 impl Store {
-    /// Opens what is in `directory`, and makes what is missing.
+    /// Opens the databases in `directory`, and makes missing ones.
     pub fn open(directory: &Path) -> rusqlite::Result<Self> {
         let mut connection = Connection::open_in_memory()?;
         let file = |name: &str| directory.join(name).to_string_lossy().into_owned();
@@ -142,7 +142,7 @@ impl Store {
         answer
     }
 
-    /// How many parameters a statement of a client has, and the names of its columns.
+    /// Returns how many parameters a statement of a client has, and the names of its columns.
     pub fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
         self.as_role(role, || {
             let prepared = self.connection.prepare(statement)?;
@@ -151,12 +151,12 @@ impl Store {
         })
     }
 
-    /// What DATABASE() gives from now on.
+    /// Sets the result of DATABASE().
     pub fn choose(&self, schema: &str) {
         schema.clone_into(&mut self.schema.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Whether a statement changes nothing. One that cannot be compiled changes nothing either.
+    /// Whether a statement changes nothing. A statement that cannot be compiled changes nothing either.
     pub fn only_reads(&self, statement: &str, role: Role) -> bool {
         self.as_role(role, || self.connection.prepare(statement).is_ok_and(|it| it.readonly()))
     }
@@ -190,7 +190,7 @@ impl Store {
         Ok(Answer::Rows { columns, rows })
     }
 
-    /// Carries out statements of ours, all of them or none.
+    /// Carries out our own statements, all of them or none.
     pub fn all_or_none(&mut self, statements: &[String]) -> Result<(), Refusal> {
         let transaction = self.connection.transaction()?;
         for statement in statements {
@@ -199,7 +199,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// Puts these rows in the place of a table's.
+    /// Replaces the rows of a table by these.
     pub fn replace(&mut self, table: &str, rows: &[Vec<SqliteValue>]) -> Result<(), Refusal> {
         let transaction = self.connection.transaction()?;
         transaction.execute(&format!("DELETE FROM {table}"), [])?;
@@ -207,14 +207,14 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// Puts these rows beside a table's.
+    /// Adds these rows to a table.
     pub fn append(&mut self, table: &str, rows: &[Vec<SqliteValue>]) -> Result<(), Refusal> {
         let transaction = self.connection.transaction()?;
         insert(&transaction, table, rows)?;
         Ok(transaction.commit()?)
     }
 
-    /// The rows of a query of ours.
+    /// Returns the rows of one of our own queries.
     pub fn rows(&self, query: &str) -> Result<Vec<Vec<Option<String>>>, Refusal> {
         let Answer::Rows { rows, .. } = self.run_now(query, &[])? else { return Ok(Vec::new()) };
         let text = |value: Option<Vec<u8>>| value.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -253,7 +253,7 @@ fn text(value: ValueRef<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether a role may do this part of a statement. What is there to be edited are the rows of the tables of configuration in `main` and on `disk`.
+/// Whether a role may do this part of a statement. Only the rows of the tables of configuration, in `main` and on `disk`, can be edited.
 fn may(role: u8, context: &AuthContext<'_>) -> Authorization {
     let database = context.database_name.unwrap_or_default();
     let edits = |table: &str| role == Role::Admin as u8 && is_edited(database, table);

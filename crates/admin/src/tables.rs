@@ -6,9 +6,9 @@ pub const ATTACHED: [&str; 4] = ["disk", "stats", "monitor", "stats_history"];
 /// A table of configuration: it exists in memory, on disk, and as `runtime_` in memory.
 pub struct Table {
     pub name: &'static str,
-    /// What stands between the parentheses of its CREATE TABLE.
+    /// The text between the parentheses of its CREATE TABLE.
     pub columns: &'static str,
-    /// Which of its rows count, as a condition.
+    /// The condition for the rows that count.
     pub counts: &'static str,
 }
 
@@ -102,7 +102,7 @@ pub static CONFIGURATION: [Table; 5] = [
     Table { name: "global_variables", columns: VARIABLES, counts: "1" },
 ];
 
-/// The statement that makes a table.
+/// Returns the statement that makes a table.
 pub fn create(schema: &str, name: &str, columns: &str) -> String {
     format!("CREATE TABLE IF NOT EXISTS {schema}.{name} ({columns})")
 }

@@ -1,18 +1,18 @@
-//! The tables of times past: those of `stats_history`, and those of `monitor`.
+//! The tables of the history: those of `stats_history`, and those of `monitor`.
 
 use crate::statistics::{DIGESTS, POOL};
 
-/// What is noted at one interval in one table.
+/// The values that are noted at one interval in one table.
 pub struct Series {
     /// The table, in `stats_history`.
     pub name: &'static str,
     /// The variable with the interval, in seconds.
     pub interval: &'static str,
-    /// Columns, the names of what they note, and whether these go up and down.
+    /// Columns, the names of the noted values, and whether these go up and down.
     pub columns: &'static [(&'static str, &'static str, bool)],
 }
 
-/// All of them.
+/// All series.
 #[rustfmt::skip]
 pub static SERIES: [Series; 4] = [
     Series { name: "mysql_connections", interval: "admin-stats_mysql_connections", columns: &[
@@ -53,7 +53,7 @@ pub static SERIES: [Series; 4] = [
     ] },
 ];
 
-/// The values of everything, by a name and an id.
+/// The columns of all values, by a name and an id.
 const VALUES: &str = "
     variable_id INTEGER NOT NULL,
     timestamp INT NOT NULL,
@@ -63,7 +63,7 @@ const NAMES: &str = "
     variable_id INTEGER PRIMARY KEY AUTOINCREMENT,
     variable_name VARCHAR NOT NULL UNIQUE";
 
-/// Every table of `stats_history`, with its columns.
+/// Returns every table of `stats_history`, with its columns.
 pub fn history() -> Vec<(String, String)> {
     let mut tables = vec![
         ("history_mysql_status_variables".to_owned(), VALUES.to_owned()),

@@ -1,4 +1,4 @@
-//! The variables that there are, in one table.
+//! All variables, in one table.
 
 mod idle;
 
@@ -12,28 +12,29 @@ use idle::IDLE;
 pub struct Variable {
     /// Its name, with the part before the dash.
     pub name: &'static str,
-    /// Whose it is.
+    /// The part of the program that uses it.
     pub of: Owner,
 }
 
-/// Whose a variable is.
+/// The user of a variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// Nobody sets it.
+    /// A constant: it cannot be set.
     Constant,
-    /// The program's, which is started with it. Another value can be written down here, and does not count.
+    /// The program, which is started with it. Another value can be written down here, and does not count.
     Started,
-    /// The program's, and it can be set while that runs.
+    /// The program; the variable can be set while the program runs.
     Program,
-    /// The admin port's own: a whole number, with its default, the least and the most that it may be.
+    /// The admin port: a whole number, with its default, its least and its greatest value.
     Number(u64, u64, u64),
-    /// The admin port's own: who may connect to it.
+    /// The admin port: the accounts that may connect to it.
     Accounts(Role),
-    /// One of ProxySQL's that has no effect in Freshet. It is kept, so that what sets it for ProxySQL goes through.
+    /// Nobody: a variable of ProxySQL's that has no effect in Freshet. Its value is kept, so that statements that set it for ProxySQL
+    /// succeed.
     Nobody,
 }
 
-/// Settings of Freshet that stand for variables of ProxySQL's.
+/// Settings of Freshet that correspond to variables of ProxySQL's.
 const SETTINGS: [(&str, &str); 7] = [
     ("admin-mysql_ifaces", "admin_listen"),
     ("admin-restapi_port", "metrics_address"),
@@ -45,12 +46,12 @@ const SETTINGS: [(&str, &str); 7] = [
 ];
 
 impl Variable {
-    /// Whether what is written down for it is saved and loaded.
+    /// Whether its value is saved and loaded.
     pub fn is_kept(&self) -> bool {
         !matches!(self.of, Owner::Constant | Owner::Started)
     }
 
-    /// What to tell who sets it; empty where it does what it says.
+    /// Returns what to tell the client that sets the variable; empty where the variable does what it says.
     pub fn note(&self) -> String {
         match (self.of, SETTINGS.iter().find(|(variable, _)| *variable == self.name)) {
             (Owner::Started | Owner::Nobody, Some((_, setting))) => {
@@ -75,17 +76,17 @@ const fn accounts(name: &'static str, of: Role) -> Variable {
     Variable { name, of: Owner::Accounts(of) }
 }
 
-/// A number of the admin port's own.
+/// Returns a number of the admin port's own.
 const fn number(name: &'static str, default: u64, most: u64) -> Variable {
     Variable { name, of: Owner::Number(default, 0, most) }
 }
 
-/// The most that an interval of statistics may be, in seconds.
+/// The greatest interval of statistics, in seconds.
 const INTERVAL_S_MAX: u64 = 300;
-/// The most that an interval of the monitor may be, in milliseconds.
+/// The greatest interval of the monitor, in milliseconds.
 const INTERVAL_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
-/// Those that count, by name.
+/// The variables with an effect, by name.
 pub static VARIABLES: [Variable; 42] = [
     accounts("admin-admin_credentials", Role::Admin),
     accounts("admin-stats_credentials", Role::Stats),
@@ -131,18 +132,18 @@ pub static VARIABLES: [Variable; 42] = [
     shown("mysql-wait_timeout"),
 ];
 
-/// The variable of this name, in any letters.
+/// Returns the variable of this name, in any letters.
 pub fn find(name: &str) -> Option<Variable> {
     let idle = || IDLE.iter().map(|name| Variable { name, of: Owner::Nobody });
     VARIABLES.iter().copied().chain(idle()).find(|variable| variable.name.eq_ignore_ascii_case(name))
 }
 
-/// The values of the admin port's own variables, where they are not the defaults.
+/// The values of the admin port's own variables that are not the defaults.
 #[derive(Default)]
 pub struct OwnVariables(BTreeMap<&'static str, u64>);
 
 impl OwnVariables {
-    /// What one of them is; 0 for a name that is none of them.
+    /// Returns the value of such a variable; 0 for any other name.
     pub fn get(&self, name: &str) -> u64 {
         let default = || match find(name).map(|variable| variable.of) {
             Some(Owner::Number(default, ..)) => default,
@@ -151,10 +152,10 @@ impl OwnVariables {
         self.0.get(name).copied().unwrap_or_else(default)
     }
 
-    /// Has this value count.
+    /// Makes this value count.
     ///
     /// # Errors
-    /// Why not, for the client.
+    /// The reason for the client, if it is not possible.
     pub fn set(&mut self, variable: Variable, value: &str) -> Result<(), String> {
         let Owner::Number(_, least, most) = variable.of else { return Err(variable.note()) };
         let read = value.parse::<u64>().ok().filter(|number| (least..=most).contains(number));

@@ -4,9 +4,9 @@ use bytes::BytesMut;
 use freshet_protocol::{put_packet, take_packet};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The longest packet that is taken from a client, in bytes.
+/// The longest packet that a client may send, in bytes.
 const PACKET_BYTES_MAX: usize = 16 << 20;
-/// How much is read at once, in bytes.
+/// The bytes that one read asks for.
 const READ_BYTES: usize = 16 * 1024;
 
 /// The connection is over.
@@ -32,7 +32,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Self { stream, input: BytesMut::new(), output: BytesMut::new(), seq: 0 }
     }
 
-    /// Where packets are written, and the number of the next one.
+    /// Returns the buffer for packets, and the number of the next packet.
     pub fn out(&mut self) -> (&mut BytesMut, &mut u8) {
         (&mut self.output, &mut self.seq)
     }
@@ -46,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(self.stream.flush().await?)
     }
 
-    /// The next packet; the answer is numbered behind it.
+    /// Reads the next packet; the answer is numbered behind it.
     pub async fn packet(&mut self) -> Result<BytesMut, Lost> {
         loop {
             match take_packet(&mut self.input, PACKET_BYTES_MAX) {

@@ -37,7 +37,7 @@ impl Counters {
         Ok(counters)
     }
 
-    /// What was counted since `before`.
+    /// Returns what was counted since `before`.
     pub fn since(self, before: Counters) -> Counters {
         Counters {
             hits: self.hits.saturating_sub(before.hits),
@@ -48,12 +48,12 @@ impl Counters {
     }
 }
 
-/// A status value that is a number, if there is one of this name.
+/// Returns a status value that is a number, if there is one of this name.
 pub async fn status(wire: &mut Wire, name: &str) -> Result<Option<u64>, Failure> {
     second(wire, &format!("SHOW GLOBAL STATUS LIKE '{name}'")).await
 }
 
-/// The second column of the only row of an answer of two columns, if it is a number.
+/// Returns the second column of the only row of an answer of two columns, if it is a number.
 pub async fn second(wire: &mut Wire, question: &str) -> Result<Option<u64>, Failure> {
     const ROW: usize = 4;
     let row = row(wire, question, ROW).await?;
@@ -65,7 +65,7 @@ pub async fn second(wire: &mut Wire, question: &str) -> Result<Option<u64>, Fail
     Ok(row.and_then(|row| value(&row)))
 }
 
-/// The only value of an answer of one column.
+/// Returns the only value of an answer of one column.
 pub async fn first(wire: &mut Wire, question: &str) -> Result<Option<String>, Failure> {
     const ROW: usize = 3;
     let row = row(wire, question, ROW).await?;
@@ -73,7 +73,7 @@ pub async fn first(wire: &mut Wire, question: &str) -> Result<Option<String>, Fa
     Ok(row.and_then(|row| value(&row)))
 }
 
-/// The only row of an answer: the packet of that number, counted from 0, behind the count, the definitions and an EOF.
+/// Returns the only row of an answer: the packet of that number, counted from 0, behind the count, the definitions and an EOF.
 async fn row(wire: &mut Wire, question: &str, at: usize) -> Result<Option<Vec<u8>>, Failure> {
     let mut sent = Vec::new();
     query_packet(&mut sent, question);
@@ -89,7 +89,7 @@ async fn row(wire: &mut Wire, question: &str, at: usize) -> Result<Option<Vec<u8
     }
 }
 
-/// The packet of a number, if another one follows.
+/// Returns the packet of a number, if another one follows.
 fn packet_at(answer: &[u8], at: usize) -> Option<Vec<u8>> {
     let mut rest = answer;
     for _ in 0..at {

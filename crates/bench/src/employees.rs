@@ -134,7 +134,7 @@ fn employee(at: u32) -> String {
     format!("{},'{born}','{first}','{last}','{gender}','{}'", FIRST + at, date(hired(at)))
 }
 
-/// How many salaries each has: as many years as until the last day at most, and as many as there are in all.
+/// Returns how many salaries each has: as many years as until the last day at most, and as many as there are in all.
 fn counts() -> Vec<u32> {
     let most = |at: u32| (((LAST_DAY - hired(at)) / 365) as u32).clamp(1, YEARS_MAX);
     let mut counts: Vec<u32> = (0..EMPLOYEES)
@@ -182,7 +182,7 @@ fn salaries(at: u32, count: u32) -> impl Iterator<Item = String> {
     })
 }
 
-/// A day since 1970 as a date.
+/// Returns a day since 1970 as a date.
 fn date(day: i64) -> String {
     // Years that begin in March, in eras of 400 years: Howard Hinnant, chrono-compatible low-level date algorithms.
     let shifted = day + 719_468;

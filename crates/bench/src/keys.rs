@@ -40,7 +40,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// How many of `keys` are hot.
+    /// Returns how many of `keys` are hot.
     pub fn hot(&self, keys: u32) -> u32 {
         ((f64::from(keys) * self.hot_keys / 100.0) as u32).clamp(1, keys)
     }
@@ -59,7 +59,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// A generator of its own for each client.
+    /// Returns a generator of its own for each client.
     pub fn new(seed: u64, keys: u32, draw: Draw) -> Keys {
         // Any state but zero is good; neighbouring seeds are spread far apart.
         Keys { state: (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15), keys, draw, hot: draw.hot(keys) }
@@ -73,17 +73,17 @@ impl Keys {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number in 1..=`count`.
+    /// Returns a number in 1..=`count`.
     pub fn one_of(&mut self, count: u32) -> u32 {
         (((self.random() >> 32) * u64::from(count)) >> 32) as u32 + 1
     }
 
-    /// A number in 0..100.
+    /// Returns a number in 0..100.
     pub fn percent(&mut self) -> u8 {
         (((self.random() >> 32) * 100) >> 32) as u8
     }
 
-    /// The next key.
+    /// Returns the next key.
     pub fn next_key(&mut self) -> u32 {
         match self.draw.distribution {
             Distribution::Uniform => self.one_of(self.keys),

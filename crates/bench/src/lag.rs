@@ -61,7 +61,7 @@ async fn change(mut wire: Wire, name: String, keys: u32, rate: u32, until: Insta
     Ok(changed)
 }
 
-/// How long each change of the last row was not seen.
+/// Returns how long each change of the last row was not seen.
 async fn look(
     args: &Args,
     server: &Target,

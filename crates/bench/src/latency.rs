@@ -37,12 +37,12 @@ impl Latency {
         }
     }
 
-    /// How many were counted.
+    /// Returns how many were counted.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The time in microseconds that `share` of them did not exceed, 0 if there are none.
+    /// Returns the time in microseconds that `share` of them did not exceed, 0 if there are none.
     pub fn quantile_us(&self, share: f64) -> f64 {
         let wanted = (self.count() as f64 * share).ceil() as u64;
         let mut seen = 0;

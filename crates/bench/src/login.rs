@@ -20,7 +20,7 @@ const PACKET_BYTES_MAX: u32 = 1 << 24;
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
 
-/// A connection that is logged in; `database` may be empty.
+/// Returns a connection that is logged in; `database` may be empty.
 pub async fn open(account: &Account, target: &Target, database: &str) -> Result<Wire, Failure> {
     let mut wire = Wire::connect(&target.address).await?;
     let hello = wire.packet().await?;

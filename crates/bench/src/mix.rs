@@ -50,7 +50,7 @@ impl Mix {
         self.cycle().iter().any(|form| !form.reads())
     }
 
-    /// The forms of a cycle.
+    /// Returns the forms of a cycle.
     pub fn cycle(self) -> &'static [Form] {
         match self {
             Mix::Points => &[Form::Point],
@@ -63,7 +63,7 @@ impl Mix {
     }
 }
 
-/// The name of one of the tables: with a number behind if there are several.
+/// Returns the name of one of the tables: with a number behind if there are several.
 pub fn name(table: &str, tables: u32, number: u32) -> String {
     if tables == 1 { table.to_owned() } else { format!("{table}{number}") }
 }

@@ -30,12 +30,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// An empty one.
+    /// Returns an empty pace.
     pub fn new() -> Rc<Pace> {
         Rc::new(Pace { due: RefCell::default(), free: Semaphore::new(0) })
     }
 
-    /// The moment of the first that is due; `None` if the round is over.
+    /// Returns the moment of the first that is due; `None` if the round is over.
     pub async fn next(&self) -> Option<Instant> {
         self.free.acquire().await.ok()?.forget();
         self.due.borrow_mut().pop_front()
@@ -67,7 +67,7 @@ impl Pace {
     }
 }
 
-/// A timer of the system that can be read at each tick. It is read like a pipe; tokio has no word for what it is.
+/// Returns a timer of the system that can be read at each tick. It is read like a pipe; tokio has no word for what it is.
 fn ticking(every: Duration) -> io::Result<Receiver> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
     let tick = Timespec { tv_sec: every.as_secs() as i64, tv_nsec: i64::from(every.subsec_nanos()) };

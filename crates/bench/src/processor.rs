@@ -23,7 +23,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// Up to now; 0 for processes that are gone.
+    /// Returns the time used up to now; 0 for processes that are gone.
     pub fn of(pids: &[u32]) -> Time {
         let times = pids.iter().filter_map(|&pid| Time::of_process(pid));
         times.fold(Time::default(), |sum, time| Time {
@@ -37,7 +37,7 @@ impl Time {
         self.user + self.system
     }
 
-    /// What was used since `before`.
+    /// Returns what was used since `before`.
     pub fn since(self, before: Time) -> Time {
         Time {
             user: self.user.saturating_sub(before.user),
@@ -54,7 +54,7 @@ impl Time {
     }
 }
 
-/// What some processes have in memory, in bytes; 0 for those that are gone.
+/// Returns what some processes have in memory, in bytes; 0 for those that are gone.
 pub fn resident_bytes(pids: &[u32]) -> u64 {
     let kib = |pid: &u32| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -76,7 +76,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Up to now.
+    /// Returns the times used up to now.
     pub fn now() -> Machine {
         fs::read_to_string("/proc/stat").map(|stat| Machine::parse(&stat)).unwrap_or_default()
     }
@@ -93,7 +93,7 @@ impl Machine {
         machine
     }
 
-    /// What was used since `before`.
+    /// Returns what was used since `before`.
     pub fn since(self, before: Machine) -> Machine {
         Machine {
             busy: self.busy.saturating_sub(before.busy),

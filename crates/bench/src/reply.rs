@@ -60,7 +60,7 @@ pub async fn read_any(wire: &mut Wire) -> Result<Option<ErrPacket>, String> {
     }
 }
 
-/// The length of the packet that begins here.
+/// Returns the length of the packet that begins here.
 fn error_len(packet: &[u8]) -> usize {
     FrameHeader::parse(packet).map_or(0, |header| header.len)
 }

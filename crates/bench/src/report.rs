@@ -56,7 +56,7 @@ impl Line {
 }
 
 impl<'a> Report<'a> {
-    /// An empty one.
+    /// Returns an empty report.
     pub fn new(args: &'a Args) -> Report<'a> {
         Report { args, lines: Vec::new() }
     }
@@ -161,7 +161,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// The middle one, 0 of none.
+/// Returns the middle one, 0 of none.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

@@ -40,7 +40,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What they have now.
+    /// Returns what they have now.
     pub fn now(target: &Target) -> Memory {
         Memory {
             server: processor::resident_bytes(&target.servers),
@@ -63,7 +63,7 @@ pub struct Used {
 }
 
 impl Used {
-    /// Up to now.
+    /// Returns what was used up to now.
     pub fn now(target: &Target) -> Used {
         Used {
             server: Time::of(&target.servers).all(),
@@ -73,7 +73,7 @@ impl Used {
         }
     }
 
-    /// What was used since `before`.
+    /// Returns what was used since `before`.
     pub fn since(self, before: Used) -> Used {
         Used {
             server: self.server.saturating_sub(before.server),

@@ -43,7 +43,7 @@ impl Form {
         Form::Insert,
     ];
 
-    /// The text, with a question mark for each value.
+    /// Returns the text, with a question mark for each value.
     pub fn text(self) -> &'static str {
         match self {
             Form::Point => "SELECT c FROM {t} WHERE id=?",

@@ -49,7 +49,7 @@ impl Statements {
         self.at == 0
     }
 
-    /// The next one.
+    /// Returns the next one.
     pub fn next(&mut self) -> Statement {
         let around = usize::from(self.transactions);
         let at = self.at;

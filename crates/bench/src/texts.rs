@@ -49,17 +49,17 @@ impl Texts {
         Texts { all: (1..=load.tables).flat_map(of).map(cut).collect() }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The number of a text.
+    /// Returns the number of a text.
     pub fn at(form: Form, table: u32) -> usize {
         (table as usize - 1) * Form::ALL.len() + form as usize
     }
 
-    /// The text to be prepared.
+    /// Returns the text to be prepared.
     pub fn question(&self, at: usize) -> String {
         self.all.get(at).map(|text| text.pieces.join("?")).unwrap_or_default()
     }

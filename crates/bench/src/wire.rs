@@ -52,7 +52,7 @@ impl Wire {
         Ok(Wire { socket: Box::new(socket), secure: true, ..self })
     }
 
-    /// The next whole packet; for logging in.
+    /// Returns the next whole packet; for logging in.
     pub async fn packet(&mut self) -> Result<Packet, Failure> {
         loop {
             if let Some(packet) =
@@ -87,7 +87,7 @@ impl Wire {
         }
     }
 
-    /// What has been read.
+    /// Returns what has been read.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.read
     }

@@ -1,8 +1,8 @@
 //! What a hit costs, in nanoseconds: `cargo run --profile quick -p freshet-cache --example hit_cost`.
 //!
-//! One thread and two; one hot key and many; small results and large. First what dependencies on rows add, which is all
-//! with the argument `rows` (a minute); then, beside the store, the same lookups on simpler structures, which is how its lock was
-//! chosen.
+//! One thread and two; one hot key and many; small results and large. The first table is what dependencies on rows add; with the argument
+//! `rows` (a minute) it is the only table. The other tables compare the store with simpler structures that do the same lookups. The
+//! choice of the store's lock rests on them.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use freshet_cache::{Cache, Dep, Fences, Fill, Freshness, Key, Position};
@@ -17,9 +17,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const KEYS: u64 = 20_000;
 const HITS: u64 = 300_000;
 const RUNS: u64 = 200;
-/// On how many rows entries depend; none: on the whole table.
+/// On how many rows an entry depends; 0: on the whole table.
 const ROWS: [u64; 5] = [0, 1, 4, 12, 24];
-/// Threads, and keys at the most.
+/// The number of threads, and the greatest number of keys.
 const CELLS: [(u64, u64); 4] = [(1, 1), (2, 1), (1, KEYS), (2, KEYS)];
 
 /// A lookup that copies the body of this key to the buffer.
@@ -46,8 +46,8 @@ fn main() {
     }
 }
 
-/// What dependencies on single rows add to a hit on 200 bytes, three times over. All are measured in turn, so that what else the
-/// machine does falls on all alike.
+/// Prints what dependencies on single rows add to a hit on 200 bytes, three times over. All cases are measured in turn, so that other
+/// load on the machine slows all cases alike.
 fn rows() {
     println!("bodies of 200 bytes; ns per hit       hot x1   hot x2  spread x1  spread x2");
     let stores = ROWS.map(|count| (count, depending_on_rows(count)));
@@ -72,8 +72,8 @@ fn rows() {
     }
 }
 
-/// Entries that each depend on so many rows of their own, or on the whole table if on none, stored after so many other rows have changed
-/// that all slots are in memory.
+/// Returns a store whose entries each depend on so many rows of their own, or on the whole table if that is 0. So many other rows have
+/// changed before that all slots are in memory.
 fn depending_on_rows(count: u64) -> Cache {
     const CHANGED: u64 = 1_000_000;
     let freshness = Arc::new(Freshness::new());
@@ -130,7 +130,7 @@ fn from_store(store: &Cache, n: u64, out: &mut Vec<u8>) {
     });
 }
 
-/// The same without rule, queues, bound or counters, on four ways to share a table.
+/// Prints the same lookups without rule, queues, bound or counters, on four ways to share a table.
 fn compare(keys: u64, hits: u64, body_len: usize) {
     const SHARDS: usize = 64;
     type Table = HashMap<[u8; 40], Arc<[u8]>, ahash::RandomState>;
@@ -175,7 +175,7 @@ fn row(name: &str, keys: u64, hits: u64, hit: Hit<'_>) {
     print(name, CELLS.map(best));
 }
 
-/// The best of some runs, for a machine that does other things too.
+/// Prints the best of some runs, because the machine does other things too.
 fn print(name: &str, cells: [f64; CELLS.len()]) {
     println!("{name:<38}{:>8.1}{:>9.1}{:>11.1}{:>11.1}", cells[0], cells[1], cells[2], cells[3]);
 }

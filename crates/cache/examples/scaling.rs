@@ -1,9 +1,10 @@
 //! Whether the store would serialise the event loops of a larger machine: `cargo run --profile quick -p freshet-cache --example scaling [ns a request]`.
 //!
-//! What a hit takes on one thread and on two, `hit_cost` measures. Here it is simulated, since two cores tell little of 32: event loops that answer one request after the
-//! other, of which each writes to shared memory just where the store does. A hit takes a part of its shard's lock, shared, and gives it back; a result that
-//! is stored takes all of the parts. A line that another core has written last is out of reach for as long as it takes to fetch it. All else that a
-//! request does is its own event loop's: counters are kept by thread, and are added up by whoever asks.
+//! `hit_cost` measures a hit on one thread and on two. Two cores tell little of 32, so this example simulates the larger machine. The
+//! event loops answer one request after the other, and each of them writes to shared memory exactly where the store does. A hit takes one
+//! part of its shard's lock, shared, and gives it back. An insert takes all parts. A line that another core has written last cannot be
+//! used until it is fetched. Everything else in a request is the event loop's own: counters are kept by thread, and are added up by their
+//! reader.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::cmp::Reverse;
@@ -13,11 +14,11 @@ const KEYS: u64 = 20_000;
 /// As in `cache.rs`, and in `crossbeam_utils::sync::ShardedLock`, which is that lock.
 const SHARDS: usize = 64;
 const PARTS: usize = 8;
-/// What one core needs to fetch a line that another has written last, in nanoseconds: 60 to 100 on one socket, more between two.
+/// What one core needs to fetch a line that another core has written last, in nanoseconds: 60 to 100 on one socket, more between two.
 const FETCH_NS: u64 = 100;
-/// What a result needs that is stored, with all parts of its shard's lock.
+/// How long an insert holds all parts of its shard's lock, in nanoseconds.
 const STORE_NS: u64 = 1_000;
-/// What a request takes in all, system calls included, if nothing else is said.
+/// How long a whole request takes, system calls included, unless the argument says otherwise.
 const REQUEST_NS: u64 = 5_000;
 const REQUESTS: u64 = 400_000;
 
@@ -38,7 +39,7 @@ fn main() {
     }
 }
 
-/// What is asked for.
+/// Which keys are asked for.
 #[derive(Clone, Copy)]
 enum Skew {
     None,
@@ -57,7 +58,7 @@ impl Skew {
     }
 }
 
-/// A cache line that is written: until when it is out of reach, and who has written it last.
+/// A cache line that is written: until when it cannot be used, and which event loop has written it last.
 #[derive(Clone, Copy)]
 struct Line {
     free_ns: u64,
@@ -65,7 +66,7 @@ struct Line {
 }
 
 impl Line {
-    /// Event loop `by` writes it at `now` at the earliest, and keeps it for so long. When it is done.
+    /// Lets event loop `by` write the line at `now` or as soon as it is free, and keep it for so long. Returns when that is done.
     fn write(&mut self, by: u64, now: u64, keeps_ns: u64) -> u64 {
         let begins = now.max(self.free_ns);
         let fetched = if self.last == by { begins } else { begins + FETCH_NS };
@@ -74,7 +75,7 @@ impl Line {
     }
 }
 
-/// Requests a second of so many event loops. `stored`: how many requests of a hundred store a result.
+/// Returns how many requests a second so many event loops answer. `stored`: how many requests of a hundred store a result.
 fn simulated(loops: u64, skew: Skew, stored: u64, request_ns: u64) -> f64 {
     let mut lines = vec![Line { free_ns: 0, last: u64::MAX }; SHARDS * PARTS];
     // When each event loop comes to the store the next time.
@@ -87,7 +88,7 @@ fn simulated(loops: u64, skew: Skew, stored: u64, request_ns: u64) -> f64 {
         let shard = (next(skew.key(random)) >> 58) as usize * PARTS;
         let own = shard + by as usize % PARTS;
         let done = if (random >> 20) % 100 < stored {
-            // One part after the other, and all of them until the result is in.
+            // An insert takes one part after the other, and holds all of them until the result is stored.
             let taken = (shard..shard + PARTS).fold(at_ns, |at, part| lines[part].write(by, at, 5));
             for part in &mut lines[shard..shard + PARTS] {
                 part.free_ns = taken + STORE_NS;

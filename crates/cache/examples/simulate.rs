@@ -1,4 +1,4 @@
-//! The simulation for as long as one likes: `simulate [first seed] [seeds] [steps]`.
+//! The simulation, for as long as it is wanted: `simulate [first seed] [seeds] [steps]`.
 //!
 //! Prints what was done; ends with an error at the first promise that is not kept, naming seed and step.
 #![allow(clippy::print_stdout, missing_docs)]

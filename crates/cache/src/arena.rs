@@ -1,45 +1,44 @@
 //! The memory of a shard's entries: chains of blocks of one size, in chunks.
 //!
-//! Any free block serves any entry, so it does not matter how the sizes of results change: there are no size classes, and
-//! nothing that a few entries of one size could pin. Blocks can move, because all that points to a block is known: the
-//! link of the one before it, or the slot of its entry. So when enough are free, the emptiest chunk is emptied into the
-//! others and goes back to the system.
+//! Any free block serves any entry, so it does not matter how the sizes of results change: there are no size classes, and a few entries
+//! of one size cannot pin memory. Blocks can move, because everything that points to a block is known: the link of the block before it,
+//! or the slot of its entry. So when enough blocks are free, the emptiest chunk is emptied into the others and goes back to the system.
 //!
-//! What is mapped and not in use is bounded: one chunk, and one in [`SLACK_SHARE`] of all blocks, for each shard. A block
-//! that was never written takes no memory, so an arena with little in it has little slack.
+//! Memory that is mapped and not in use is bounded: for each shard, one chunk, and one in [`SLACK_SHARE`] of all blocks. A block that was
+//! never written takes no memory, so an arena that holds little has little slack.
 //!
-//! An entry wastes half a block on average, each block 8 bytes for its link, and a body is copied in as many parts as it
-//! has runs of blocks. With blocks of 128 bytes and their links, a result of 300 to 600 takes a fifth more than its bytes; with 256, a third.
-//! A hit costs the same within what other load on the machine hides, up to 8 KiB in one piece: 161 to 201 ns against 128.
+//! An entry wastes half a block on average, and 8 bytes of each block for its link. A body is copied in as many parts as it has runs of
+//! blocks. With blocks of 128 bytes and their links, a result of 300 to 600 bytes takes a fifth more than its bytes; with blocks of 256
+//! bytes, a third. A hit costs the same, within what other load on the machine hides: up to 8 KiB in one piece, 161 to 201 ns against 128.
 
 use crate::chunk::{BLOCK_BYTES, BLOCKS_PER_CHUNK, BLOCKS_PER_CHUNK_LOG2, Before, Chunk, Link, NONE};
 use crate::fills::Fills;
 
-/// What a block takes, its link included, in bytes.
+/// The bytes that a block takes, its link included.
 pub(crate) const BLOCK_CHARGE: usize = BLOCK_BYTES + Link::BYTES;
-/// One in this many blocks may be free beside those of one chunk; so chunks to be emptied are not quite full. A chunk's worth
-/// of blocks must be freed from one emptying to the next, so in the long run no more blocks are moved than freed.
+/// One block in this many may be free, beside those of one chunk. So a chunk that is emptied is not quite full: between two emptyings, a
+/// chunk's worth of blocks must be freed. In the long run no more blocks are moved than freed.
 pub(crate) const SLACK_SHARE: usize = 32;
 
-/// How many blocks hold this many bytes.
+/// Returns how many blocks are needed for this many bytes.
 pub(crate) const fn blocks_for(bytes: usize) -> usize {
     bytes.div_ceil(BLOCK_BYTES)
 }
 
-/// Invariants: `fills` says of each chunk how many of its blocks are free; `in_use` and `free` are the sums over all
-/// chunks; each block in use is in exactly one chain, and the link behind it points back to it.
+/// Invariants: `fills` has the number of free blocks of each chunk; `in_use` and `free` are the sums over all chunks; each block in use
+/// is in exactly one chain, and the link behind it points back to it.
 #[derive(Default)]
 pub(crate) struct Arena {
     chunks: Vec<Chunk>,
     fills: Fills,
-    /// Where the next block is taken from if one is free there.
+    /// The chunk from which the next block is taken, if it has a free one.
     current: usize,
     in_use: usize,
     free: usize,
 }
 
 impl Arena {
-    /// Blocks that hold something.
+    /// Returns how many blocks hold something.
     pub(crate) const fn in_use(&self) -> usize {
         self.in_use
     }
@@ -52,8 +51,8 @@ impl Arena {
         Some(())
     }
 
-    /// Writes `parts`, one behind the other and not all empty, to a new chain for this slot, and returns its first block.
-    /// `None` if the system has no memory; then nothing has changed.
+    /// Writes `parts` to a new chain for this slot, and returns its first block. The parts lie one behind the other, and are not all
+    /// empty. `None` if the system has no memory; then nothing has changed.
     pub(crate) fn store(&mut self, slot: u32, parts: &[&[u8]]) -> Option<u32> {
         self.make_room(blocks_for(parts.iter().map(|part| part.len()).sum()))?;
         let head = self.take(Before::Slot(slot))?;
@@ -72,7 +71,7 @@ impl Arena {
         Some(head)
     }
 
-    /// Gives back all blocks of a chain, and says how many those were.
+    /// Gives back all blocks of a chain, and returns how many they were.
     pub(crate) fn free(&mut self, head: u32) -> usize {
         let (mut block, mut count) = (head, 0);
         while block != NONE {
@@ -83,12 +82,12 @@ impl Arena {
         count
     }
 
-    /// The entry that begins with this block is in another slot now.
+    /// Notes that the entry that begins with this block is in another slot now.
     pub(crate) fn set_slot(&mut self, head: u32, slot: u32) {
         self.set_before(head, Before::Slot(slot));
     }
 
-    /// `len` bytes from offset `from` of a chain on.
+    /// Returns `len` bytes of a chain, from offset `from` on.
     #[inline]
     pub(crate) fn read(&self, head: u32, from: usize, len: usize) -> Pieces<'_> {
         let (mut block, mut at) = (head, from);
@@ -98,7 +97,7 @@ impl Arena {
         Pieces { arena: self, block, at, left: len }
     }
 
-    /// The bytes of the first block of a chain.
+    /// Returns the bytes of the first block of a chain.
     #[inline]
     pub(crate) fn head(&self, head: u32) -> &[u8] {
         let (chunk, at) = place(head);
@@ -112,8 +111,8 @@ impl Arena {
         }
     }
 
-    /// Empties a chunk if too many blocks are free, to be asked again until they are not, and hands it out to be unmapped outside of the lock. `moved` is told
-    /// the slot and the new first block of each entry whose first block has moved.
+    /// Empties a chunk if too many blocks are free, and returns it, to be unmapped outside of the lock. The caller calls again until this
+    /// returns `None`. `moved` is called with the slot and the new first block of each entry whose first block has moved.
     pub(crate) fn compact(&mut self, moved: &mut dyn FnMut(u32, u32)) -> Option<Chunk> {
         if self.free <= BLOCKS_PER_CHUNK + (self.free + self.in_use) / SLACK_SHARE {
             return None;
@@ -128,7 +127,7 @@ impl Arena {
         Some(std::mem::take(&mut self.chunks[chunk]))
     }
 
-    /// Moves a block of a chunk that is no longer counted into one that is.
+    /// Moves a block of a chunk that is no longer counted into a chunk that is.
     fn relocate(&mut self, from: u32, moved: &mut dyn FnMut(u32, u32)) {
         let link = self.link(from);
         let Some(to) = self.take(link.before) else { return };
@@ -146,7 +145,7 @@ impl Arena {
         }
     }
 
-    /// Checks that the chains with these first blocks, which are those of slots 0 and up, hold each block in use once.
+    /// Checks that the chains with these first blocks hold each block in use once. The first chain is that of slot 0, and so on.
     #[cfg(test)]
     pub(crate) fn audit(&self, heads: &[u32]) {
         let mut chained = std::collections::HashSet::new();
@@ -175,9 +174,9 @@ impl Arena {
         Some(())
     }
 
-    /// Takes a free block, the last of its chain, and lets what stands before it point to it.
+    /// Takes a free block as the last of its chain, and makes what stands before it point to it.
     fn take(&mut self, before: Before) -> Option<u32> {
-        // From the fullest, so that others become empty.
+        // From the fullest chunk, so that others become empty.
         if self.fills.free_in(self.current) == 0 {
             self.current = self.fills.fullest()?;
         }
@@ -229,7 +228,7 @@ const fn number(chunk: usize, at: usize) -> u32 {
     ((chunk << BLOCKS_PER_CHUNK_LOG2) + at) as u32
 }
 
-/// Part of a chain, in slices: each as long as blocks of it lie side by side.
+/// Part of a chain, in slices. Blocks that lie side by side are one slice.
 #[derive(Clone)]
 pub(crate) struct Pieces<'a> {
     arena: &'a Arena,

@@ -1,16 +1,16 @@
-//! Bytes: what an allocation really takes, and the one budget that all of them come out of.
+//! Bytes: what an allocation really takes, and the one budget from which all of them are taken.
 //!
-//! The bound is strict because of an order that everything here keeps: **reserve, then allocate; free, then
-//! release.** So at no moment, with any number of threads, do the store's allocations exceed the limit.
-//! A block is allocated when it is taken from its chunk (`arena` bounds what chunks hold besides).
+//! The bound is strict because all code here keeps one order: **reserve, then allocate; free, then release.** So at no moment, with any
+//! number of threads, do the store's allocations exceed the limit. A block counts as allocated when it is taken from its chunk (`arena`
+//! bounds the free blocks of chunks).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What an allocation of `bytes` takes from the allocator.
+/// Returns what an allocation of `bytes` takes from the allocator.
 ///
-/// General-purpose allocators (mimalloc, jemalloc, tcmalloc) hand out size classes: here four in each
-/// doubling, as mimalloc's, above 64 bytes; whole pages of the system, and one for the header, above 512 KiB.
+/// General-purpose allocators (mimalloc, jemalloc, tcmalloc) hand out size classes. This computes with four classes in each doubling
+/// above 64 bytes, as mimalloc has them; above 512 KiB, with whole pages of the system, and one page for the header.
 pub(crate) const fn allocated(bytes: usize) -> usize {
     const SMALL_MAX: usize = 64;
     const CLASSED_MAX: usize = 512 << 10;
@@ -27,10 +27,10 @@ pub(crate) const fn allocated(bytes: usize) -> usize {
     }
 }
 
-/// How many bytes may be used and how many are.
+/// How many bytes may be used, and how many are used.
 ///
-/// Invariant: `used <= limit`, but for the time after the limit was lowered in which [`crate::Cache::trim`] evicts; then
-/// `used` does not grow.
+/// Invariant: `used <= limit`. The exception is the time after the limit was lowered, in which [`crate::Cache::trim`] evicts; then `used`
+/// does not grow.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: AtomicUsize,
@@ -54,19 +54,19 @@ impl Budget {
         self.used() > self.limit()
     }
 
-    /// SeqCst here, in [`Self::reserve`] and in [`Self::is_over`]: of a thread that lowers the limit and then
-    /// looks at what is used, and one that adds to what is used and then looks at the limit, at least one sees
-    /// the other. So either the reservation is undone or a trim evicts for it.
+    /// SeqCst here, in [`Self::reserve`] and in [`Self::is_over`]. One thread lowers the limit and then reads what is used; another adds
+    /// to what is used and then reads the limit. At least one of the two sees the other's change. So either the reservation is undone or
+    /// a trim evicts for it.
     pub(crate) fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::SeqCst);
     }
 
-    /// Whether `bytes` are there now.
+    /// Whether `bytes` can be reserved now.
     pub(crate) fn has(&self, bytes: usize) -> bool {
         self.used().checked_add(bytes).is_some_and(|sum| sum <= self.limit())
     }
 
-    /// Takes `bytes` if they are there.
+    /// Reserves `bytes`. Returns whether the budget had room for them.
     pub(crate) fn reserve(&self, bytes: usize) -> bool {
         let fits = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= self.limit());
         if self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits).is_err() {
@@ -79,7 +79,7 @@ impl Budget {
         keeps
     }
 
-    /// Gives back what was reserved, after its memory was freed.
+    /// Gives back reserved bytes, after their memory was freed.
     pub(crate) fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::SeqCst);
     }
@@ -101,12 +101,12 @@ impl Charge {
         self.bytes
     }
 
-    /// The bytes are somebody else's to release.
+    /// Gives up the bytes without releasing them: somebody else releases them.
     pub(crate) fn hand_over(mut self) {
         self.bytes = 0;
     }
 
-    /// Splits `bytes` off, or all there are.
+    /// Splits `bytes` off, or all that are left if these are fewer.
     pub(crate) fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

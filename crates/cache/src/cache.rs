@@ -9,27 +9,27 @@
 //!
 //! # Bound
 //!
-//! `used()` counts all blocks that hold something, with their links, large bodies in whole pages, slots, hash chains,
-//! ghosts, and large bodies that were evicted while a hit still copies them. It is reserved before it is taken and
-//! released after it is given back, so it never grows beyond `size()`. When the size goes down, nothing gets in until
-//! [`Cache::trim`] has evicted enough. Outside of it are the cells and slots ([`Freshness::FIXED_BYTES`], of which most is
-//! taken only as rows change), the empty shards and the counters (about 130 KiB), and two things that are bounded by constants of the code: free blocks of chunks in use, at most
-//! one chunk (136 KiB) per shard and one block in 32, and the rest of the last page of each shard's arrays (12 KiB).
+//! `used()` counts all blocks that hold something, with their links; large bodies in whole pages, also those that were evicted while a
+//! hit still copies them; slots, hash chains and ghosts. Memory is reserved before it is taken and released after it is given back, so
+//! `used()` never grows beyond `size()`. When the size goes down, nothing gets in until [`Cache::trim`] has evicted enough.
 //!
-//! So the process holds little more than that: after the sizes of results changed from hundreds of bytes to tens of
-//! thousands and back, mixed, on other threads, it was resident with 106 to 117 % of a cache of 96 MiB at any moment,
-//! and with 6 % when it was cleared (`tests/memory.rs`).
+//! Not counted are the cells and slots ([`Freshness::FIXED_BYTES`], most of which is taken only as rows change), the empty shards and the
+//! counters (about 130 KiB), and two things that constants of the code bound: the free blocks of chunks in use, at most one chunk (136
+//! KiB) per shard and one block in 32; and the rest of the last page of each shard's arrays (12 KiB).
+//!
+//! So the process holds little more than that. The test in `tests/memory.rs` changes the sizes of results from hundreds of bytes to tens
+//! of thousands and back, mixed, on other threads. The resident memory was 106 to 117 % of a cache of 96 MiB at any moment, and 6 % after
+//! the cache was cleared.
 //!
 //! # Locks
 //!
-//! A lookup takes its shard's lock *shared*, the part of it that belongs to its thread; hits do not exclude each other. An insert, an eviction or a
-//! removal takes it exclusively, for a copy of what is stored and some loads and stores; memory goes back to the system
-//! outside of it, and there is never more than one shard locked by a thread. What a hit does with the entry (copy it) is
-//! done under the shared lock, and for large bodies, of 256 KiB and more, after it, on a counted reference. Those are also
-//! written before the lock is taken.
+//! A lookup takes its shard's lock *shared*: the part of the lock that belongs to its thread. Hits do not exclude each other. An insert,
+//! an eviction or a removal takes the lock exclusively, for a copy of the result and some loads and stores. Memory goes back to the
+//! system outside of the lock, and a thread never holds more than one shard's lock. A hit copies the entry under the shared lock. Bodies
+//! of 256 KiB and more are copied after it, on a counted reference, and are written before the lock is taken.
 //!
-//! Measured with `examples/hit_cost.rs` on two cores that others used too, 200 bytes copied, 20,000 keys where spread;
-//! nanoseconds from one hit of a thread to its next:
+//! Measured with `examples/hit_cost.rs` on two cores that others used too; 200 bytes are copied; "spread" means over 20,000 keys. The
+//! numbers are nanoseconds from one hit of a thread to its next:
 //!
 //! | | one key, 1 thread | one key, 2 | spread, 1 | spread, 2 |
 //! |---|---|---|---|---|
@@ -40,12 +40,13 @@
 //! | **this store**: the first, with rule, queues, bound, counters | 48 to 56 | 57 to 100 | 131 to 176 | 195 to 342 |
 //! | the rule alone | 6 to 11 | 6 to 14 | 6 to 9 | 6 to 13 |
 //!
-//! A mutex costs the same until a body is large or its holder is descheduled; then all who want the shard sleep. At 64 KiB
-//! and one key, two threads: mutex 4,047 ns, shared 1,521. Going without any lock would save some 30 ns of a
-//! hit of which reading and writing the sockets takes some thousands, and needs reclamation by epochs, which frees late: the bound
-//! would no longer be strict. The shared side of a lock is eight parts on cache lines of their own, so that hits on several threads
-//! write no line in common: where all wrote one, two threads on one key took 97 to 113 ns on the same machine at the same time. The
-//! price is that a change of a shard takes eight locks, a fraction of a microsecond beside a question to the server.
+//! A mutex costs the same until a body is large or its holder is descheduled; then all threads that want the shard sleep. At 64 KiB and
+//! one key, two threads: mutex 4,047 ns, shared 1,521. Without any lock, a hit would save some 30 ns of the thousands that reading and
+//! writing the sockets takes. That needs reclamation by epochs, which frees late: the bound would no longer be strict.
+//!
+//! The shared side of a lock is eight parts on cache lines of their own, so that hits on several threads write no line in common. Where
+//! all threads wrote one line, two threads on one key took 97 to 113 ns on the same machine at the same time. The price is that a change
+//! of a shard takes eight locks: a fraction of a microsecond, which is little beside a question to the server.
 
 use crate::budget::{Budget, Charge};
 use crate::curve::{self, Curve, CurvePoint};
@@ -74,18 +75,18 @@ pub use one_moment::MomentReader;
 /// A power of two. The top bits of the hash choose one.
 const SHARDS: usize = 1 << SHARDS_LOG2;
 const SHARDS_LOG2: u32 = 6;
-/// Keys are copied and compared under the lock, so a longer one is refused. In bytes.
+/// The longest text of a key, in bytes. Keys are copied and compared under the lock, so longer keys are refused.
 const TEXT_MAX: usize = 256 << 10;
-/// One call evicts no more entries than this, which takes half a millisecond. An insert that needs more stores nothing;
-/// [`Cache::make_room`] and [`Cache::trim`] go on with the next call, and whoever calls lets others run in between.
+/// One call evicts no more entries than this, which takes half a millisecond. An insert that needs more stores nothing.
+/// [`Cache::make_room`] and [`Cache::trim`] go on with the next call, and the caller lets others run in between.
 const EVICTIONS_PER_CALL_MAX: usize = 256;
-/// How often an insert makes room for a shard's first index before it gives up, because others took the room.
+/// How often an insert makes room for a shard's first index before it gives up because other inserts took the room.
 const PLACINGS_MAX: usize = 4;
 /// A sweep looks at this many entries under one lock.
 const SWEPT_PER_LOCK: usize = 64;
 
-/// A shard's lock. It is shared by taking one of eight parts of it, each on cache lines of its own, which the number of the thread
-/// chooses; whoever takes it exclusively takes all of them.
+/// A shard's lock, in eight parts, each on cache lines of its own. A shared lock takes one part, which the number of the thread chooses.
+/// An exclusive lock takes all parts.
 #[derive(Default)]
 struct Locked(ShardedLock<Shard>);
 
@@ -116,8 +117,8 @@ pub struct Cache {
     limit_bytes: AtomicUsize,
     hash: RandomState,
     shards: Box<[Locked]>,
-    /// The shard from which the next victim is taken, apart from what hits read; and the next one to be swept with the slot to
-    /// begin at.
+    /// The shard from which the next victim is taken, apart from the fields that hits read. Then the shard to be swept next, with
+    /// the slot to begin at.
     victims: CachePadded<AtomicUsize>,
     swept: AtomicU64,
     counters: Counters,
@@ -126,7 +127,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache of `size_bytes` (0: off) for bodies of up to `limit_bytes`. Takes no memory for what it may hold.
+    /// Returns a cache of `size_bytes` (0: off) for bodies of up to `limit_bytes`. Memory for entries is taken only when they are stored.
     #[must_use]
     pub fn new(freshness: Arc<Freshness>, size_bytes: usize, limit_bytes: usize) -> Self {
         Self::with_hash(freshness, size_bytes, limit_bytes, RandomState::new())
@@ -164,14 +165,14 @@ impl Cache {
         }
     }
 
-    /// The stamps and fences that decide here.
+    /// Returns the stamps and fences by which entries are judged.
     #[must_use]
     pub const fn freshness(&self) -> &Arc<Freshness> {
         &self.freshness
     }
 
-    /// Looks up. What [`Fences::Ignore`] asks of the caller is said there. `f` runs only on a hit; it may run under a lock,
-    /// so it must not call the cache and should do no more than copy. Allocates nothing.
+    /// Looks up a key. [`Fences::Ignore`] says what it asks of the caller. `f` runs only on a hit, perhaps under a lock: it must not call
+    /// the cache and should do no more than copy. Allocates nothing.
     pub fn get<R>(
         &self,
         key: Key<'_>,
@@ -182,7 +183,7 @@ impl Cache {
         self.get_if(key, now_ms, fences, |entry| Some(f(entry)))
     }
 
-    /// As [`Self::get`], but `f` may decline what is found, which is then no hit.
+    /// As [`Self::get`], but `f` may decline the entry; then the lookup is no hit.
     pub fn get_if<R>(
         &self,
         key: Key<'_>,
@@ -210,11 +211,11 @@ impl Cache {
         found
     }
 
-    /// Evicts some of what is in the way of this result. Returns whether to call again, when others have had their turn,
-    /// before [`Self::insert`] of a result that needs more room than one call makes.
+    /// Evicts some of the entries that are in the way of this result. Returns whether to call again, after others have had their turn,
+    /// before [`Self::insert`]: the result may need more room than one call makes.
     pub fn make_room(&self, key: Key<'_>, fill: &Fill) -> bool {
         let (in_blocks, in_large) = stored::charge_for(key, fill);
-        // While the size goes down there is room for nothing; and what is refused needs none.
+        // While the size goes down there is room for nothing. A result that is refused needs no room.
         if self.budget.is_over() || self.refuse(key, fill).is_err() {
             return false;
         }
@@ -222,13 +223,13 @@ impl Cache {
         self.evict_while(needs_more) && needs_more()
     }
 
-    /// Stores a result, evicting a few others for it; for more, see [`Self::make_room`]. May be called at any time after the result was asked for, and needs
-    /// no check before: what has changed since `valid_from` makes it unservable.
+    /// Stores a result, and evicts a few other entries for it; for more, see [`Self::make_room`]. May be called at any time after the
+    /// statement was sent, and needs no check before: a change since `valid_from` makes the entry unservable.
     pub fn insert(&self, key: Key<'_>, fill: Fill) -> Insert {
         self.insert_from(key, fill, self.freshness.ends_asked())
     }
 
-    /// As [`Self::insert`], of a result that is known to show nothing that is not applied.
+    /// As [`Self::insert`], for a result that is known to show nothing that is not applied.
     pub fn insert_settled(&self, key: Key<'_>, fill: Fill) -> Insert {
         self.insert_from(key, fill, 0)
     }
@@ -258,14 +259,14 @@ impl Cache {
         let prefix = stored::prefix_of(key, fill).map(|it| (self.hash.hash_one((it.text, it.body)), it));
         let new = NewEntry { hash, key, fill, large, charge: in_blocks, prefix, fences_raised, ends_asked };
         let placed = self.place(new, charge);
-        // No reference to a large body is left here, so all that an eviction takes out is freed.
-        // If the limit went down since the room was made, either a trim has met this entry or this sees the limit.
+        // No reference to a large body is left here, so everything that is evicted is freed. The limit may have gone down since the room
+        // was made: then either a trim has met this entry or this call sees the limit.
         self.trim();
         placed
     }
 
-    /// Notes how many rows the statement of a stored result found, its LIMIT aside: what the server said to who asked it right
-    /// after the statement. Nothing happens if the result that is stored now is another one than that from `valid_from`.
+    /// Notes how many rows the statement of a stored result found, its LIMIT aside: the server's answer to a question right after the
+    /// statement. Nothing happens if the entry that is stored now has another `valid_from`.
     pub fn note_found_rows(&self, key: Key<'_>, valid_from: Position, rows: u32) {
         let hash = self.hash_of(key);
         self.shard_of(hash).write().note_found_rows(hash, key, valid_from, rows);
@@ -280,7 +281,7 @@ impl Cache {
         } else if fill.body.len() > self.limit() || charge > size || key.text.len() > TEXT_MAX {
             Err(Insert::TooLarge)
         } else if fill.is_bargain() {
-            // One that would be served for ever is none.
+            // A bargain that never expires is refused.
             if fill.expires_ms == 0 { Err(Insert::Stale) } else { Ok(()) }
         } else if !self.freshness.is_followed() {
             Err(Insert::NotLive)
@@ -291,8 +292,8 @@ impl Cache {
         }
     }
 
-    /// A full shard evicts one of its own for the slot if the budget has no room for a larger index; an empty one
-    /// needs room made elsewhere.
+    /// Places an entry in its shard. If the budget has no room for a larger index, a full shard evicts one of its own entries for the
+    /// slot; an empty shard needs room made elsewhere.
     fn place(&self, new: NewEntry<'_>, charge: Charge) -> Result<Insert, Insert> {
         for _ in 0..PLACINGS_MAX {
             let mut shard = self.shard_of(new.hash).write();
@@ -317,7 +318,7 @@ impl Cache {
         Err(Insert::NoRoom)
     }
 
-    /// Drops what has left for an entry, and the charge if the shard has not taken it over.
+    /// Drops what has left the shard for an entry, and the charge if the shard has not taken it over.
     fn settle(&self, inserted: Inserted, charge: Charge) -> Insert {
         match inserted {
             Inserted::Outdated => return Insert::Outdated,
@@ -334,7 +335,7 @@ impl Cache {
         if self.budget.reserve(bytes) {
             return true;
         }
-        // While the size goes down, evicting is [`Self::trim`]'s.
+        // While the size goes down, only [`Self::trim`] evicts.
         if self.budget.is_over() {
             return false;
         }
@@ -359,11 +360,11 @@ impl Cache {
         true
     }
 
-    /// Evicts one entry of the next shard that holds its share or more, so that chance does not fill some and empty others.
-    /// The victim is freed outside of the lock.
+    /// Evicts one entry of the next shard that holds its share or more, so that the shards stay alike. The victim is freed outside of the
+    /// lock.
     fn evict_one(&self) -> bool {
         let share = self.used() / SHARDS;
-        // In the second round any shard will do: what is used may be indexes, and others insert and evict meanwhile.
+        // In the second round any shard will do: the used bytes may be those of indexes, and other threads insert and evict meanwhile.
         for least in [share, 0] {
             for _ in 0..SHARDS {
                 if self.evict_from_next(least) {
@@ -397,7 +398,7 @@ impl Cache {
         self.is_dead_at(0)
     }
 
-    /// The same, and what has expired by now.
+    /// Whether an entry is dead, or has expired by now.
     fn is_dead_at(&self, now_ms: u64) -> impl Fn(&Stored<'_>) -> bool {
         move |stored| {
             let header = stored.header();
@@ -416,20 +417,20 @@ impl Cache {
         }
     }
 
-    /// Changes the size, 0 turns the cache off. When it goes down, nothing gets in from now on until [`Self::trim`] has
-    /// evicted enough; what is still stored is served meanwhile.
+    /// Changes the size; 0 turns the cache off. When the size goes down, nothing gets in until [`Self::trim`] has evicted enough; entries
+    /// that are still stored are served meanwhile.
     pub fn resize(&self, bytes: usize) {
         self.budget.set_limit(bytes);
     }
 
-    /// Evicts some of what is above the size. Returns whether there is more of it, for another call when others have had
-    /// their turn. Entries that hits are copying go when the copies are made.
+    /// Evicts some of the entries that are above the size. Returns whether there are more, for another call after others have had their
+    /// turn. An entry that hits are copying is freed when the copies are made.
     pub fn trim(&self) -> bool {
         let is_over = || self.budget.is_over();
         is_over() && self.evict_while(is_over) && is_over()
     }
 
-    /// Forgets everything and gives the memory back.
+    /// Removes all entries and gives their memory back.
     pub fn clear(&self) {
         for locked in &self.shards {
             let old = std::mem::take(&mut *locked.write());
@@ -439,41 +440,41 @@ impl Cache {
         }
     }
 
-    /// The bytes that may be used.
+    /// Returns the size: the bytes that may be used.
     #[must_use]
     pub fn size(&self) -> usize {
         self.budget.limit()
     }
 
-    /// The bytes in use, with all overhead.
+    /// Returns the bytes in use, with all overhead.
     #[must_use]
     pub fn used(&self) -> usize {
         self.budget.used()
     }
 
-    /// The largest body that is stored, in bytes.
+    /// Returns the largest body that is stored, in bytes.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.limit_bytes.load(Ordering::Relaxed)
     }
 
-    /// Changes the largest body that is stored, in bytes. Larger ones that are stored stay.
+    /// Changes the largest body that is stored, in bytes. Larger bodies that are stored already stay.
     pub fn set_limit(&self, bytes: usize) {
         self.limit_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// How many entries are stored, dead ones included.
+    /// Returns how many entries are stored, dead ones included.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.shards.iter().map(|locked| locked.read().len()).sum()
     }
 
-    /// Counts hits, inserts, what is not cached and prunes from 0 again, as FLUSH STATUS has it.
+    /// Sets the counts of hits, inserts, uncached statements and prunes to 0, as FLUSH STATUS does.
     pub fn flush_statistics(&self) {
         self.counters.flush();
     }
 
-    /// All counters, and the state now.
+    /// Returns all counters, and the present state.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let (size, used) = (self.size() as u64, self.used() as u64);
@@ -486,19 +487,19 @@ impl Cache {
         }
     }
 
-    /// What share of lookups caches of other sizes would answer, by their sizes, and on how many sampled lookups that rests.
+    /// Returns the number of sampled lookups, and what share of them caches of other sizes would answer, by their sizes.
     #[must_use]
     pub fn curve(&self) -> (u64, Vec<CurvePoint>) {
         self.curve.points()
     }
 
-    /// What tells bodies apart, in this process.
+    /// Returns a number that tells bodies apart, in this process.
     #[must_use]
     pub fn fingerprint(&self, body: &[u8]) -> u64 {
         self.fingerprint_of(Body::apart(body))
     }
 
-    /// The same, however the body is cut into pieces.
+    /// Returns the fingerprint of a body, however it is cut into pieces.
     fn fingerprint_of(&self, body: Body<'_>) -> u64 {
         let mut sum = crc32fast::Hasher::new();
         let len = body.len() as u64;
@@ -506,7 +507,7 @@ impl Cache {
         len << 32 | u64::from(sum.finalize())
     }
 
-    /// Counts a result that was stale and is stored anew; `is_same`: it had not changed at all.
+    /// Counts a result that was stale and is stored anew. `is_same`: the new result is the same as the old one.
     pub fn count_refilled(&self, is_same: bool) {
         self.counters.add(Count::Refilled);
         if is_same {
@@ -519,7 +520,7 @@ impl Cache {
         self.counters.add(Count::NotCached);
     }
 
-    /// Counts anew, from what is stored, what `used()` should be while nothing else runs.
+    /// Computes from the stored entries what `used()` should be while nothing else runs.
     #[cfg(test)]
     fn audit(&self) -> usize {
         self.shards.iter().map(|locked| locked.read().audit()).sum()

@@ -1,13 +1,13 @@
 //! A piece of memory from the system, cut into blocks of one size.
 //!
-//! It is large, because a system keeps a bounded number of maps per process (65,530 as Linux comes): 80,000 chunks hold
-//! 10 GiB, and the system makes one map of those that lie side by side, which leaves 40,000 in the worst case.
+//! A chunk is large, because a system keeps a bounded number of maps per process (65,530 is the default of Linux). 80,000 chunks hold 10
+//! GiB; the system merges maps that lie side by side, which leaves 40,000 in the worst case.
 
 use crate::memory::Memory;
 
-/// The unit in which results are stored, in bytes; `arena` says how it was chosen.
+/// The unit in which results are stored, in bytes; `arena` says why it has this size.
 pub(crate) const BLOCK_BYTES: usize = 120;
-/// A power of two, so that the number of a block says by two shifts where it lies. With the links, a chunk has 128 KiB.
+/// A power of two, so that two shifts find a block by its number. With the links, a chunk has 128 KiB.
 pub(crate) const BLOCKS_PER_CHUNK: usize = 1 << BLOCKS_PER_CHUNK_LOG2;
 pub(crate) const BLOCKS_PER_CHUNK_LOG2: u32 = 10;
 const WORDS: usize = BLOCKS_PER_CHUNK / u64::BITS as usize;
@@ -19,7 +19,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
     Block(u32),
-    /// It is the first block of the entry in this slot.
+    /// The block is the first of the entry in this slot.
     Slot(u32),
 }
 
@@ -52,11 +52,10 @@ impl Link {
     }
 }
 
-/// Blocks here are numbered from 0; behind all of them lie their links. Invariant: a block is free iff its bit in `free` is
-/// set.
+/// Blocks in here are numbered from 0; behind all of them lie their links. Invariant: a block is free iff its bit in `free` is set.
 #[derive(Default)]
 pub(crate) struct Chunk {
-    /// None where a chunk was taken out.
+    /// Empty where a chunk was taken out.
     memory: Memory,
     free: [u64; WORDS],
 }
@@ -64,7 +63,7 @@ pub(crate) struct Chunk {
 impl Chunk {
     const LINKS_AT: usize = BLOCKS_PER_CHUNK * BLOCK_BYTES;
 
-    /// All blocks are free, and take no memory until they are written. `None` if the system has none.
+    /// Maps a chunk whose blocks are all free; they take no memory until they are written. `None` if the system has no memory.
     pub(crate) fn map() -> Option<Self> {
         let memory = Memory::map(BLOCKS_PER_CHUNK * (BLOCK_BYTES + Link::BYTES))?;
         Some(Self { memory, free: [u64::MAX; WORDS] })
@@ -86,7 +85,7 @@ impl Chunk {
         self.free[at / u64::BITS as usize] >> (at % u64::BITS as usize) & 1 == 1
     }
 
-    /// What was set last.
+    /// Returns the link that was set last.
     #[inline]
     pub(crate) fn link(&self, at: usize) -> Link {
         Link::decode(self.memory.get(Self::LINKS_AT + at * Link::BYTES).unwrap_or([u8::MAX; Link::BYTES]))
@@ -96,14 +95,14 @@ impl Chunk {
         self.memory.set(Self::LINKS_AT + at * Link::BYTES, link.encode());
     }
 
-    /// `len` bytes from offset `from` of a block on, which may reach into the blocks behind it.
+    /// Returns `len` bytes from offset `from` of a block on; they may reach into the blocks behind it.
     #[inline]
     pub(crate) fn read(&self, at: usize, from: usize, len: usize) -> &[u8] {
         let start = at * BLOCK_BYTES + from;
         self.memory.bytes().get(start..start + len).unwrap_or_default()
     }
 
-    /// The bytes of a block.
+    /// Returns the bytes of a block.
     pub(crate) fn block_mut(&mut self, at: usize) -> &mut [u8] {
         let start = at * BLOCK_BYTES;
         self.memory.bytes_mut().get_mut(start..start + BLOCK_BYTES).unwrap_or_default()

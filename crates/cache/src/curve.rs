@@ -1,10 +1,10 @@
-//! How many lookups caches of other sizes would answer: small models of them, fed with a sample of what is looked up.
+//! How many lookups caches of other sizes would answer: small models of these caches, fed with a sample of the lookups.
 //!
-//! A hash chooses the keys that are sampled (Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC
-//! 2017): a model that sees one key in 16, and has room for one byte in 16, answers about the share of lookups that the whole cache would. So
-//! the curve follows the policy by which is evicted here, which is modelled ([`Model`]), and what changes and so is asked for anew.
+//! A hash chooses the keys that are sampled (Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations",
+//! USENIX ATC 2017). A model that sees one key in 16, and has room for one byte in 16, answers about the same share of lookups as the
+//! whole cache would. The models evict by the same policy as the store ([`Model`]), and see results that changed and are asked for anew.
 //!
-//! A lookup of a key that is not sampled costs one multiplication and one load of a line that is read alone.
+//! A lookup of a key that is not sampled costs one multiplication and one load of a line that is only read.
 
 mod model;
 
@@ -20,21 +20,22 @@ use crate::slab::SlabEntry;
 
 /// The sizes that are modelled, as powers of two of the size that the cache has.
 const SIZES_LOG2: std::ops::RangeInclusive<i32> = -4..=4;
-/// At first one key in two to the power of this is sampled, and half as many whenever the largest model has more than so many.
+/// At first one key in two to the power of this is sampled. The rate is halved whenever the largest model has more entries than
+/// `ENTRIES_MAX`.
 const RATE_LOG2_MIN: u32 = 4;
 const ENTRIES_MAX: usize = 2048;
-/// So many sampled lookups fill the models before any counts.
+/// The first sampled lookups fill the models, and are not counted: this many.
 const WARM_AFTER: u64 = 1 << 10;
-/// A model that has room for fewer results than this says nothing.
+/// A model that has room for fewer results than this gives no point of the curve.
 const ROOM_MIN: u64 = 16;
-/// After so many sampled lookups each one before counts half: what is asked for changes.
+/// After this many sampled lookups all counts are halved, so that the curve follows a change of the load.
 const HALVED_AFTER: u64 = 1 << 12;
-/// What an entry takes in its shard's index, which has room for up to twice as many, in bytes.
+/// The bytes that an entry takes in its shard's index, which has room for up to twice as many entries.
 const INDEX_BYTES: usize = bytes_for(4) / 4 * 3 / 2;
-/// What is taken for the size of a result as long as none is known, in bytes.
+/// The size that a result is taken to have as long as no size is known, in bytes.
 const BYTES_UNKNOWN: u32 = 512;
 
-/// One size, and the share of lookups that a cache of it answers.
+/// One size of a cache, and the share of lookups that such a cache answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
     /// In bytes.
@@ -43,40 +44,40 @@ pub struct CurvePoint {
     pub hits: f64,
 }
 
-/// What became of a lookup, as far as it matters to a cache of another size.
+/// The outcome of a lookup, as far as it matters to a cache of another size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sampled {
-    /// It was answered, by so many bytes.
+    /// A hit, with the bytes of its result.
     Hit(u32),
-    /// It is not there.
+    /// The result was not there.
     Miss,
-    /// What is there has changed.
+    /// The result was there, and had changed.
     Stale,
 }
 
 #[derive(Default)]
 pub(crate) struct Curve {
-    /// See [`RATE_LOG2_MIN`]; how much more it is.
+    /// By how many powers of two the rate is lower than that of [`RATE_LOG2_MIN`].
     rarer_log2: AtomicU32,
-    /// Apart from what all lookups read.
+    /// On cache lines of its own, apart from the fields that all lookups read.
     models: CachePadded<Mutex<Models>>,
 }
 
 #[derive(Default)]
 struct Models {
-    /// The size of the cache that they are made for.
+    /// The size of the cache for which the models are made.
     size: usize,
     models: Vec<(i32, Model)>,
     /// How many lookups have filled the models before any counted.
     warming: u64,
     lookups: u64,
-    /// Those that the cache itself has answered.
+    /// The lookups that the cache itself has answered.
     answered: u64,
     /// The mean size of the sampled results.
     mean: u32,
 }
 
-/// From bits that choose neither shard nor place.
+/// Mixes a hash: the result rests on bits that choose neither shard nor place.
 const fn mixed(hash: u64) -> u32 {
     (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
@@ -87,7 +88,7 @@ impl Curve {
         is_sampled(hash, RATE_LOG2_MIN + self.rarer_log2.load(Ordering::Relaxed))
     }
 
-    /// A key was looked up in a cache of this size.
+    /// Notes that a key was looked up in a cache of this size.
     #[inline]
     pub(crate) fn note(&self, hash: u64, size: impl FnOnce() -> usize, what: Sampled) {
         if self.samples(hash) {
@@ -95,7 +96,7 @@ impl Curve {
         }
     }
 
-    /// A sampled result was stored that takes so many bytes.
+    /// Notes that a sampled result was stored, and the bytes that it takes.
     pub(crate) fn note_bytes(&self, hash: u64, bytes: u32) {
         self.with(|models| models.note_bytes(hash, bytes));
     }
@@ -118,7 +119,7 @@ impl Curve {
         });
     }
 
-    /// Nobody waits for this: where another thread notes something at the same moment, one lookup of many is not seen.
+    /// Runs `f` on the models, without waiting: where another thread notes something at the same moment, this lookup is not sampled.
     fn with(&self, f: impl FnOnce(&mut Models)) {
         match self.models.try_lock() {
             Ok(mut models) => f(&mut models),
@@ -127,14 +128,14 @@ impl Curve {
         }
     }
 
-    /// How many lookups it rests on, and its points by their sizes.
+    /// Returns how many lookups the curve rests on, and its points by their sizes.
     pub(crate) fn points(&self) -> (u64, Vec<CurvePoint>) {
         let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         (models.lookups, models.points())
     }
 }
 
-/// What an entry takes of the cache.
+/// Returns the bytes that an entry takes of the cache.
 pub(crate) fn bytes_of(slot: &SlabEntry) -> u32 {
     let in_blocks = (slot.charge() as usize).saturating_mul(BLOCK_CHARGE);
     u32::try_from(in_blocks + INDEX_BYTES).unwrap_or(u32::MAX)
@@ -145,7 +146,7 @@ const fn is_sampled(hash: u64, rate_log2: u32) -> bool {
 }
 
 impl Models {
-    /// Begins anew where the cache has another size than before.
+    /// Begins anew if the cache has another size than before.
     fn fit(&mut self, size: usize, rate_log2: u32) {
         if self.size == size {
             return;
@@ -154,7 +155,7 @@ impl Models {
         *self = Self { size, models: SIZES_LOG2.map(model).collect(), ..Self::default() };
     }
 
-    /// How many results the largest model has then.
+    /// Notes a lookup. Returns how many results the largest model has now.
     fn note(&mut self, hash: u64, what: Sampled) -> usize {
         if self.warming < WARM_AFTER {
             self.warming += 1;
@@ -195,7 +196,7 @@ impl Models {
         self.mean = u32::try_from((mean * 63 + u64::from(bytes)).div_ceil(64)).unwrap_or(u32::MAX);
     }
 
-    /// Half of the keys are sampled no more.
+    /// Halves the sample: half of the keys are not sampled any more.
     fn thin_out(&mut self, rate_log2: u32) {
         let size = self.size;
         for (log2, model) in &mut self.models {
@@ -203,7 +204,7 @@ impl Models {
         }
     }
 
-    /// What the cache itself has answered says by how much the models are wrong at its own size.
+    /// Returns the points. The models are corrected by their error at the cache's own size, where the cache's own hits are known.
     fn points(&self) -> Vec<CurvePoint> {
         let room = |model: &Model| model.bytes_max() / u64::from(self.mean.max(1));
         let has_room = |(_, model): &&(i32, Model)| room(model) >= ROOM_MIN;
@@ -219,7 +220,7 @@ impl Models {
             hits: (share(model.hits) + off).clamp(0.0, 1.0),
         };
         let mut points: Vec<CurvePoint> = self.models.iter().filter(has_room).map(point).collect();
-        // No larger cache answers less: what says so is the sample's noise.
+        // A larger cache never answers less: where the models say so, that is the sample's noise.
         for at in 1..points.len() {
             points[at].hits = points[at].hits.max(points[at - 1].hits);
         }

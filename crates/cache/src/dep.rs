@@ -1,39 +1,38 @@
 //! What a result can depend on.
 
-/// Rows are spread over two to the power of this many buckets,
+/// Rows are spread over two to the power of this many buckets.
 pub(crate) const BUCKET_BITS: u32 = 18;
-/// and in a bucket told apart by this many bits.
+/// In a bucket, rows are told apart by this many bits.
 pub(crate) const TAG_BITS: u32 = 13;
 /// Set in the dependencies that are slots of rows; the others are indexes of cells.
 const ROW: u32 = 1 << (BUCKET_BITS + TAG_BITS);
 
 /// A dependency: the index of a cell, or a slot for a row.
 ///
-/// Different things may share one. Then a change of one invalidates what depends on the other too, which
-/// costs a miss and never an answer.
+/// Different things may share a dependency. Then a change of one also invalidates the results that depend on the other. That costs a miss
+/// and never gives a wrong answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dep(pub(crate) u32);
 
 impl Dep {
-    /// Every entry depends on it, whether it says so or not: one stamp here drops the whole cache, and a fence
-    /// here stops all hits.
+    /// Every entry depends on it, whether its list has it or not: a stamp here drops the whole cache, and a fence here stops all hits.
     pub const EVERYTHING: Self = Self(0);
 
-    /// No entry depends on it and nothing stamps it. It is fenced while a definition is being changed: what is known of
-    /// definitions may not be what the server goes by.
+    /// No entry depends on it and nothing stamps it. It is fenced while a definition is being changed: the server may go by another
+    /// definition than the known one.
     pub const DEFINITIONS: Self = Self(1);
 
-    /// What rests on the rights of more accounts than the one that asked depends on it: those of roles, and of the definers of views.
-    /// Stamped and fenced by every change of any account.
+    /// A result depends on it if it rests on the rights of further accounts than the session's own: those of roles, and of the definers
+    /// of views. Every change of any account stamps and fences it.
     pub const ACCOUNTS: Self = Self(2);
 
-    /// The number that it is, for logs and tests.
+    /// Returns the number of this dependency, for logs and tests.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.0
     }
 
-    /// The slot that this is; `None` if it is a cell.
+    /// Returns the slot of this dependency; `None` if it is a cell.
     #[inline]
     pub(crate) const fn slot(self) -> Option<Slot> {
         if self.0 & ROW == 0 {
@@ -44,7 +43,7 @@ impl Dep {
     }
 }
 
-/// Where the stamp of a row is.
+/// The place of a row's stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// Below two to the power of [`BUCKET_BITS`].
@@ -54,7 +53,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The slot of a hash, of which so many bits of each part are used; no more than there are.
+    /// Returns the slot of a hash. Uses so many bits of the hash for bucket and tag, and no more than there are.
     pub(crate) fn of(hash: u64, bucket_bits: u32, tag_bits: u32) -> Self {
         let bits = |hash: u64, bits: u32| (hash & ((1 << bits) - 1)) as u32;
         let tag = bits(hash, tag_bits.min(TAG_BITS)).max(1) as u16;
@@ -69,8 +68,8 @@ impl Slot {
 /// The two cells of a table, side by side on one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableDeps {
-    /// Stamped by definition changes and by what is known to concern the table and is not understood better;
-    /// fenced by writes that are not known more closely. Every entry that names the table depends on it.
+    /// Stamped by changes of the definition, and by changes that concern the table and are not understood better. Fenced by writes that
+    /// are not known more closely. Every entry that names the table depends on it.
     pub definition: Dep,
     /// Stamped by any change of the table's rows.
     pub rows: Dep,

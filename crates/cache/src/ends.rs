@@ -1,4 +1,4 @@
-//! The questions where the server's binlog ends, by number.
+//! The questions to the server where its binlog ends, by number.
 //!
 //! A result may show commits that the stream has not brought yet. Its stamps do not tell of them. What tells is a question that
 //! is asked after the result was complete: every commit that the result shows lies below the answer. Once `applied` has passed
@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// On cache lines of its own: the prober writes it, and every read at a fixed moment reads it.
+/// On cache lines of its own: the prober writes this, and every read at a fixed moment reads it.
 #[repr(align(128))]
 #[derive(Default)]
 pub(crate) struct Ends {
@@ -21,17 +21,18 @@ impl Ends {
         self.asked.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// The number of the last question. Whoever asks this has a complete result: every later question is asked after that.
+    /// Returns the number of the last question. The caller has a complete result, so every later question is asked after the result was
+    /// complete.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// `applied` has passed the answer to this question. Release: who sees the number sees the stamps.
+    /// Notes that `applied` has passed the answer to this question. Release: a thread that sees the number sees the stamps.
     pub(crate) fn pass(&self, number: u64) {
         self.passed.fetch_max(number, Ordering::Release);
     }
 
-    /// Whether a question that was asked after this one has been passed.
+    /// Whether `applied` has passed the answer to a question that was asked after this one.
     #[inline]
     pub(crate) fn is_passed_after(&self, asked: u64) -> bool {
         self.passed.load(Ordering::Acquire) > asked

@@ -3,7 +3,7 @@
 use crate::arena::Pieces;
 use crate::{Dep, Position};
 
-/// What a result is found by. Both parts are compared in full; the hash alone never decides.
+/// The key of a stored result. Both parts are compared in full; the hash alone never decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key<'a> {
     /// The interned id of all session state that can change the result.
@@ -21,9 +21,9 @@ pub struct Summary {
     pub text: Vec<u8>,
     /// How many bytes the packets have.
     pub body_bytes: usize,
-    /// How many blocks of memory it takes; a large body is one.
+    /// How many blocks of memory the entry takes; a large body is one.
     pub blocks: usize,
-    /// How many bytes these have.
+    /// How many bytes these blocks have.
     pub bytes: usize,
     /// See [`Fill::tag`].
     pub tag: u16,
@@ -44,27 +44,31 @@ pub struct Fill {
     pub body: Vec<u8>,
     /// Offsets of the status flags in `body`; `u32::MAX`: none.
     pub status_at: [u32; 2],
-    /// The status flags that stand there.
+    /// The status flags at these offsets.
     pub status: u16,
-    /// With how many bytes the key's text begins that are in the texts of other results too, up to its first value. 0 if that is not known.
+    /// How many bytes at the beginning of the key's text are also in the texts of other results: those before the first value. 0 if that
+    /// is not known.
     pub text_prefix: usize,
-    /// The same of `body`: up to its first row.
+    /// How many bytes at the beginning of `body` are also in the bodies of other results: those before the first row. 0 if that is not
+    /// known.
     pub body_prefix: usize,
     /// The rows in the result.
     pub rows: u64,
     /// The upstream time that a hit saves, in microseconds.
     pub cost_us: u32,
-    /// A number of the caller's, for whoever hits it.
+    /// A number of the caller's; each hit hands it back.
     pub tag: u16,
-    /// From when on it is not served any more, by the clock of [`crate::Freshness::is_live`], however true it is; 0: never.
+    /// When the entry expires, by the clock of [`crate::Freshness::is_live`]: it is not served after that, even if nothing has changed;
+    /// 0: never.
     pub expires_ms: u64,
-    /// From when on, by the same clock, one of those who ask for it is sent to make it anew, while the others get it still; 0: never.
+    /// When the entry is due for refreshing, by the same clock: one of the clients that ask for it makes it anew, and the others still
+    /// get it; 0: never.
     pub refresh_ms: u64,
 }
 
 impl Fill {
-    /// Whether it is served until it expires, whatever changes meanwhile: by [`crate::Cache::get_bargain`], and by no other look-up. It depends on
-    /// nothing, and is valid from [`Position::MAX`].
+    /// Whether the result is served until it expires, whatever changes meanwhile: by [`crate::Cache::get_bargain`], and by no other
+    /// lookup. It has no dependencies, and is valid from [`Position::MAX`].
     #[must_use]
     pub fn is_bargain(&self) -> bool {
         self.valid_from == Position::MAX
@@ -88,21 +92,21 @@ pub struct Entry<'a> {
     pub cost_us: u32,
     /// See [`Fill::tag`].
     pub tag: u16,
-    /// [`crate::Freshness::fences_raised`] when it was stored: a bound on the fences of all writes that it contains.
+    /// [`crate::Freshness::fences_raised`] when the entry was stored: all writes that the result contains have fences up to this number.
     pub fences_raised: u64,
-    /// [`crate::Freshness::ends_asked`] when it was stored: a later question settles it.
+    /// [`crate::Freshness::ends_asked`] when the entry was stored: a later question settles it.
     pub ends_asked: u64,
-    /// What [`crate::Cache::note_found_rows`] was told of it.
+    /// The number of rows that [`crate::Cache::note_found_rows`] was told.
     pub found_rows: Option<u32>,
 }
 
-/// A stored body, in the slices in which it lies in memory, none of them empty. Going through them gives the body.
+/// A stored body, in the slices in which it lies in memory. No slice is empty. The slices in order are the body.
 #[derive(Clone)]
 pub struct Body<'a>(Parts<'a>);
 
 #[derive(Clone)]
 enum Parts<'a> {
-    /// Behind what the bodies of many entries begin with.
+    /// The first slice is the prefix that the bodies of many entries share.
     Blocks(&'a [u8], Pieces<'a>),
     Apart(Option<&'a [u8]>),
 }
@@ -117,7 +121,7 @@ impl<'a> Body<'a> {
         Self(Parts::Apart(Some(bytes)))
     }
 
-    /// How many bytes are still to come.
+    /// Returns how many bytes are left.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -126,13 +130,13 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether nothing is still to come.
+    /// Whether no bytes are left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All bytes still to come in one piece, which takes an allocation: for tests and logs.
+    /// Returns all bytes that are left in one piece. Allocates: for tests and logs.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         self.clone().collect::<Vec<_>>().concat()

@@ -4,9 +4,9 @@ use crate::{Dep, Freshness};
 use std::fmt;
 use std::sync::Arc;
 
-/// No entry that depends on any of these is served while this lives. Counted: fences nest and overlap.
+/// While this lives, no entry that depends on any of these is served. Fences are counted: they nest and overlap.
 ///
-/// There is no way to lift one but to drop it, and none to lift it twice.
+/// A fence is lifted by dropping it, and in no other way; so it cannot be lifted twice.
 #[must_use = "a fence that is dropped at once protects nothing"]
 pub struct Fence {
     freshness: Arc<Freshness>,
@@ -17,7 +17,7 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// For [`Freshness::fence`], which has raised them.
+    /// Makes the fence that [`Freshness::fence`] has raised.
     pub(crate) const fn raised(freshness: Arc<Freshness>, deps: Vec<Dep>, number: u64) -> Self {
         Self { freshness, deps, number, held: Vec::new() }
     }
@@ -28,13 +28,13 @@ impl Fence {
         self
     }
 
-    /// Its number: see [`Freshness::fences_raised`].
+    /// Returns the fence's number: see [`Freshness::fences_raised`].
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// What it stands on.
+    /// Returns the dependencies that the fence stands on.
     #[must_use]
     pub fn deps(&self) -> &[Dep] {
         &self.deps

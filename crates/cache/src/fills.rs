@@ -1,14 +1,14 @@
-//! How full the chunks of an arena are: which is the fullest that is not full, and which the emptiest.
+//! How full the chunks of an arena are: the fullest chunk that is not full, and the emptiest chunk.
 //!
-//! Chunks with about the same number of free blocks are in one list. A bit for each list says whether it holds a chunk, so
-//! both answers take the same few steps however many chunks there are. "About" is within an eighth.
+//! Chunks with about the same number of free blocks are in one list; "about" means within an eighth. A bit for each list says whether it
+//! holds a chunk, so both answers take the same few steps however many chunks there are.
 
 use crate::chunk::BLOCKS_PER_CHUNK;
 
 /// One bit of a word for each list.
 const LISTS: usize = u64::BITS as usize;
-/// As many lists as two to this power share each doubling of the number of free blocks. Up to twice as many blocks, each
-/// number has a list of its own.
+/// Two to this power lists share each doubling of the number of free blocks. Up to twice as many blocks, each number has a list of its
+/// own.
 const LISTS_PER_DOUBLING_LOG2: u32 = 3;
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -22,13 +22,13 @@ struct Fill {
     before: u32,
 }
 
-/// Invariants: each chunk with a free block is in exactly one list, that of its number of free blocks; bit `n` of `some` is
-/// set iff list `n` holds a chunk. A chunk that was taken out has no free block here.
+/// Invariants: each chunk with a free block is in exactly one list, that of its number of free blocks; bit `n` of `some` is set iff list
+/// `n` holds a chunk. A chunk that was taken out has no free block in here.
 pub(crate) struct Fills {
     fills: Vec<Fill>,
     first: [u32; LISTS],
     some: u64,
-    /// The numbers of chunks that were taken out, to be given again.
+    /// The numbers of chunks that were taken out; new chunks get them.
     gaps: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Fills {
 }
 
 impl Fills {
-    /// A number for a new chunk, whose blocks are all free.
+    /// Returns a number for a new chunk, whose blocks are all free.
     pub(crate) fn add(&mut self) -> usize {
         let fill = Fill { free: 0, next: NONE, before: NONE };
         let chunk = self.gaps.pop().map_or(self.fills.len(), |gap| gap as usize);
@@ -50,7 +50,7 @@ impl Fills {
         chunk
     }
 
-    /// A chunk is no more; returns how many of its blocks were free.
+    /// Takes a chunk out. Returns how many of its blocks were free.
     pub(crate) fn take_out(&mut self, chunk: usize) -> usize {
         let free = self.free_in(chunk);
         self.set_free(chunk, 0);
@@ -58,13 +58,13 @@ impl Fills {
         free
     }
 
-    /// How many blocks of a chunk are free: none where there is no chunk.
+    /// Returns how many blocks of a chunk are free; 0 where there is no chunk.
     #[inline]
     pub(crate) fn free_in(&self, chunk: usize) -> usize {
         self.fills.get(chunk).map_or(0, |fill| usize::from(fill.free))
     }
 
-    /// How many blocks of a chunk are free has changed.
+    /// Notes how many blocks of a chunk are free now.
     #[inline]
     pub(crate) fn set_free(&mut self, chunk: usize, free: usize) {
         let (old, new) = (list(self.free_in(chunk)), list(free));
@@ -77,12 +77,12 @@ impl Fills {
         }
     }
 
-    /// The fullest chunk that is not full, about.
+    /// Returns about the fullest chunk that is not full.
     pub(crate) fn fullest(&self) -> Option<usize> {
         self.first.get(self.some.trailing_zeros() as usize).map(|chunk| *chunk as usize)
     }
 
-    /// The emptiest chunk, about.
+    /// Returns about the emptiest chunk.
     pub(crate) fn emptiest(&self) -> Option<usize> {
         self.some.checked_ilog2().map(|list| self.first[list as usize] as usize)
     }
@@ -113,7 +113,7 @@ impl Fills {
         }
     }
 
-    /// How many chunks there are, and how many blocks of them are free; checks the lists on the way.
+    /// Returns how many chunks there are, and how many of their blocks are free. Checks the lists on the way.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> (usize, usize) {
         let mut listed = 0;
@@ -132,7 +132,7 @@ impl Fills {
     }
 }
 
-/// The list of chunks with this many free blocks, the fullest first. None of a full one.
+/// Returns the list of chunks with this many free blocks; the list of the fullest chunks is the first. `None` for a full chunk.
 #[inline]
 const fn list(free: usize) -> Option<usize> {
     if free == 0 {

@@ -1,26 +1,26 @@
-//! What became of a result that was to be stored.
+//! The outcome of an insert.
 
-/// What became of a result.
+/// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
-    /// It is stored.
+    /// The result is stored.
     Stored,
-    /// One of the same key that is at least as new is stored already.
+    /// A result of the same key that is at least as new is stored already.
     Outdated,
-    /// Larger than the limit for one result, or than the whole cache; or under a key of more than 256 KiB.
+    /// The result is larger than the limit for one result, or than the whole cache; or its key is longer than 256 KiB.
     TooLarge,
-    /// No room could be made for it now.
+    /// No room could be made for the result now.
     NoRoom,
-    /// Something that it depends on has changed since its `valid_from`.
+    /// A dependency of the result has changed since its `valid_from`.
     Stale,
     /// The stream is not followed: nothing is stored.
     NotLive,
-    /// The size is 0.
+    /// The cache's size is 0.
     Off,
 }
 
 impl Insert {
-    /// Whether it, or one that is as good, is stored now.
+    /// Whether this result, or one that is as good, is stored now.
     #[must_use]
     pub const fn is_in_memory(self) -> bool {
         matches!(self, Self::Stored | Self::Outdated)

@@ -1,15 +1,14 @@
 //! Stamps, fences and stored results: what Freshet knows of freshness, and nothing else.
 //!
-//! Keys and bodies are opaque bytes, dependencies are indexes of cells, time is handed in. The crate does no
-//! input or output, starts no thread, and knows neither SQL nor MySQL.
+//! Keys and bodies are opaque bytes, dependencies are indexes of cells, and the caller hands in the time. The crate does no input or
+//! output, starts no thread, and knows neither SQL nor MySQL.
 //!
 //! It has two halves that meet in one call, [`Freshness::check`]:
 //!
-//! * [`freshness`]: one rule that says whether a result is still true, with its proof. Changes cost O(1) per
-//!   thing changed, however many results are stored, because a change touches a *cell* and never an entry. [`snapshot`] has
-//!   the rule for who reads several results as of one moment.
-//! * [`cache`]: a store with a strict bound in bytes. It may forget anything at any time; it may never
-//!   return a result that the rule refuses, nor one that belongs to another key.
+//! * [`freshness`]: the one rule that says whether a result is still true, with its proof. A change costs O(1), however many results are
+//!   stored, because it touches a *cell* and never an entry. [`snapshot`] has the rule for a reader of several results as of one moment.
+//! * [`cache`]: a store with a strict bound in bytes. It may forget anything at any time. It never returns a result that the rule
+//!   refuses, nor the result of another key.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 // The rule: positions, dependencies, stamps and fences.
@@ -25,7 +24,7 @@ mod fence;
 pub mod snapshot;
 pub mod sabotage;
 
-// The store: memory, entries, and what is evicted for them.
+// The store: memory, entries, and eviction.
 mod entry;
 mod budget;
 mod memory;

@@ -1,22 +1,22 @@
-//! Memory straight from the system, of which a part is read and written as plain bytes.
+//! Memory straight from the system, read and written as plain bytes.
 //!
-//! It is mapped and unmapped, not allocated: what is freed is the system's at once, whichever thread frees it and whatever
-//! its threads do then. An allocator keeps for each thread what that thread has freed, and what others have freed of its
-//! memory until it looks; measured, that was a quarter of a cache of 96 MiB after the sizes of results had changed twice.
+//! It is mapped and unmapped, not allocated. Freed memory is the system's at once, whichever thread frees it and whatever its threads do
+//! afterwards. An allocator keeps for each thread what that thread has freed, and what others have freed of its memory until the thread
+//! looks. Measured: that was a quarter of a cache of 96 MiB after the sizes of results had changed twice.
 
 use memmap2::MmapMut;
 
-/// Some bytes, from a page of the system's on; or none.
+/// Some bytes, from the beginning of a page on; or none.
 #[derive(Default)]
 pub(crate) struct Memory(Option<MmapMut>);
 
 impl Memory {
-    /// Bytes that are 0, and take no memory until they are written. `None` if the system has none.
+    /// Maps bytes that are 0, and that take no memory until they are written. `None` if the system has no memory.
     pub(crate) fn map(len: usize) -> Option<Self> {
         if len == 0 { Some(Self(None)) } else { MmapMut::map_anon(len).ok().map(|map| Self(Some(map))) }
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
@@ -26,13 +26,13 @@ impl Memory {
         self.0.as_deref_mut().unwrap_or_default()
     }
 
-    /// The `N` bytes from `at` on; `None` if there are fewer.
+    /// Returns the `N` bytes from `at` on; `None` if there are fewer.
     #[inline]
     pub(crate) fn get<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.bytes().get(at..)?.first_chunk().copied()
     }
 
-    /// Writes bytes; nothing if they are not all within.
+    /// Writes bytes. Does nothing if they are not all within the memory.
     pub(crate) fn set<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
         if let Some(place) = self.bytes_mut().get_mut(at..at + N) {
             place.copy_from_slice(&bytes);
@@ -47,7 +47,7 @@ pub(crate) struct Words(Memory);
 impl Words {
     pub(crate) const BYTES: usize = size_of::<u32>();
 
-    /// So many numbers that are all 0.
+    /// Maps so many numbers that are all 0. `None` if the system has no memory.
     pub(crate) fn map(len: usize) -> Option<Self> {
         Memory::map(len * Self::BYTES).map(Self)
     }

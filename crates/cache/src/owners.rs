@@ -1,7 +1,7 @@
-//! Whose the applied transactions are: sessions of ours, which have fenced what they wrote, or others.
+//! Whose the applied transactions are: our sessions', which have fenced their writes, or others'.
 //!
-//! A session of ours is told that its transaction is committed. Whoever else commits is not heard of before the stream brings it. So
-//! of a transaction that is applied it is known after a while whether it is *own*. Any other is *foreign*.
+//! A session of ours is told when its transaction is committed. Commits of others become known only when the stream brings them. So after
+//! a while it is known of each applied transaction whether it is *own*. Any other transaction is *foreign*.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,14 +16,14 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    /// Every transaction up to `judged` is own, or at or below `foreign`. Release, and in this order: who sees the second sees the
-    /// first.
+    /// Publishes that every transaction up to `judged` is own, or at or below `foreign`. Release, and in this order: a thread that sees
+    /// the second value sees the first.
     pub(crate) fn publish(&self, judged: Position, foreign: Position) {
         self.foreign.fetch_max(foreign.get(), Ordering::Release);
         self.judged.fetch_max(judged.get(), Ordering::Release);
     }
 
-    /// Whether all transactions behind `since` and up to `within` are own. `None` while that is not known.
+    /// Whether all transactions after `since` and up to `within` are own. `None` while that is not known.
     pub(crate) fn are_own(&self, since: Position, within: Position) -> Option<bool> {
         let is_judged = self.judged.load(Ordering::Acquire) >= within.get();
         is_judged.then(|| self.foreign.load(Ordering::Acquire) <= since.get())

@@ -1,19 +1,20 @@
-//! What entries of one statement's form begin with, stored once in a shard: the text up to its first value, and the definitions of the
-//! answer's columns.
+//! Prefixes that the entries of one statement's form share, stored once in a shard: the text up to its first value, and the definitions
+//! of the answer's columns.
 //!
-//! An entry holds its prefix by number, and the last one that lets go of it frees it. All of it is under the shard's lock. Each shard has its
-//! own prefixes: a form with few results in a shard takes what it took without them, and one with many hardly more than its rows.
+//! An entry holds its prefix by number, and the last entry that lets go of it frees it. The shard's lock protects all prefixes. Each
+//! shard has its own. A form with few results in a shard takes as much memory as without prefixes; a form with many results takes little
+//! more than its rows.
 //!
-//! A prefix is stored when it is met for the second time, so that a form that is met once pays nothing; and an entry uses it only if
+//! A prefix is stored when it is met for the second time, so that a form that is met once pays nothing. An entry uses a prefix only if
 //! that saves a block, because a hit reads one more line of memory for it.
 
 use crate::budget::{Budget, allocated};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-/// How many hashes of prefixes that were met are remembered, in a table that forgets by overwriting.
+/// How many hashes of met prefixes are remembered, in a table that forgets by overwriting.
 const MET: usize = 32;
-/// What a prefix takes beside its bytes: its place in the list, and in the tree.
+/// The bytes that a prefix takes beside its own: its place in the list, and in the tree.
 const OVERHEAD: usize = 96;
 
 /// The beginnings of a key's text and of a body.
@@ -28,7 +29,7 @@ impl Prefix<'_> {
         self.text.len() + self.body.len()
     }
 
-    /// What storing it takes.
+    /// Returns the bytes that are charged for this prefix.
     fn charge(&self) -> usize {
         allocated(self.len()) + OVERHEAD
     }
@@ -39,10 +40,10 @@ pub(crate) type PrefixNumber = NonZeroU32;
 
 struct Held {
     hash: u64,
-    /// The text's beginning, and the body's behind it.
+    /// The beginning of the text, and behind it the beginning of the body.
     bytes: Box<[u8]>,
     text_len: usize,
-    /// How many entries hold it.
+    /// How many entries hold the prefix.
     holders: u32,
 }
 
@@ -53,7 +54,8 @@ impl Held {
     }
 }
 
-/// Invariants: a number is in `numbers` iff its place in `held` is taken, and in `free` iff it is not; each that is held has a holder.
+/// Invariants: a number is in `numbers` iff its place in `held` is taken, and in `free` iff that place is empty; each held prefix has a
+/// holder.
 #[derive(Default)]
 pub(crate) struct Prefixes {
     held: Vec<Option<Held>>,
@@ -64,12 +66,12 @@ pub(crate) struct Prefixes {
 }
 
 impl Prefixes {
-    /// Everything that is charged for them.
+    /// Returns the bytes that are charged for all prefixes.
     pub(crate) const fn charge(&self) -> usize {
         self.charge
     }
 
-    /// One that entries hold; an empty one under no number.
+    /// Returns the prefix with this number; an empty prefix where there is no number.
     #[inline]
     pub(crate) fn get(&self, number: Option<PrefixNumber>) -> Prefix<'_> {
         match number {
@@ -83,8 +85,9 @@ impl Prefixes {
         self.held.get(number.get() as usize - 1)?.as_ref()
     }
 
-    /// One more entry holds this prefix, whose hash this is. `None` if it is not stored: it was not met of late, another has the same hash, or the
-    /// budget has no room for it. `saved` is what is reserved for the entry and not needed, in bytes: a new prefix takes of that first.
+    /// Adds a holder to this prefix, which has this hash. `None` if it is not stored: it was not met of late, another prefix has the same
+    /// hash, or the budget has no room for it. `saved` is the number of bytes that are reserved for the entry and not needed: a new
+    /// prefix uses these first.
     pub(crate) fn hold(
         &mut self,
         hash: u64,
@@ -104,7 +107,7 @@ impl Prefixes {
         PrefixNumber::new(number + 1)
     }
 
-    /// One entry fewer holds it.
+    /// Removes a holder. The last one frees the prefix.
     pub(crate) fn let_go(&mut self, number: Option<PrefixNumber>, budget: &Budget) {
         let Some(at) = number.map(|number| number.get() - 1) else { return };
         let Some(place) = self.held.get_mut(at as usize) else { return };
@@ -121,7 +124,7 @@ impl Prefixes {
         budget.release(charge);
     }
 
-    /// Stores a prefix that nobody holds yet.
+    /// Stores a prefix that nobody holds yet. `None` if it was not met before, or the budget has no room for it.
     fn add(&mut self, hash: u64, prefix: Prefix<'_>, saved: &mut usize, budget: &Budget) -> Option<u32> {
         let (place, met) = (hash as usize % MET, (hash >> u32::BITS) as u32 | 1);
         if std::mem::replace(&mut self.met[place], met) != met {
@@ -149,7 +152,7 @@ impl Prefixes {
         Some(number)
     }
 
-    /// Checks the invariants, with the numbers that entries hold.
+    /// Checks the invariants, given the numbers that entries hold.
     #[cfg(test)]
     pub(crate) fn audit(&self, holding: impl Iterator<Item = PrefixNumber>) {
         let mut holders = BTreeMap::<usize, u32>::new();

@@ -1,58 +1,58 @@
 //! Freshness broken on purpose, so that the checker can be seen to notice: a judge that never convicts proves nothing.
 //!
-//! Without the feature `sabotage` every question here is answered with a constant `false`, and nothing of it is built in.
-//! With it, the environment variable FRESHET_SABOTAGE names what is broken, several separated by commas. No release has it.
+//! Without the feature `sabotage` every question here is answered with a constant `false`, and no broken code is built in. With it, the
+//! environment variable FRESHET_SABOTAGE names the rules that are broken, separated by commas. No release has the feature.
 
-/// What can be broken.
+/// The rules that can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// A fill is valid from what is applied, whether it is visible or not.
+    /// A fill is valid from `applied`, whether it is visible or not.
     AppliedAsVisible,
     /// No fence stands.
     NoFences,
     /// A fence is lifted when its write is acknowledged and not when it is applied.
     EarlyLift,
-    /// What a transaction changed is stamped when the next one is applied.
+    /// The changes of a transaction are stamped when the next one is applied.
     LateStamps,
-    /// What changes through foreign keys without rows of its own is not stamped.
+    /// Changes that foreign keys make without row events of their own are not stamped.
     NoCascades,
     /// Changes of tables named `r` are not stamped.
     ForgottenTable,
     /// Definitions are never read again.
     StaleCatalog,
-    /// Of an update that gives a row other keys, only those of before are stamped.
+    /// An update that gives a row other keys stamps only the old keys.
     NoAfterImages,
-    /// Of an update that gives a row other keys, only those of after are stamped.
+    /// An update that gives a row other keys stamps only the new keys.
     NoBeforeImages,
-    /// Of a range's blocks, those of more than one key are not stamped.
+    /// Of the blocks of a range, those of more than one key are not stamped.
     NoRangeLevels,
-    /// An update is judged by all columns that a watch reads but the last.
+    /// An update is judged by the columns that a watch reads, the last one left out.
     DeafColumns,
-    /// A watch is used while writes are under way that do not know of it.
+    /// A watch is used while writes are under way that do not know the watch.
     EarlyWatch,
-    /// A write fences the rows that its conditions name, and not what else it may touch.
+    /// A write fences the rows that its conditions name, and no other rows that it may touch.
     NarrowFences,
-    /// A transaction's reads from memory are each as of their own moment, and not as of the first one's or of the read view's.
+    /// Each read of a transaction from memory is as of its own moment, and not as of the first read's or the read view's.
     LateAsOf,
-    /// When a transaction's snapshot is opened, what was served before is not proven to be true in it.
+    /// When a transaction's snapshot is opened, nobody proves that the results served before are true in it.
     UnprovenOpening,
-    /// Whoever writes around us is taken for one of our sessions, when it is proven that what was served before is true in a snapshot.
+    /// A foreign writer is taken for one of our sessions, when it is proven that the results served before are true in a snapshot.
     ForeignAsOwn,
     /// A transaction is served results beside its snapshot before the stream has passed the snapshot.
     EarlySnapshot,
-    /// A transaction's read view is taken for open once it has written, though it has read nothing.
+    /// A transaction's read view counts as open once the transaction has written, although it has read nothing.
     SupposedView,
-    /// A transaction is served results that may show what is not applied.
+    /// A transaction is served results that may show transactions that are not applied.
     UnsettledHits,
     /// A transaction is served results that it has changed itself.
     OwnWritesHit,
-    /// What is read in a read view that transactions share is taken for what is committed when it is read.
+    /// A result that is read in a shared read view counts as valid from the time of the read.
     OldViews,
-    /// A read view that transactions share is read before the stream has passed it.
+    /// A shared read view is read before the stream has passed it.
     EarlyViews,
-    /// Updates of rows do not reach the copies that results are made from.
+    /// Updates of rows do not reach the copies from which results are made.
     DeafCopies,
-    /// Nothing is wrong, but the stream is slow: it gives the others time to show.
+    /// Nothing is wrong, but the stream is slow: other faults have time to show.
     SlowStream,
 }
 
@@ -92,7 +92,7 @@ mod on {
         ("slow-stream", Sabotage::SlowStream),
     ];
 
-    /// Whether this is broken.
+    /// Whether this rule is broken.
     #[must_use]
     pub fn is(what: Sabotage) -> bool {
         static CHOSEN: OnceLock<Vec<Sabotage>> = OnceLock::new();
@@ -112,12 +112,12 @@ mod on {
     /// Stamps that are late: those since `applied` was last published, and those before.
     static LATE: Mutex<(Stamps, Stamps)> = Mutex::new((Vec::new(), Vec::new()));
 
-    /// Keeps a stamp back.
+    /// Holds a stamp back.
     pub(crate) fn keep_back(dep: Dep, at: Position) {
         LATE.lock().unwrap_or_else(PoisonError::into_inner).0.push((dep, at));
     }
 
-    /// The stamps that were kept back for one publication.
+    /// Returns the stamps that were held back for one publication.
     pub(crate) fn overdue() -> Stamps {
         let mut late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
         let new = std::mem::take(&mut late.0);
@@ -130,7 +130,7 @@ mod on {
     use super::Sabotage;
     use crate::{Dep, Position};
 
-    /// Nothing is.
+    /// Nothing is broken.
     #[must_use]
     #[inline]
     pub const fn is(_what: Sabotage) -> bool {

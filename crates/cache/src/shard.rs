@@ -1,13 +1,13 @@
-//! One shard of the store, behind its own lock: an index, and what is worth keeping.
+//! One shard of the store, behind its own lock: an index, and the policy that decides which entries are worth keeping.
 //!
-//! Eviction is S3-FIFO, adapted to bytes and to upstream time. New entries enter the *small* queue, a tenth of the
-//! bytes; what was hit there moves to *main*, the rest leaves soon, so a scan passes through without
-//! displacing anything. Main is a FIFO with second chances. A *ghost* remembers the hashes of what has left, and of what was not
-//! stored at the first time it was asked for (`yields`): a result that is asked for again goes to main at once.
+//! Eviction is S3-FIFO, adapted to bytes and to upstream time. New entries enter the *small* queue, a tenth of the bytes. Entries that
+//! are hit there move to *main*; the others leave soon, so a scan passes through without displacing anything. Main is a FIFO with second
+//! chances. A *ghost* remembers the hashes of entries that have left, and of results that were not stored when they were first asked for
+//! (`yields`): a result that is asked for again goes to main at once.
 //!
-//! A hit gives credit, and credit is spent for surviving the end of a queue. A result that saves much more upstream time
-//! for its bytes than its neighbours gets more credit for a hit. A hit moves nothing and takes no lock for it: at most one
-//! store of two bytes, and none once the credit is full and some thousand hits are counted.
+//! A hit gives credit, and an entry at the end of a queue spends credit to stay. A result that saves much more upstream time for its
+//! bytes than others gets more credit for a hit. A hit moves nothing and takes no exclusive lock: it does at most one store of two bytes,
+//! and none once the credit is full and some thousand hits are counted.
 
 use crate::arena::{Arena, BLOCK_CHARGE};
 use crate::budget::Budget;
@@ -30,21 +30,21 @@ pub(crate) const SMALL_SHARE: usize = 10;
 pub(crate) const CREDIT_MAX: u8 = 6;
 /// With this much credit an entry moves from small to main: two hits, or one that saves much.
 pub(crate) const CREDIT_TO_STAY: u8 = 2;
-/// What one search for a victim may pass over before it takes the next one, whatever its credit.
+/// How many entries one search for a victim may pass over; then it takes the next entry, whatever its credit.
 const PASSED_OVER_MAX: usize = 64;
-/// A hit is worth one more credit for each time that the upstream time saved per byte is this power of two above the
-/// (geometric) mean of what was stored, but no more than `WEIGHT_MAX` more.
+/// A hit is worth one more credit for each time that the entry's upstream time per byte is this power of two above the (geometric) mean
+/// of the stored entries; at most `WEIGHT_MAX` more.
 const DENSE_LOG2: u32 = 2;
 const WEIGHT_MAX: u32 = 2;
-/// The logarithm is kept as a multiple of one in this many.
+/// The logarithm is kept as a multiple of 1 divided by this.
 const LOG2_SCALE: u32 = 256;
-/// The mean moves by one in this many of the distance to each new value.
+/// Each new value moves the mean by one in this many of the distance to it.
 const MEAN_INERTIA: u32 = 16;
 
-/// Says of an entry that it can never be served again.
+/// Whether an entry can never be served again.
 pub(crate) type IsDead<'a> = &'a dyn Fn(&Stored<'_>) -> bool;
 
-/// What an eviction needs beside the shard.
+/// The things outside of the shard that an eviction needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'a> {
     pub(crate) budget: &'a Budget,
@@ -52,25 +52,25 @@ pub(crate) struct Around<'a> {
     pub(crate) yields: &'a Yields,
 }
 
-/// A new entry without what it begins with as others do.
+/// A new entry without the prefix that it shares with others.
 struct Shortened<'a> {
-    /// None if it has all of its bytes itself; `by` is empty then.
+    /// None if the entry has all of its bytes itself; `by` is empty then.
     prefix: Option<PrefixNumber>,
     by: Prefix<'a>,
-    /// What it takes in blocks, in bytes.
+    /// The bytes that it takes in blocks.
     charge: usize,
 }
 
-/// What became of an insert.
+/// The outcome of an insert.
 pub(crate) enum Inserted {
     Added,
     InPlaceOf(Left),
     Evicting(Left),
-    /// One of the same key that is at least as new was there: this one is not stored.
+    /// An entry of the same key that is at least as new is stored already: this one is not stored.
     Outdated,
 }
 
-/// What has left a shard: to be dropped outside of its lock, because giving memory back to the system takes long.
+/// Entries that have left a shard: to be dropped outside of its lock, because giving memory back to the system takes long.
 #[derive(Default)]
 pub(crate) struct Left {
     /// The entry could never have been served again.
@@ -78,7 +78,7 @@ pub(crate) struct Left {
     memory: Memory,
 }
 
-/// What is held only to be dropped.
+/// Memory that is held only to be dropped.
 #[derive(Default)]
 #[expect(dead_code, reason = "nobody reads what is to be dropped")]
 struct Memory {
@@ -95,7 +95,8 @@ pub(crate) struct Shard {
     /// Bodies that are kept apart, by the number in the header.
     larges: BTreeMap<u32, Arc<Large>>,
     large_last: u32,
-    /// Fingerprints of hashes that have left, in a table that forgets by overwriting; as long as the slab's capacity.
+    /// Fingerprints of the hashes of entries that have left, in a table that forgets by overwriting. It is as long as the slab's
+    /// capacity.
     ghost: Words,
     mean_log2: u32,
 }
@@ -105,7 +106,7 @@ impl Shard {
         self.slab.len()
     }
 
-    /// The entry under this key. The hit is credited by [`Self::credit_hit`].
+    /// Returns the entry under this key. [`Self::credit_hit`] credits the hit.
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, SlabEntry, Stored<'_>)> {
         let (at, slot) = self.find_slot(hash, key)?;
@@ -126,7 +127,7 @@ impl Shard {
         self.slab.get(at).and_then(|slot| self.stored(&slot))
     }
 
-    /// The body of this entry, if it is kept apart.
+    /// Returns the body of this entry, if it is kept apart.
     #[inline]
     pub(crate) fn large(&self, header: &Header) -> Option<Arc<Large>> {
         if header.large == 0 { None } else { self.larges.get(&header.large).cloned() }
@@ -141,14 +142,13 @@ impl Shard {
         self.slab.hit(at, (self.slab.credit(at) + 1 + slot.weight()).min(CREDIT_MAX));
     }
 
-    /// How often the entry was hit, up to a bound.
+    /// Returns how often the entry was hit, up to a bound.
     pub(crate) fn hits(&self, at: u32) -> u16 {
         self.slab.hits(at)
     }
 
-    /// Stores an entry. What leaves for it (an older one of the same key, or one whose slot it needs) is handed
-    /// back, to be dropped outside of the lock. `None` if there is neither a slot nor the budget for one, or if the
-    /// system has no memory.
+    /// Stores an entry. Returns the entries that leave for it (an older one of the same key, or one whose slot it needs), to be dropped
+    /// outside of the lock. `None` if there is neither a slot nor the budget for one, or if the system has no memory.
     pub(crate) fn insert(&mut self, new: &NewEntry<'_>, around: Around<'_>) -> Option<Inserted> {
         let budget = around.budget;
         if let Some((at, _)) = self.find_slot(new.hash, new.key) {
@@ -167,7 +167,7 @@ impl Shard {
         Some(evicted.map_or(Inserted::Added, Inserted::Evicting))
     }
 
-    /// Notes how many rows the statement of this entry found, if it is still the one that is valid from there.
+    /// Notes how many rows the statement of this entry found, if the entry has this `valid_from`.
     pub(crate) fn note_found_rows(&mut self, hash: u64, key: Key<'_>, valid_from: Position, rows: u32) {
         let Some((_, slot, stored)) = self.find(hash, key) else { return };
         if stored.header().valid_from == valid_from {
@@ -175,7 +175,7 @@ impl Shard {
         }
     }
 
-    /// Whether what is under this key is to be made anew by now, by whoever asks first: nobody else is told so.
+    /// Whether the entry under this key is due for refreshing. The first caller gets `true`, all later callers `false`.
     pub(crate) fn claim_refresh(&mut self, hash: u64, key: Key<'_>, now_ms: u64) -> bool {
         let found = self.find(hash, key).map(|(_, slot, stored)| (slot.head(), stored.header().refresh));
         let Some((head, refresh)) = found.filter(|(_, refresh)| refresh.is_over(now_ms)) else {
@@ -186,7 +186,8 @@ impl Shard {
         true
     }
 
-    /// Of two entries of the same key the one with the later `valid_from` is servable for longer, unless the other expires before.
+    /// Replaces the entry of the same key, unless the old entry can be served for longer: it is as new, and does not expire before the
+    /// new one.
     fn renew(&mut self, at: u32, new: &NewEntry<'_>, budget: &Budget) -> Option<Inserted> {
         let old = *self.stored_at(at)?.header();
         if old.valid_from >= new.fill.valid_from && !old.expiry.is_before(Expiry::at(new.fill.expires_ms)) {
@@ -214,7 +215,7 @@ impl Shard {
         Some(Indexed { head, charge: blocks, weight: self.weigh(new, blocks) })
     }
 
-    /// Lets a new entry hold its prefix, if that is stored, and releases what the entry does not need then.
+    /// Lets a new entry hold its prefix, if the prefix is stored, and releases the bytes that the entry then does not need.
     fn shorten<'n>(&mut self, new: &NewEntry<'n>, budget: &Budget) -> Shortened<'n> {
         let whole = Shortened { prefix: None, by: Prefix::default(), charge: new.charge };
         let Some((hash, by)) = new.prefix else { return whole };
@@ -225,7 +226,7 @@ impl Shard {
         Shortened { prefix: Some(number), by, charge }
     }
 
-    /// A number that no body here has. There are fewer of them than numbers by far.
+    /// Returns a number that no body in here has. There are by far more numbers than bodies.
     fn next_large(&self) -> u32 {
         let mut number = self.large_last;
         loop {
@@ -248,7 +249,7 @@ impl Shard {
         Left { was_dead: false, memory: Memory { large, chunks, arena: None } }
     }
 
-    /// Takes out the entry that is worth least.
+    /// Takes out the entry that is worth least. `None` if the shard is empty.
     pub(crate) fn evict(&mut self, around: Around<'_>) -> Option<Left> {
         let at = self.victim(around)?;
         self.remember(at);
@@ -259,7 +260,7 @@ impl Shard {
         Some(Left { was_dead, ..self.take_out(at, around.budget)? })
     }
 
-    /// Takes out a dead entry. What has proven its worth is remembered: its next result goes to main again.
+    /// Takes out a dead entry. If it has proven its worth, its hash is remembered: its next result goes to main again.
     fn remove(&mut self, at: u32, budget: &Budget) -> Option<Left> {
         if self.slab.get(at).is_some_and(|slot| slot.queue() == Queue::Main || self.slab.credit(at) > 0) {
             self.remember(at);
@@ -279,12 +280,12 @@ impl Shard {
         Some(left)
     }
 
-    /// Takes out what is in this slot if it is dead.
+    /// Takes out the entry in this slot if it is dead.
     pub(crate) fn remove_dead(&mut self, at: u32, budget: &Budget, is_dead: IsDead<'_>) -> Option<Left> {
         if self.is_dead_at(at, is_dead) { self.remove(at, budget) } else { None }
     }
 
-    /// Takes out what is under this key if it is dead.
+    /// Takes out the entry under this key if it is dead.
     pub(crate) fn remove_dead_key(
         &mut self,
         hash: u64,
@@ -299,23 +300,23 @@ impl Shard {
         self.stored_at(at).is_some_and(|stored| is_dead(&stored))
     }
 
-    /// Everything that is charged for this shard, bodies that are kept apart excepted.
+    /// Returns all bytes that are charged for this shard, large bodies excepted.
     pub(crate) fn charge(&self) -> usize {
         bytes_for(self.slab.capacity()) + self.held()
     }
 
-    /// What its entries take, bodies that are kept apart excepted.
+    /// Returns the bytes that its entries take, large bodies excepted.
     fn held(&self) -> usize {
         self.arena.in_use() * BLOCK_CHARGE + self.prefixes.charge()
     }
 
-    /// Whether index and entries, large bodies included, take so many bytes.
+    /// Whether index and entries, large bodies included, take this many bytes.
     pub(crate) fn holds(&self, bytes: usize) -> bool {
         let entries = self.slab.queue_charge(Queue::Small) + self.slab.queue_charge(Queue::Main);
         bytes_for(self.slab.capacity()) + entries * BLOCK_CHARGE >= bytes
     }
 
-    /// Everything that is charged for this shard; checks the index and the arena on the way.
+    /// Returns all bytes that are charged for this shard. Checks the index and the arena on the way.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> usize {
         assert_eq!(self.ghost.len(), self.slab.capacity());
@@ -349,7 +350,7 @@ impl Shard {
         self.slab.oldest(first).or_else(|| self.slab.oldest(other))
     }
 
-    /// Spends the credit of an entry at the end of its queue, if it has enough to stay.
+    /// Spends the credit of an entry at the end of its queue. Returns whether the entry stays.
     fn is_kept(&mut self, at: u32, yields: &Yields) -> bool {
         let Some(slot) = self.slab.get(at) else { return false };
         let credit = self.slab.credit(at);
@@ -366,8 +367,8 @@ impl Shard {
         true
     }
 
-    /// How much more than one credit a hit on this is worth. Compared in logarithms, because costs spread over
-    /// orders of magnitude, and a few huge ones must not make all others look cheap.
+    /// Returns how much more than one credit a hit on this entry is worth. The comparison is one of logarithms, because costs spread over
+    /// orders of magnitude, and a few huge costs must not make all others look cheap.
     fn weigh(&mut self, new: &NewEntry<'_>, blocks: u32) -> u8 {
         const KIB: u64 = 1024;
         let bytes = u64::from(blocks) * BLOCK_CHARGE as u64;
@@ -378,20 +379,20 @@ impl Shard {
         (above / DENSE_LOG2).min(WEIGHT_MAX) as u8
     }
 
-    /// Whether the entry in this slot was read since it was stored. Only of one that was stored at the first time it was asked for: those
-    /// are in the small queue.
+    /// Returns whether the entry in this slot was read since it was stored. `None` unless the entry is in the small queue: only those
+    /// entries were stored when they were first asked for.
     fn sample(&self, at: u32) -> Option<Sample> {
         self.slab.get(at).filter(|slot| slot.queue() == Queue::Small)?;
         Some(Sample { tag: self.stored_at(at)?.header().tag, was_read: self.hits(at) > 0 })
     }
 
-    /// The same of any entry, which a hash chooses.
+    /// Returns the same for an entry that a hash chooses.
     pub(crate) fn sample_by(&self, hash: u64) -> Option<Sample> {
         self.sample((hash >> 8).checked_rem(self.slab.len() as u64)? as u32)
     }
 
-    /// Whether a result is stored of those that are seldom read: it is one that is tried, or was asked for of late. If not, that it was asked for
-    /// is remembered.
+    /// Whether a result is stored although results of its tag are seldom read: it is one that is tried, or was asked for of late. If not,
+    /// the shard remembers that it was asked for.
     pub(crate) fn admits(&mut self, hash: u64) -> bool {
         if is_tried(hash) || self.ghost.len() == 0 || self.knows(hash) {
             return true;
@@ -421,7 +422,7 @@ impl Shard {
         hash as usize & self.ghost.len().saturating_sub(1)
     }
 
-    /// Doubles the index, if the budget has the new one beside the old one.
+    /// Doubles the index, if the budget has room for the new one beside the old one.
     fn grow(&mut self, budget: &Budget) -> bool {
         let old = self.slab.capacity();
         let new = (old * 2).max(CAPACITY_MIN);
@@ -433,8 +434,8 @@ impl Shard {
         has_grown
     }
 
-    /// Gives back the index and the arena of an empty shard, and three quarters of one that is seven eighths empty: what that needs
-    /// for the moment of moving is what it has just given up (`heads` and `ghost`), so it needs no reservation.
+    /// Gives back the index and the arena of an empty shard, and three quarters of the index of a shard that is seven eighths empty.
+    /// Moving needs memory for a moment, but no more than it has just given up (`heads` and `ghost`), so it needs no reservation.
     fn shrink(&mut self, budget: &Budget) -> Option<Arena> {
         let old = self.slab.capacity();
         if self.slab.len() == 0 {
@@ -450,8 +451,8 @@ impl Shard {
         None
     }
 
-    /// Moves the index to memory of another size, whose charge is the caller's to settle. The ghost is a guess about the
-    /// past; it may be lost with the layout. If the system has no memory, the shard forgets everything.
+    /// Moves the index to memory of another size; the caller settles the charge. The ghost is a guess about the past and may be lost. If
+    /// the system has no memory, the shard forgets everything.
     fn relayout(&mut self, capacity: usize, budget: &Budget) -> bool {
         self.ghost = Words::default();
         let has_moved = self.slab.relayout(capacity).is_some();
@@ -465,15 +466,15 @@ impl Shard {
     }
 }
 
-/// The memory of a shard's index with this capacity: slab and ghost.
+/// Returns the memory of a shard's index with this capacity: slab and ghost.
 pub(crate) const fn bytes_for(capacity: usize) -> usize {
     Slab::bytes_for(capacity) + capacity * Words::BYTES
 }
 
-/// The least that a shard needs to hold anything.
+/// The least number of bytes that a shard needs to hold anything.
 pub(crate) const FIRST_INDEX_BYTES: usize = bytes_for(CAPACITY_MIN);
 
-/// Not 0, which marks an empty place; from bits that choose neither shard nor place.
+/// Returns the fingerprint of a hash. It is never 0, which marks an empty place, and uses bits that choose neither shard nor place.
 const fn fingerprint(hash: u64) -> u32 {
     (hash >> 24) as u32 | 1
 }

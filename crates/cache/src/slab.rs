@@ -1,16 +1,16 @@
 //! The index of a shard: a dense array of slots, a hash chain through them, and two queues through them.
 //!
-//! Everything is an index into one array, so its memory is known exactly, removal is O(1) in all three
-//! structures, there are no tombstones, and the array can always shrink, because the last slot moves into a hole.
+//! Everything is an index into one array. So its memory is known exactly, removal is O(1) in all three structures, there are no
+//! tombstones, and the array can always shrink, because the last slot moves into a hole.
 
 use crate::budget::allocated;
 use crate::memory::{Memory, Words};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// A slot's credit is in this many bits of its count, and above them is how often it was hit.
+/// A slot's count has its credit in this many low bits, and the number of its hits above them.
 const CREDIT_BITS: u32 = 3;
 const CREDIT_MASK: u16 = (1 << CREDIT_BITS) - 1;
-/// More hits are not counted, so that what is hit all the time is not written all the time.
+/// More hits than this are not counted, so that an entry that is hit all the time is not written all the time.
 pub const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
 
 /// No slot.
@@ -23,7 +23,7 @@ pub(crate) enum Queue {
     Main,
 }
 
-/// What is in a slot but its credit.
+/// The contents of a slot without its credit.
 #[derive(Clone, Copy)]
 pub(crate) struct SlabEntry {
     hash: u64,
@@ -38,7 +38,7 @@ impl SlabEntry {
     /// Two slots to a cache line.
     const BYTES: usize = 32;
 
-    /// The first block of the entry.
+    /// Returns the first block of the entry.
     #[inline]
     pub(crate) const fn head(&self) -> u32 {
         self.entry.head
@@ -48,7 +48,7 @@ impl SlabEntry {
         self.hash
     }
 
-    /// What a hit is worth besides one credit.
+    /// The credit that a hit is worth beyond one.
     pub(crate) const fn weight(&self) -> u8 {
         self.entry.weight
     }
@@ -87,18 +87,18 @@ impl SlabEntry {
     }
 }
 
-/// An entry, as the index needs to know it.
+/// The facts of an entry that the index needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Indexed {
     /// See [`Slot::head`].
     pub(crate) head: u32,
-    /// What the entry takes of the memory, in blocks, rounded up.
+    /// The memory that the entry takes, in blocks, rounded up.
     pub(crate) charge: u32,
     /// See [`Slot::weight`].
     pub(crate) weight: u8,
 }
 
-/// Both ends of a queue, and the charge of what is in it, in blocks.
+/// Both ends of a queue, and the charge of its entries, in blocks.
 #[derive(Clone, Copy)]
 struct Ends {
     newest: u32,
@@ -119,13 +119,13 @@ pub(crate) struct Slab {
     len: usize,
     slots: Memory,
     heads: Words,
-    /// Apart from the slots because hits write it under a shared lock.
+    /// Apart from the slots, because hits write it under a shared lock.
     counts: Box<[AtomicU16]>,
     ends: [Ends; 2],
 }
 
 impl Slab {
-    /// The memory of a slab with this capacity.
+    /// Returns the memory of a slab with this capacity.
     pub(crate) const fn bytes_for(capacity: usize) -> usize {
         capacity * (SlabEntry::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU16>())
     }
@@ -138,7 +138,7 @@ impl Slab {
         self.len
     }
 
-    /// What is in this queue, in blocks.
+    /// Returns the charge of all entries in this queue, in blocks.
     pub(crate) const fn queue_charge(&self, queue: Queue) -> usize {
         self.ends[queue as usize].charge
     }
@@ -152,13 +152,13 @@ impl Slab {
         }
     }
 
-    /// What a slot has in store against eviction; 0 if there is no such slot.
+    /// Returns the credit of a slot; 0 if there is no such slot.
     #[inline]
     pub(crate) fn credit(&self, at: u32) -> u8 {
         (self.count(at) & CREDIT_MASK) as u8
     }
 
-    /// How often it was hit, up to [`HITS_MAX`].
+    /// Returns how often the entry was hit, up to [`HITS_MAX`].
     #[inline]
     pub(crate) fn hits(&self, at: u32) -> u16 {
         self.count(at) >> CREDIT_BITS
@@ -176,13 +176,13 @@ impl Slab {
         }
     }
 
-    /// Relaxed and not atomic as a whole: a credit lost to a race is no harm.
+    /// Sets the credit of a slot. Relaxed, and not atomic as a whole: a credit that is lost to a race does no harm.
     #[inline]
     pub(crate) fn set_credit(&self, at: u32, credit: u8) {
         self.set_count(at, self.count(at) & !CREDIT_MASK | u16::from(credit) & CREDIT_MASK);
     }
 
-    /// Notes a hit, and what it leaves of credit: one store, or none. A hit lost to a race is no harm either.
+    /// Notes a hit, and the credit after it: one store, or none. A hit that is lost to a race does no harm either.
     #[inline]
     pub(crate) fn hit(&self, at: u32, credit: u8) {
         let before = self.count(at);
@@ -193,7 +193,7 @@ impl Slab {
         }
     }
 
-    /// The slot with this hash of whose entry `is_it` says so.
+    /// Returns the slot with this hash for whose entry `is_it` is true.
     #[inline]
     pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&SlabEntry) -> bool) -> Option<(u32, SlabEntry)> {
         let mut at = self.heads.get(self.bucket(hash))?;
@@ -211,7 +211,7 @@ impl Slab {
         if at == NONE { None } else { Some(at) }
     }
 
-    /// Adds a slot at the newest end of its queue. There must be a free one.
+    /// Adds a slot at the newest end of a queue. The caller has made sure that a slot is free.
     pub(crate) fn push(&mut self, hash: u64, entry: Indexed, queue: Queue) {
         debug_assert!(self.len() < self.capacity());
         let at = self.len as u32;
@@ -222,8 +222,8 @@ impl Slab {
         self.link_queue(at, queue);
     }
 
-    /// Puts another entry of the same key into a slot, which keeps its place and its credit, and begins to count hits. Returns the first block of
-    /// the one that was there.
+    /// Puts another entry of the same key into a slot, which keeps its place and its credit, and sets its hits to 0. Returns the first
+    /// block of the old entry.
     pub(crate) fn replace(&mut self, at: u32, entry: Indexed) -> Option<u32> {
         let old = self.get(at)?;
         let ends = &mut self.ends[old.queue as usize];
@@ -233,7 +233,7 @@ impl Slab {
         Some(old.head())
     }
 
-    /// The first block of an entry has moved.
+    /// Notes that the first block of an entry has moved.
     pub(crate) fn set_head(&mut self, at: u32, head: u32) {
         self.change(at, |slot| slot.entry.head = head);
     }
@@ -244,7 +244,7 @@ impl Slab {
         self.link_queue(at, queue);
     }
 
-    /// Takes a slot out; the last one moves into its place.
+    /// Takes a slot out; the last slot moves into its place.
     pub(crate) fn remove(&mut self, at: u32) {
         self.unlink_queue(at);
         self.unlink_chain(at);
@@ -259,9 +259,9 @@ impl Slab {
         }
     }
 
-    /// Moves everything to a slab of another capacity, not below the length. When the capacity goes down by a
-    /// factor of four or more, no more memory than before is in use at any moment, if the ghost has been given up. `None`
-    /// if the system has no memory: then the slab is of no use any more.
+    /// Moves everything to a slab of another capacity, which is not below the length. When the capacity goes down by a factor of four or
+    /// more, and the ghost has been given up, no more memory than before is in use at any moment. `None` if the system has no memory:
+    /// then the slab can no longer be used.
     pub(crate) fn relayout(&mut self, capacity: usize) -> Option<()> {
         debug_assert!(self.len() <= capacity);
         self.heads = Words::default();
@@ -322,7 +322,7 @@ impl Slab {
         }
     }
 
-    /// The capacity is a power of two. A shard is chosen by the high bits of the hash, a bucket by the low ones.
+    /// Returns the bucket of a hash. The capacity is a power of two. The high bits of the hash choose a shard, the low bits a bucket.
     #[inline]
     fn bucket(&self, hash: u64) -> usize {
         hash as usize & self.heads.len().saturating_sub(1)
@@ -342,7 +342,7 @@ impl Slab {
         }
     }
 
-    /// Makes the head or the slot in this hash's chain that points to `from` point to `to`.
+    /// Finds the head or the slot in this hash's chain that points to `from`, and makes it point to `to`.
     fn point_chain(&mut self, hash: u64, from: u32, to: u32) {
         let bucket = self.bucket(hash);
         let mut at = self.heads.get(bucket).unwrap_or(NONE);
@@ -377,8 +377,8 @@ impl Slab {
         self.ends[slot.queue as usize].charge -= slot.entry.charge as usize;
     }
 
-    /// Makes the newer neighbour's `older` and the older neighbour's `newer`, or the ends where there is no
-    /// neighbour, point to `to.1` and `to.0`.
+    /// Makes the newer neighbour's `older` point to `to.1`, and the older neighbour's `newer` to `to.0`. Where there is no neighbour, the
+    /// end of the queue is changed.
     fn point_neighbours(&mut self, slot: &SlabEntry, to: (u32, u32)) {
         let ends = &mut self.ends[slot.queue as usize];
         if slot.newer == NONE {
@@ -391,7 +391,7 @@ impl Slab {
         self.change(slot.older, |older| older.newer = to.0);
     }
 
-    /// The slot that was at `from` is at `to`: whatever pointed to it follows.
+    /// Notes that the slot at `from` is at `to` now: everything that pointed to it follows.
     fn repoint(&mut self, from: u32, to: u32) {
         if let Some(moved) = self.get(to) {
             self.point_neighbours(&moved, (to, to));

@@ -7,15 +7,15 @@ use crate::striped::Striped;
 pub struct Statistics {
     /// Lookups that were answered.
     pub hits: u64,
-    /// Lookups that found nothing.
+    /// Lookups that found no entry.
     pub misses: u64,
-    /// Lookups that found an entry which a change has killed.
+    /// Lookups that found an entry which a change has made stale.
     pub stale: u64,
     /// Lookups that found an entry under a fence.
     pub fenced: u64,
-    /// Lookups of readers of one moment that found an entry which may show what is not applied.
+    /// Lookups of readers of one moment that found an entry which may show transactions that are not applied.
     pub unsettled: u64,
-    /// Lookups of readers of one moment that found an entry which was read after it, or which they have changed.
+    /// Lookups of readers of one moment that found an entry which is newer than the moment, or which the reader has changed.
     pub moved: u64,
     /// Lookups while the stream was not proven live.
     pub not_live: u64,
@@ -25,11 +25,11 @@ pub struct Statistics {
     pub not_cached: u64,
     /// Entries evicted because their memory was needed.
     pub lowmem_prunes: u64,
-    /// Entries removed because a change had killed them.
+    /// Entries removed because a change had made them stale.
     pub invalidated: u64,
     /// Results that were stale when they were asked for, and were stored anew.
     pub refilled: u64,
-    /// Those among them that had not changed at all: what killed them concerned something else.
+    /// Those of the `refilled` that had not changed at all: the change concerned something else.
     pub needless: u64,
     /// Bytes of the packets of results that were stored.
     pub bytes_stored: u64,
@@ -43,7 +43,7 @@ pub struct Statistics {
     pub free_memory: u64,
 }
 
-/// What is counted, as a place among the counters.
+/// The counters, each as its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     Hits,
@@ -81,14 +81,14 @@ impl Counters {
         self.0.sum(count as usize)
     }
 
-    /// Begins anew with what FLUSH STATUS sets to 0 in the native query cache. What is counted at the same moment may be lost.
+    /// Sets those counters to 0 that FLUSH STATUS sets to 0 in the native query cache. What is counted at the same moment may be lost.
     pub(crate) fn flush(&self) {
         for count in [Count::Hits, Count::Inserts, Count::NotCached, Count::LowmemPrunes] {
             self.0.begin_anew(count as usize);
         }
     }
 
-    /// The counters; what the state is now is for the caller to fill in.
+    /// Returns the counters. The caller fills in the present state.
     pub(crate) fn read(&self) -> Statistics {
         Statistics {
             hits: self.sum(Count::Hits),

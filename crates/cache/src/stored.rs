@@ -1,7 +1,7 @@
 //! An entry as it lies in memory: header, dependencies, key text, body, one behind the other.
 //!
-//! Immutable from its birth. A header and a few dependencies and a key of usual length are in the first block, so that a
-//! hit finds all it needs to decide in one place.
+//! An entry is not changed after it is written, a few header fields excepted. The header, a few dependencies and a key of usual length
+//! are in the first block, so that a hit finds in one place all that it needs to decide.
 
 use crate::arena::{Arena, BLOCK_CHARGE, Pieces, blocks_for};
 use crate::large::{self, LARGE_MIN, Large};
@@ -10,13 +10,12 @@ use crate::{Body, Dep, Entry, Fill, Key, Position};
 use std::iter;
 use std::sync::Arc;
 
-/// What stands before everything else. Little endian, without gaps, a multiple of [`DEP_BYTES`] so that no dependency
-/// straddles two blocks.
+/// The front of an entry. Little endian, without gaps, a multiple of [`DEP_BYTES`] so that no dependency straddles two blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) valid_from: Position,
     pub(crate) rows: u32,
-    /// Which prefix it has, if it has one. Text and body lie here without it.
+    /// The number of the entry's prefix, if it has one. Text and body lie here without the prefix.
     pub(crate) prefix: Option<PrefixNumber>,
     pub(crate) environment: u32,
     pub(crate) deps: u32,
@@ -32,20 +31,21 @@ pub(crate) struct Header {
     pub(crate) tag: u16,
     pub(crate) fences_raised: u64,
     pub(crate) ends_asked: u64,
-    /// [`NOT_FOUND`] if it is not known.
+    /// [`NOT_FOUND`] if the number is not known.
     pub(crate) found_rows: u32,
     pub(crate) expiry: Expiry,
-    /// When it is made anew.
+    /// When the entry is due for refreshing.
     pub(crate) refresh: Expiry,
 }
 
-/// When an entry ends, in steps of [`Expiry::STEP_MS`] of a clock that begins with the process; 0: never. Rounded down, so that
-/// nothing is served for longer than it may.
+/// When an entry expires, in steps of [`Expiry::STEP_MS`] of a clock that begins with the process; 0: never. Rounded down, so that no
+/// entry is served for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expiry(u32);
 
 impl Expiry {
-    /// A clock of 32 bits then ends after two years. What would expire later expires then, and is not stored any more.
+    /// With this step a clock of 32 bits ends after two years. An entry that would expire later expires then, and no such entry is stored
+    /// after that.
     const STEP_MS: u64 = 16;
 
     /// Never.
@@ -58,7 +58,7 @@ impl Expiry {
         Self(u32::try_from((expires_ms / Self::STEP_MS).max(1)).unwrap_or(u32::MAX))
     }
 
-    /// As it lies in a header.
+    /// Returns the bytes as they lie in a header.
     pub(crate) const fn to_le_bytes(self) -> [u8; 4] {
         self.0.to_le_bytes()
     }
@@ -68,20 +68,20 @@ impl Expiry {
         self.0 != 0 && now_ms >= self.0 as u64 * Self::STEP_MS
     }
 
-    /// Whether an entry ends before one that ends then.
+    /// Whether an entry that expires at this time expires before an entry that expires at `later`.
     pub(crate) const fn is_before(self, later: Self) -> bool {
         self.0 != 0 && (later.0 == 0 || self.0 < later.0)
     }
 }
 
-/// No number of rows.
+/// The number of rows is not known.
 pub(crate) const NOT_FOUND: u32 = u32::MAX;
 
 impl Header {
     const BYTES: usize = 80;
-    /// Where the rows found stand.
+    /// The offset of the number of rows found.
     pub(crate) const FOUND_ROWS_AT: usize = 68;
-    /// Where it stands when it is made anew.
+    /// The offset of the time of refreshing.
     pub(crate) const REFRESH_AT: usize = 76;
 
     /// See [`Fill::is_bargain`].
@@ -90,13 +90,13 @@ impl Header {
         self.valid_from == Position::MAX
     }
 
-    /// How many bytes stand before the body.
+    /// Returns how many bytes stand before the body.
     #[inline]
     const fn before_body(&self) -> usize {
         self.before_text() + self.text_len as usize
     }
 
-    /// How many blocks the entry takes.
+    /// Returns how many blocks the entry takes.
     pub(crate) const fn blocks(&self) -> usize {
         blocks_for(self.before_body() + self.body_len as usize)
     }
@@ -106,7 +106,7 @@ impl Header {
         Self::BYTES + self.deps as usize * DEP_BYTES
     }
 
-    /// What a hit sees.
+    /// Returns the entry as a hit sees it.
     #[inline]
     pub(crate) const fn view<'a>(&self, body: Body<'a>) -> Entry<'a> {
         let Self { valid_from, status_at, status, rows, cost_us, tag, fences_raised, ends_asked, .. } = *self;
@@ -171,7 +171,7 @@ impl Header {
     }
 }
 
-/// All memory that an entry for this will take at most, in bytes, its slot in the index apart: in blocks, and in a large body.
+/// Returns the most bytes of memory that an entry for this result takes, its slot in the index apart: in blocks, and in a large body.
 pub(crate) const fn charge_for(key: Key<'_>, fill: &Fill) -> (usize, usize) {
     let body = if is_large(fill) { 0 } else { fill.body.len() };
     let bytes = Header::BYTES
@@ -185,20 +185,20 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
     fill.body.len() >= LARGE_MIN
 }
 
-/// What a result begins with as others do; `None` if it would take no block less without it.
+/// Returns the prefix that a result shares with others; `None` if the entry would take no block less without it.
 pub(crate) fn prefix_of<'a>(key: Key<'a>, fill: &'a Fill) -> Option<Prefix<'a>> {
     let prefix = Prefix { text: key.text.get(..fill.text_prefix)?, body: fill.body.get(..fill.body_prefix)? };
     let saved = charge_for(key, fill).0.checked_sub(charge_without(prefix.len(), key, fill))?;
     if saved == 0 || is_large(fill) { None } else { Some(prefix) }
 }
 
-/// What an entry takes in blocks that does not hold so many of its bytes itself.
+/// Returns the bytes that an entry takes in blocks if so many of its bytes are in a prefix.
 pub(crate) const fn charge_without(bytes: usize, key: Key<'_>, fill: &Fill) -> usize {
     let all = Header::BYTES + fill.deps.len() * DEP_BYTES + key.text.len() + fill.body.len();
     blocks_for(all - bytes) * BLOCK_CHARGE
 }
 
-/// Header and dependencies of a new entry, as they will lie in memory. It has a prefix by number, of these lengths.
+/// Returns header and dependencies of a new entry, as they will lie in memory. The lengths in the header are those without the prefix.
 pub(crate) fn front(
     new: &NewEntry<'_>,
     large: u32,
@@ -240,9 +240,9 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) fill: &'a Fill,
     /// The body, if it is kept apart.
     pub(crate) large: Option<Arc<Large>>,
-    /// What it takes in blocks, in bytes, if it has all of its bytes itself. The shard takes this over when it stores the entry.
+    /// The bytes that the entry takes in blocks without a prefix. The shard takes over this charge when it stores the entry.
     pub(crate) charge: usize,
-    /// The hash of what it begins with as others do, if that is worth it.
+    /// The prefix that the entry shares with others, and its hash, if a prefix is worth it.
     pub(crate) prefix: Option<(u64, Prefix<'a>)>,
     /// See [`crate::Entry::fences_raised`].
     pub(crate) fences_raised: u64,
@@ -251,7 +251,7 @@ pub(crate) struct NewEntry<'a> {
 }
 
 impl NewEntry<'_> {
-    /// The same in blocks if it takes so many bytes in blocks itself, with a large body.
+    /// Returns the charge in blocks, large body included, of an entry that takes so many bytes in blocks.
     pub(crate) fn blocks(&self, charge: usize) -> u32 {
         let large = self.large.as_ref().map_or(0, |large| large.charge());
         u32::try_from((charge + large).div_ceil(BLOCK_CHARGE)).unwrap_or(u32::MAX)
@@ -263,14 +263,14 @@ impl NewEntry<'_> {
 pub(crate) struct Stored<'a> {
     arena: &'a Arena,
     head: u32,
-    /// The first block.
+    /// The bytes of the first block.
     front: &'a [u8],
     header: Header,
     prefix: Prefix<'a>,
 }
 
 impl<'a> Stored<'a> {
-    /// The entry that begins with this block. `None` never, if there is one.
+    /// Returns the entry that begins with this block. `None` only if there is no such entry.
     #[inline]
     pub(crate) fn at(arena: &'a Arena, prefixes: &'a Prefixes, head: u32) -> Option<Self> {
         let front = arena.head(head);
@@ -295,7 +295,7 @@ impl<'a> Stored<'a> {
                 .map_or_else(|| is_equal(self.read(from, len), own), |text| text == own)
     }
 
-    /// In pieces, nearly always one, each of which is a plain array.
+    /// Returns the dependencies in pieces, nearly always one. Each piece is a plain array.
     #[inline]
     pub(crate) fn deps(&self) -> impl Iterator<Item: Iterator<Item = Dep>> + Clone + use<'a> {
         let (from, len) = (Header::BYTES, self.header.deps as usize * DEP_BYTES);
@@ -304,22 +304,22 @@ impl<'a> Stored<'a> {
             None => (&[][..], self.read(from, len)),
         };
         let dep = |bytes: &[u8; DEP_BYTES]| Dep(u32::from_le_bytes(*bytes));
-        // None straddles two blocks.
+        // No dependency straddles two blocks.
         iter::once(first).chain(others).map(move |piece| piece.as_chunks().0.iter().map(dep))
     }
 
-    /// The second part of its key.
+    /// Returns the text of its key.
     pub(crate) fn text(&self) -> Vec<u8> {
         let own = self.read(self.header.before_text(), self.header.text_len as usize);
         iter::once(self.prefix.text).chain(own).collect::<Vec<_>>().concat()
     }
 
-    /// How long that is.
+    /// Returns the length of the key's text, in bytes.
     pub(crate) const fn text_len(&self) -> usize {
         self.prefix.text.len() + self.header.text_len as usize
     }
 
-    /// The body, if it is not kept apart.
+    /// Returns the body, if it is not kept apart.
     #[inline]
     pub(crate) fn body(&self) -> Body<'a> {
         let own = self.read(self.header.before_body(), self.header.body_len as usize);
@@ -342,5 +342,5 @@ fn is_equal(pieces: Pieces<'_>, mut bytes: &[u8]) -> bool {
     bytes.is_empty()
 }
 
-/// How many bytes a stored dependency takes.
+/// The bytes of a stored dependency.
 const DEP_BYTES: usize = size_of::<u32>();

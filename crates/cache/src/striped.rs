@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Over how many pairs of cache lines counters are spread. With more threads than these, two threads share one.
+/// The number of pairs of cache lines over which counters are spread. With more threads than this, some threads share a pair.
 pub const STRIPES: usize = 32;
 
 /// Two cache lines, because processors fetch them in pairs.
 #[repr(align(128))]
 struct Stripe<const COUNTS: usize>([AtomicU64; COUNTS]);
 
-/// So many counters, each told by its place.
+/// A number of counters, each named by its place.
 pub struct Striped<const COUNTS: usize>([Stripe<COUNTS>; STRIPES]);
 
 impl<const COUNTS: usize> Default for Striped<COUNTS> {
@@ -20,13 +20,13 @@ impl<const COUNTS: usize> Default for Striped<COUNTS> {
 }
 
 impl<const COUNTS: usize> Striped<COUNTS> {
-    /// Counts one. A place that there is not is not counted.
+    /// Counts one. A place beyond the last counter is ignored.
     #[inline]
     pub fn add(&self, at: usize) {
         self.add_many(at, 1);
     }
 
-    /// Counts so many.
+    /// Adds a number to a counter.
     #[inline]
     pub fn add_many(&self, at: usize, count: u64) {
         let stripe = stripe();
@@ -43,7 +43,7 @@ impl<const COUNTS: usize> Striped<COUNTS> {
             .for_each(|counter| counter.store(0, Ordering::Relaxed));
     }
 
-    /// What was counted so far.
+    /// Returns the sum of all threads' counts.
     #[must_use]
     pub fn sum(&self, at: usize) -> u64 {
         self.0
@@ -60,7 +60,7 @@ impl<const COUNTS: usize> fmt::Debug for Striped<COUNTS> {
     }
 }
 
-/// This thread's part of what is spread so, below [`STRIPES`].
+/// Returns this thread's stripe, below [`STRIPES`].
 #[inline]
 #[must_use]
 pub fn stripe() -> usize {
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!((counters.sum(0), counters.sum(1), counters.sum(3)), (0, 8000, 0));
         let written: Vec<&Stripe<3>> =
             counters.0.iter().filter(|stripe| stripe.0[1].load(Ordering::Relaxed) > 0).collect();
-        // Other tests of this process take stripes too, so that two of these threads may get the same.
+        // Other tests of this process take stripes too, so two of these threads may get the same stripe.
         assert!(written.len() >= THREADS / 2, "{} stripes", written.len());
         let places: Vec<usize> = written.iter().map(|stripe| std::ptr::from_ref(*stripe).addr()).collect();
         assert!(places.iter().all(|place| place % 128 == 0));

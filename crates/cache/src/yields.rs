@@ -1,28 +1,29 @@
-//! What becomes of results that are stored at the first time they are asked for: how many of them are read before they leave.
+//! How many results are read before they leave, of those that are stored when they are first asked for.
 //!
-//! Storing a result takes a few microseconds; where next to none is read again, they are better saved, and what is read again keeps its
-//! place. So this is followed for each tag, which is what a result is a result of: where fewer than one in [`SELDOM`] is read, a result
-//! is stored when its like is asked for a second time. One in [`TRIED`] is stored at the first time as before, so that a change shows.
+//! Storing a result takes a few microseconds. Where next to no result is read again, it is better to save them, and results that are read
+//! again keep their place. So the share of read results is followed for each tag. Where fewer than one in [`SELDOM`] is read, a result is
+//! stored when it is asked for a second time. One in [`TRIED`] is still stored the first time, so that a change of the share shows.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
-/// How many tags are told apart; others share a place.
+/// The number of places. Tags beyond this number share a place.
 const PLACES: usize = 1 << 12;
-/// It does not pay to store results of which fewer than one in this many are read.
+/// It does not pay to store results if fewer than one in this many are read.
 const SELDOM: u16 = 16;
 /// One result in this many is tried all the same; a power of two.
 const TRIED: u64 = 16;
-/// A share moves by one in two to the power of this many of the distance to each new value: it is of some hundreds of results.
+/// Each new value moves a share by one in two to the power of this many of the distance to it: a share rests on some hundreds of results.
 const INERTIA_LOG2: u32 = 8;
-/// Where there is room for all, a share has to be low for this long: somebody may fill the cache first and read then.
+/// Where there is room for all results, a share has to be low for this long, in milliseconds: a client may fill the cache first and read
+/// then.
 const LOW_FOR_MS: u64 = 30_000;
 
 /// What is known of the results of one tag.
 #[derive(Default)]
 struct Yield {
-    /// How much of the share of those that are read is missing: 0 at first, so that nothing is written before it is needed.
+    /// The share of results that are not read: 0 at first, so that nothing is written before it is needed.
     unread: AtomicU16,
-    /// Since when it is low, in steps of [`Yields::STEP_MS`]; 0 if it is not.
+    /// Since when the share of read results is low, in steps of [`Yields::STEP_MS`]; 0 if it is not low.
     low_since: AtomicU32,
 }
 
@@ -41,7 +42,7 @@ impl Yields {
         &self.0[usize::from(tag) % PLACES]
     }
 
-    /// A result of this tag was read, or was not. What another thread notes at the same moment is lost: it is one of many.
+    /// Notes whether a result of this tag was read. A sample that another thread notes at the same moment may be lost: it is one of many.
     pub(crate) fn note(&self, Sample { tag, was_read }: Sample) {
         let unread = &self.of(tag).unread;
         let before = unread.load(Ordering::Relaxed);
@@ -55,7 +56,7 @@ impl Yields {
         }
     }
 
-    /// Whether results of this tag are worth storing whenever they are asked for. `is_full`: others have to leave for them.
+    /// Whether results of this tag are worth storing each time. `is_full`: others have to leave for them.
     pub(crate) fn pay(&self, tag: u16, is_full: impl FnOnce() -> bool, now_ms: impl FnOnce() -> u64) -> bool {
         let Yield { unread, low_since } = self.of(tag);
         let since = low_since.load(Ordering::Relaxed);
@@ -73,12 +74,12 @@ impl Yields {
     }
 }
 
-/// Whether a result is one of those that are tried; by bits that choose neither shard nor place in a ghost.
+/// Whether a result is one of those that are tried. Uses bits that choose neither shard nor place in a ghost.
 pub(crate) const fn is_tried(hash: u64) -> bool {
     (hash >> 52).is_multiple_of(TRIED)
 }
 
-/// What became of a result.
+/// Whether a result was read before it left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub(crate) tag: u16,

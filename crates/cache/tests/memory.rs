@@ -1,5 +1,5 @@
-//! The bound, as the system sees it: the resident memory of the process, with the allocator of the program, while the sizes
-//! of results change and the threads that store them do.
+//! The bound, as the system sees it: the resident memory of the process, with the allocator of the program, while the sizes of results
+//! and the threads that store them change.
 //!
 //! One test alone in its process, so that nothing else takes memory.
 #![cfg(target_os = "linux")]
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SIZE: usize = 96 << 20;
-/// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables.
+/// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables. In bytes.
 const SMALL: usize = 24 << 20;
-/// What the system hands out at once where the allocator asks for huge pages.
+/// The bytes that the system hands out at once where the allocator asks for huge pages.
 const HUGE_PAGE: usize = 2 << 20;
-/// How long the allocator may keep what was freed.
+/// How long the allocator may keep freed memory.
 const PURGED_WITHIN: Duration = Duration::from_secs(10);
 
 fn resident_bytes() -> usize {
@@ -30,7 +30,7 @@ fn resident_bytes() -> usize {
 
 const LEN_MAX: usize = 900_000;
 
-/// Results to store: the size of the cache, of these lengths, by each thread.
+/// The results that each thread stores: as many as fill the cache, of these lengths.
 #[derive(Clone)]
 struct Load {
     name: &'static str,
@@ -55,8 +55,8 @@ impl Load {
     }
 }
 
-/// All bodies have the capacity of the largest, so that what the allocator keeps of them after they were handed in is one
-/// size class, and does not hide what the store keeps.
+/// Returns a result. All bodies have the capacity of the largest, so that the allocator keeps only one size class of freed bodies, which
+/// does not hide the memory that the store keeps.
 fn fill(cache: &Cache, len: usize) -> Fill {
     let mut body = Vec::with_capacity(LEN_MAX);
     body.resize(len, 1);
@@ -76,7 +76,7 @@ fn fill(cache: &Cache, len: usize) -> Fill {
     }
 }
 
-/// A thread that stores what it is told to, and keeps its heap while it is idle.
+/// A thread that stores the results that it is told to, and keeps its heap while it is idle.
 struct Worker {
     loads: Sender<Load>,
     done: Receiver<()>,
@@ -136,7 +136,7 @@ impl Observed {
         assert!(used > SIZE / 10 * 8, "{}: the memory is used: {used}", load.name);
     }
 
-    /// Fails if the process does not go back to this soon.
+    /// Fails if the resident memory of the process does not shrink to this bound soon.
     fn shrinks_to(&self, bound: usize, name: &str) {
         let start = Instant::now();
         while self.grown() > bound && start.elapsed() < PURGED_WITHIN {

@@ -1,26 +1,24 @@
-//! What is known of the server's tables and views: shared by the applier, which says what changed
-//! and asks what a change reaches, and by the sessions, which ask what a result depends on.
+//! What is known of the server's tables and views. The applier shares it: it says which definitions changed, and asks what a change
+//! reaches. The sessions share it too: they ask what a result depends on.
 //!
-//! # Why what is here can be believed
+//! # Why the catalog can be believed
 //!
-//! A definition is read from the server at some moment, and the stream tells of its changes at
-//! another. Two rules bring them together.
+//! A definition is read from the server at some moment, and the stream tells of its changes at another moment. Two rules bring the two
+//! together.
 //!
-//! *A table's definition* is kept only if no change of it, or of what it rests on, has been stamped that is newer than the
-//! position known visible before the reading began, and if [`Catalog::changed`] did not tell of one
-//! while it was read. A change that the reading may have missed has a position above that, so its
-//! stamp or its call refuses the reading. A change that the reading has seen before the stream
-//! tells of it will still be told of, and then drops what was kept; until then the definition is
-//! newer than what the applier knows, which is what a query that is sent now meets as well.
-//! *What a routine does* is settled in the same way: its changes are stamped under a name of its own.
+//! *A table's definition* is kept only under two conditions. No change of it, or of what it rests on, has been stamped that is newer than
+//! the position known visible before the reading began. And [`Catalog::changed`] did not tell of a change while it was read. A change
+//! that the reading may have missed has a position above the known one, so its stamp or its call refuses the reading. A change that the
+//! reading has seen before the stream tells of it will still be told, and then drops the definition. Until then the definition is newer
+//! than the applier's knowledge; a query that is sent now meets the newer definition as well. *What a routine does* is settled in the
+//! same way: its changes are stamped under a name of its own.
 //!
-//! *The foreign keys* are used the other way round: the applier asks what a change in the past
-//! could reach, so keys that are too new may lack one that was there at the time. They count only
-//! once everything is applied that was in the binlog when they had been read; and they are read only
-//! once every change that was told of is visible, for the binlog tells of it before the server's own list does. Until then the
-//! older keys count together with every table whose definition changed since, as if every table
-//! could reach those. All of them are read once; after that those of the tables that changed, and of the tables that refer to
-//! these, which are others when a parent is renamed. They are asked for when they are used, and are no part of a definition.
+//! *The foreign keys* are used the other way round: the applier asks what a past change could reach, so keys that are too new may lack a
+//! key that existed then. So newly read keys count only once everything is applied that was in the binlog when they had been read. And
+//! they are read only once every change that was told is visible, because the binlog tells of a change before the server's own list shows
+//! it. Until then the older keys count, together with every table whose definition changed since, as if every table could reach those
+//! tables. All keys are read once. After that the keys are read of the tables that changed, and of the tables that refer to these, which
+//! are others when a parent is renamed. The keys are read when they are used, and are no part of a definition.
 
 mod load;
 
@@ -44,36 +42,36 @@ use crate::versions::{Basis, Told, Versions};
 
 pub use load::Locate;
 
-/// More tables than this are not remembered at once: then all are forgotten and read anew when
-/// they are asked for. At some 1 KiB each that is 100 MiB.
+/// The most tables that are remembered. One more, and all are forgotten and read anew when they are asked for. At some 1 KiB each that is
+/// 100 MiB.
 pub const TABLES_MAX: usize = 100_000;
 
-/// What other definitions mean for a write that was told by what the catalog knew.
+/// What other definitions mean for a write, whose effects were told from the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beside {
-    /// There are none.
+    /// There are no other definitions.
     Nothing,
-    /// They concern nothing that it was told by. But these tables may hang on those that it writes, by foreign keys.
+    /// The definitions do not concern the basis of the write. But these tables may hang on the tables that it writes, by foreign keys.
     Tables(Vec<Name>),
-    /// A definition was applied since its foreign keys were looked up: they are to be looked up again.
+    /// A definition was applied since the write's foreign keys were looked up: they are to be looked up again.
     Overtaken,
-    /// It may write anything.
+    /// The write may change anything.
     Everything,
 }
 
-/// Which changes had been told of when foreign keys began to be read.
+/// The clock at which foreign keys began to be read: they know of the changes up to then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignKeysTicket(u64);
 
 /// What is known of the server's tables and views. Shared by all threads.
 pub struct Catalog {
     freshness: Arc<Freshness>,
-    /// [`Versions::clock`], published before the change is published as applied.
+    /// [`Versions::clock`]. It is published before the change is published as applied.
     clock: AtomicU64,
-    /// How often a whole schema, or anything, has changed.
+    /// How often a whole schema, or everything, has changed.
     schemas: AtomicU64,
     under_way: Arc<UnderWay>,
-    /// Held for lookups in memory and never across an await.
+    /// Held for lookups in memory, and never across an await.
     state: Mutex<CatalogState>,
 }
 
@@ -85,7 +83,7 @@ struct CatalogState {
     tables: HashMap<Name, Arc<TableInfo>>,
     routines: HashMap<(RoutineKind, Name), Arc<Routine>>,
     reach: ForeignKeyReach,
-    /// What was published as applied when the last change was told of: the change lies right above it.
+    /// The published `applied` when the last change was told: the change lies right above it.
     changed_above: Option<Position>,
 }
 
@@ -94,7 +92,7 @@ impl CatalogState {
         if self.fold { (schema.to_lowercase(), name.to_lowercase()) } else { (schema.into(), name.into()) }
     }
 
-    /// `basis` with these names as the catalog compares them.
+    /// Returns `basis` with these names, in the form in which the catalog compares them.
     fn basis<'a>(&self, names: impl Iterator<Item = &'a Name>, basis: Basis) -> Arc<Basis> {
         let mut names: Vec<Name> = names.map(|(schema, name)| self.name(schema, name)).collect();
         names.sort();
@@ -104,7 +102,7 @@ impl CatalogState {
 }
 
 impl Catalog {
-    /// A catalog that knows nothing yet: every table reaches everything.
+    /// Returns a catalog that knows nothing yet: every table reaches everything.
     pub fn new(freshness: Arc<Freshness>) -> Self {
         Self {
             freshness,
@@ -116,7 +114,7 @@ impl Catalog {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, CatalogState> {
-        // Nothing in here panics half-way through a change, so a poisoned lock guards sound data.
+        // Nothing in here panics half-way through a change, so a poisoned lock guards valid data.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,7 +131,7 @@ impl Catalog {
         drop(dropped);
     }
 
-    /// Released, because a session that sees the change applied must see it here.
+    /// Publishes the clock. Release: a session that sees the change applied must see the clock.
     fn publish(&self, versions: &Versions, any_schema: bool) {
         self.schemas.fetch_add(u64::from(any_schema), Ordering::Release);
         self.clock.store(versions.clock(), Ordering::Release);
@@ -149,31 +147,31 @@ impl Catalog {
         self.schemas.load(Ordering::Acquire)
     }
 
-    /// Whether nothing that this rests on is known to have changed.
+    /// Whether nothing on which this conclusion rests is known to have changed.
     pub fn is_current(&self, told: &Told) -> bool {
         told.held_at(self.version()) || told.holds_by(&self.state().versions)
     }
 
-    /// Notes a definition that is about to be sent. It counts as under way until what is given back is dropped.
+    /// Notes a definition that is about to be sent. It counts as under way until the returned value is dropped.
     pub fn define(&self, what: Defined) -> Definition {
         self.under_way.define(what)
     }
 
-    /// The same, for a holder that outlives the catalog.
+    /// Returns [`Self::define`] as a function, for a holder that outlives the catalog.
     pub fn definer(&self) -> impl Fn(Defined) -> Definition + Send + Sync + use<> {
         let under_way = Arc::clone(&self.under_way);
         move |what| under_way.define(what)
     }
 
-    /// Notes a write that is about to be sent, before [`Self::beside`] is asked about it. It counts as under way until what is given
-    /// back is dropped, which has to be after its fence has been lifted.
+    /// Notes a write that is about to be sent, before [`Self::beside`] is asked about it. It counts as under way until the returned value
+    /// is dropped, which has to be after its fence has been lifted.
     pub fn write(&self, told: Told) -> Writing {
         self.under_way.write(told)
     }
 
-    /// Whether something that this rests on has changed, or is being changed by a definition through us.
+    /// Whether something on which this conclusion rests has changed, or is being changed by a definition through us.
     pub fn is_changing(&self, told: &Told) -> bool {
-        // First those under way: see `under_way`.
+        // First the definitions under way: see `under_way`.
         self.under_way.definitions(None).concern(told) || !self.is_current(told)
     }
 
@@ -182,11 +180,11 @@ impl Catalog {
         self.under_way.definitions(None).concern_schemas()
     }
 
-    /// What definitions through us, but for this one, mean for a write that was told by `told`, and whose foreign keys were
-    /// looked up after the clock showed this.
+    /// Returns what definitions through us, except `own`, mean for a write. `told` is what the write's effects rest on, and its foreign
+    /// keys were looked up after the clock showed `clock`.
     pub fn beside(&self, told: &Told, clock: u64, own: Option<&Definition>) -> Beside {
         let others = self.under_way.definitions(own);
-        // Read before what it was told by is compared: a later change is found by the next reading.
+        // Read before the basis is compared: the next reading finds a later change.
         let version = self.version();
         if others.concern(told) || !self.is_current(told) {
             return Beside::Everything;
@@ -201,7 +199,8 @@ impl Catalog {
         self.with_children(&tables).map_or(Beside::Everything, Beside::Tables)
     }
 
-    /// These tables, as the catalog compares names, and what hangs on them by foreign keys; `None` if that is not known.
+    /// Returns these tables, as the catalog compares names, and the tables that hang on them by foreign keys; `None` if that is not
+    /// known.
     pub fn with_children(&self, tables: &[Name]) -> Option<Vec<Name>> {
         let applied = self.freshness.applied();
         let mut state = self.state();
@@ -209,24 +208,24 @@ impl Catalog {
         state.reach.with_children(&tables, applied)
     }
 
-    /// What is known of a table without asking the server.
+    /// Returns what is known of a table without asking the server.
     pub fn known(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         let state = self.state();
         let known = state.tables.get(&state.name(schema, name))?;
         state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
     }
 
-    /// What is known of a routine without asking the server.
+    /// Returns what is known of a routine without asking the server.
     pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
         let state = self.state();
         let known = state.routines.get(&(kind, routine_name(&state.name(schema, name))))?;
         state.versions.is_current(&known.rests_on).then(|| Arc::clone(known))
     }
 
-    /// Says that definitions changed. To be called by the applier after it has stamped the change
-    /// and before it publishes the change's position as applied.
+    /// Takes in that definitions changed. The applier calls this after it has stamped the change and before it publishes the change's
+    /// position as applied.
     ///
-    /// What rests on the changed objects is not given out any more; it goes when it is read again.
+    /// Definitions that rest on the changed objects are not given out any more; they are removed when they are read again.
     pub fn changed(&self, what: Changed<'_>) {
         if sabotage::is(Sabotage::StaleCatalog) {
             return;
@@ -275,15 +274,15 @@ impl Catalog {
         drop(dropped);
     }
 
-    /// The layout of a table's rows in events that lie at `at`, from memory; `None` if that is not known now.
+    /// Returns the layout of a table's rows in events at `at`, from memory; `None` if that is not known now.
     pub fn layout(&self, schema: &str, table: &str, at: Position) -> Option<Arc<[ColumnInfo]>> {
         let known = self.known(schema, table)?;
         let is_told = known.kind == TableKind::Base && !known.columns.is_empty() && known.settled_by < at;
         is_told.then(|| Arc::clone(&known.columns))
     }
 
-    /// What a change of this table's rows can change through foreign keys, from memory. `None`: not
-    /// known now, so everything has to be taken for changed.
+    /// Returns what a change of this table's rows can change through foreign keys, from memory. `None`: not known now, so everything
+    /// counts as changed.
     pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         let mut state = self.state();
         let name = state.name(schema, table);
@@ -291,7 +290,7 @@ impl Catalog {
         state.reach.of(&name, applied)
     }
 
-    /// Which foreign keys should be read again, and the ticket to be handed in with them.
+    /// Returns which foreign keys should be read again, and the ticket to hand in with them.
     pub fn foreign_keys_wanted(&self) -> Option<(ForeignKeysTicket, WantedKeys)> {
         let applied = self.freshness.applied();
         let mut state = self.state();
@@ -299,21 +298,20 @@ impl Catalog {
         Some((ForeignKeysTicket(state.versions.clock()), wanted))
     }
 
-    /// Whether foreign keys are to be read, or wait to count.
+    /// Whether foreign keys are to be read, or wait until they count.
     pub fn awaits_foreign_keys(&self) -> bool {
         self.state().reach.awaits_keys()
     }
 
-    /// Whether what is read now knows every change that was told of. MySQL writes a definition to the binlog before it
-    /// puts it into effect, so the stream may tell of a key that its own list does not show yet.
+    /// Whether a reading now shows every change that was told. MySQL writes a definition to the binlog before it puts it into effect, so
+    /// the stream may tell of a key that the server's own list does not show yet.
     pub fn changes_are_visible(&self) -> bool {
         let visible = self.freshness.valid_from();
         self.state().changed_above.is_none_or(|above| visible > above)
     }
 
-    /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of
-    /// the binlog, asked for after they were read: they count once everything up to there is
-    /// applied, but for tables that change before.
+    /// Hands in foreign keys that were read after the ticket was taken. `read_by` is the end of the binlog, asked for after they were
+    /// read. They count once everything up to there is applied, except the keys of tables that change before.
     pub fn accept_foreign_keys(&self, ticket: ForeignKeysTicket, keys: ReadKeys, read_by: Position) {
         let mut state = self.state();
         let keys = if state.fold { keys.folded() } else { keys };

@@ -9,14 +9,14 @@ use crate::name::Name;
 pub enum Changed<'a> {
     /// These tables and views, under the names they had and have.
     Tables(&'a [Name]),
-    /// The same, where no foreign key has come. Keys that were there may have ended, or go by other columns.
+    /// These tables and views, and no new foreign key. Old keys may have ended, or may use other columns.
     Unlinked(&'a [Name]),
-    /// This table, of which all rows stay and no foreign key has come or ended.
+    /// This table: all its rows stay, and no foreign key has come or ended.
     Altered(&'a Name, &'a Alteration),
     /// A procedure or a function, which no foreign key concerns.
     Routine,
-    /// Whatever is in this schema. Foreign keys may have ended, and none has come.
+    /// All objects in this schema. Foreign keys may have ended, and none has come.
     Schema(&'a str),
-    /// Anything.
+    /// All objects.
     Everything,
 }

@@ -9,24 +9,24 @@ use freshet_sql::Alteration;
 use crate::foreign_keys::{ForeignKey, ForeignKeys, OnDelete, OnUpdate, ReadKeys, WantedKeys};
 use crate::name::Name;
 
-/// When more tables than this have changed their definitions since the foreign keys were read,
-/// every table is taken to reach everything, until all keys have been read again.
+/// When more tables than this have changed their definitions since the foreign keys were read, every table is taken to reach every other,
+/// until all keys have been read again.
 pub(crate) const CHANGED_TABLES_MAX: usize = 256;
 
-/// So many changed tables are asked about at once.
+/// The most changed tables whose keys are read at once.
 const ASKED_TABLES_MAX: usize = 32;
 
-/// The foreign keys in use, those that will replace them, and what changed in between.
+/// The foreign keys in use, the keys that will replace them, and the changes in between.
 #[derive(Debug)]
 pub(crate) struct ForeignKeyReach {
     keys: ForeignKeys,
-    /// The tables whose definitions changed since their keys were read, and the catalog's clock at that. Any of them may have
+    /// The tables whose definitions changed since their keys were read, and the catalog's clock at the change. Any of them may have
     /// become, or ceased to be, a child of any table.
     changed: HashMap<Name, u64>,
-    /// Since then, any table may have.
+    /// Since this reading of the clock, any table may have become a child of any table.
     unknown_since: Option<u64>,
     staged: Option<Staged>,
-    /// What was asked for already, as long as keys and changes are the same.
+    /// The answers so far, as long as keys and changes are the same.
     memory: HashMap<Name, Arc<Descendants>>,
 }
 
@@ -34,30 +34,29 @@ pub(crate) struct ForeignKeyReach {
 #[derive(Debug)]
 pub(crate) struct Staged {
     pub(crate) keys: ReadKeys,
-    /// The catalog's clock before they were read: they do not know of later changes.
+    /// The catalog's clock before the keys were read: they do not know of later changes.
     pub(crate) asked_at: u64,
-    /// They count once everything up to here is applied.
+    /// The keys count once everything up to this position is applied.
     pub(crate) read_by: Position,
 }
 
-/// What a change of a table's rows changes through foreign keys, itself not included unless it reaches itself.
+/// What a change of a table's rows changes through foreign keys. The table itself is included only if it reaches itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Descendants {
-    /// Whatever the change is.
+    /// All tables that some change may reach.
     pub all: Vec<Name>,
-    /// Of these, what foreign keys lead to that have not changed since they were read. The others are among them because it
-    /// is not known what leads to them.
+    /// Those of `all` that foreign keys of unchanged tables lead to. The others are in `all` because it is not known what leads to them.
     pub by_keys: Vec<Name>,
-    /// If rows are deleted.
+    /// The tables that a DELETE reaches.
     pub on_delete: Vec<Name>,
-    /// The keys that lead to the first of them, if no table has changed since they were read; `None`: there may be others.
+    /// The keys that lead to the direct children, if no table has changed since they were read; `None`: there may be others.
     pub keys: Option<Vec<ForeignKey>>,
-    /// If one of these columns of a row is updated, whose names are in lower case; `None`: any column.
+    /// The tables that an UPDATE of one of these columns reaches; names are in lower case; `None`: any column.
     pub on_update: Vec<(Option<Vec<String>>, Vec<Name>)>,
 }
 
 impl Descendants {
-    /// What an update reaches. `changes` says whether it may change a column of this name.
+    /// Returns the tables that an update reaches. `changes` says whether it may change a column of this name.
     pub fn on_update_of(&self, changes: impl Fn(&str) -> bool) -> impl Iterator<Item = &Name> {
         let changes = move |columns: &Vec<String>| columns.iter().any(|column| changes(column));
         let acts = self.on_update.iter().filter(move |(columns, _)| columns.as_ref().is_none_or(&changes));
@@ -86,8 +85,8 @@ impl ForeignKeyReach {
         }
     }
 
-    /// No key has come with the new definitions. They matter where there are keys, which may have ended or go by other columns, and
-    /// where it is not known yet whether there are some.
+    /// Notes new definitions with which no foreign key has come. They matter where there are keys, which may have ended or use other
+    /// columns now, and where it is not known yet whether there are keys.
     pub(crate) fn unlinked_changed(&mut self, names: Vec<Name>, clock: u64, applied: Position) {
         self.promote(applied);
         let is_known = self.unknown_since.is_none() && self.keys.is_complete;
@@ -96,7 +95,7 @@ impl ForeignKeyReach {
         }
     }
 
-    /// No key has come or ended with the new definition, and none goes by other columns unless it goes by one that changes.
+    /// Notes a new definition with which no key has come or ended. A key uses other columns only if one of its columns changes.
     pub(crate) fn altered(&mut self, name: Name, alteration: &Alteration, clock: u64, applied: Position) {
         self.promote(applied);
         let is_known =
@@ -106,8 +105,8 @@ impl ForeignKeyReach {
         }
     }
 
-    /// Keys may have ended and none has come. Those that are not there any more are kept as long as they only make too much
-    /// known; where they would have to be seen, all are read again.
+    /// Notes a change of a schema: keys may have ended and none has come. Keys that have ended stay in the list as long as they only make
+    /// the answers too wide. If the list is not complete, our account would have to see their tables, so all keys are read again.
     pub(crate) fn schema_changed(&mut self, clock: u64) {
         if !self.keys.is_complete {
             self.anything_changed(clock);
@@ -121,12 +120,12 @@ impl ForeignKeyReach {
         self.unknown_since = Some(clock);
     }
 
-    /// Whether keys have to be read, or wait to count.
+    /// Whether keys have to be read, or wait until they count.
     pub(crate) fn awaits_keys(&self) -> bool {
         self.staged.is_some() || self.unknown_since.is_some() || !self.changed.is_empty()
     }
 
-    /// Which keys have to be read; none while those that were read last do not count yet.
+    /// Returns which keys have to be read; none while the keys that were read last do not count yet.
     pub(crate) fn wanted(&mut self, applied: Position) -> Option<WantedKeys> {
         self.promote(applied);
         if self.staged.is_some() {
@@ -139,7 +138,7 @@ impl ForeignKeyReach {
         if changed.is_empty() {
             return None;
         }
-        // The children of a table that got another name refer to it by that.
+        // The children of a renamed table refer to it by the new name.
         let children = changed.iter().filter_map(|name| self.keys.children.get(*name)).flatten();
         let mut tables: Vec<Name> = changed.iter().copied().chain(children).cloned().collect();
         tables.sort();
@@ -150,14 +149,14 @@ impl ForeignKeyReach {
     /// Keeps newer keys until everything up to `read_by` is applied.
     pub(crate) fn stage(&mut self, staged: Staged) {
         let is_outdated = self.unknown_since.is_some_and(|since| since > staged.asked_at);
-        // Those of a few tables say nothing where all are unknown.
+        // Keys of a few tables are not enough where all are unknown.
         let is_too_few = self.unknown_since.is_some() && matches!(staged.keys, ReadKeys::Of(..));
         if !is_outdated && !is_too_few {
             self.staged = Some(staged);
         }
     }
 
-    /// What a change of this table reaches; `None` if that is not known.
+    /// Returns what a change of this table reaches; `None` if that is not known.
     pub(crate) fn of(&mut self, table: &Name, applied: Position) -> Option<Arc<Descendants>> {
         self.promote(applied);
         if self.unknown_since.is_some() {
@@ -171,16 +170,15 @@ impl ForeignKeyReach {
         Some(reached)
     }
 
-    /// These tables and what hangs on them; `None` if that is not known.
+    /// Returns these tables and the tables that hang on them; `None` if that is not known.
     pub(crate) fn with_children(&mut self, tables: &[Name], applied: Position) -> Option<Vec<Name>> {
         self.promote(applied);
         let reached = || closure(&self.keys.children, std::iter::empty(), tables.iter());
         self.unknown_since.is_none().then(reached)
     }
 
-    /// All tables above this one, if the list of keys may lack those of tables that our account
-    /// cannot see: then the caller has to make sure that our account sees them all. `None` if the keys are
-    /// being read again.
+    /// Returns all tables above this one, if the list of keys may lack those of tables that our account cannot see: then the caller has
+    /// to make sure that our account sees all of them. `None` if the keys are being read again.
     pub(crate) fn unproven_ancestors(&mut self, table: &Name, applied: Position) -> Option<Vec<Name>> {
         self.promote(applied);
         match self.unknown_since {
@@ -209,15 +207,15 @@ impl ForeignKeyReach {
     }
 }
 
-/// What hangs on one table. A `changed` table may be a child of this one now, and then its children are reached too. Of
-/// a renamed table both names are there, so that its children are found under the old one.
+/// Returns what hangs on one table. A `changed` table may be a child of this one now, and then its children are reached too. A renamed
+/// table is listed under both names, so that its children are found under the old one.
 fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -> Descendants {
     let below = |acting: &dyn Fn(&ForeignKey) -> bool| {
         let own = keys.keys.get(table).into_iter().flatten();
         let first = own.filter(|key| acting(key)).map(|key| &key.child);
         closure(&keys.children, std::iter::empty(), changed.keys().chain(first))
     };
-    // Its columns may go by other names now.
+    // Its columns may have other names now.
     let has_changed = changed.contains_key(table);
     let mut on_update: Vec<_> = Vec::new();
     for key in keys.keys.get(table).into_iter().flatten() {
@@ -243,7 +241,7 @@ fn descendants(keys: &ForeignKeys, table: &Name, changed: &HashMap<Name, u64>) -
     }
 }
 
-/// Everything that is reached from these in one step or more, and `also` with what that reaches.
+/// Returns all tables that are reached from these in one step or more, and `also` with the tables that those reach.
 fn closure<'a>(
     edges: &'a HashMap<Name, Vec<Name>>,
     from: impl Iterator<Item = &'a Name>,

@@ -1,15 +1,14 @@
-//! Why a definition could not be had.
+//! Why a definition could not be read.
 
 use freshet_upstream::Error;
 
-/// Why a definition could not be had.
+/// Why a definition could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// It changed, or may have changed, while it was read. Ask again later; until then nothing
-    /// may rest on it.
+    /// The definition changed, or may have changed, while it was read. Ask again later; until then nothing may rest on it.
     #[error("the definition is being changed")]
     Unsettled,
-    /// It could not be read.
+    /// The definition could not be read.
     #[error(transparent)]
     Failed(Error),
 }

@@ -8,10 +8,10 @@ use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
 use crate::name::Name;
 
-/// InnoDB's own list names every foreign key on the server, whatever may be seen of the tables; it
-/// needs PROCESS. And it is quick where the standard view opens every table on the server.
+/// InnoDB's own list names every foreign key on the server, whatever tables our account sees; it needs PROCESS. It is quick, where the
+/// standard view opens every table on the server.
 const INNODB_MYSQL: &str = "SELECT ID, FOR_NAME, REF_NAME, TYPE FROM information_schema.INNODB_FOREIGN";
-/// Their columns, and those that these refer to. Both servers would join the two lists row by row, without an index.
+/// The columns of the keys, and the columns to which they refer. Both servers would join the two lists row by row, without an index.
 const INNODB_MYSQL_COLUMNS: &str =
     "SELECT ID, FOR_COL_NAME, REF_COL_NAME FROM information_schema.INNODB_FOREIGN_COLS";
 const INNODB_MARIADB_COLUMNS: &str =
@@ -19,12 +19,11 @@ const INNODB_MARIADB_COLUMNS: &str =
 /// The standard view shows the foreign keys of the tables on which our account holds anything.
 const STANDARD: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
      UPDATE_RULE, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS";
-/// MariaDB hides from the standard view a key whose parent our account cannot see, but not from this
-/// one, which does not say what the key does.
+/// On MariaDB the standard view hides a key whose parent our account cannot see. This view shows the key, but does not say what the key
+/// does.
 const STANDARD_COLUMNS: &str = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, \
      REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL";
-/// The bits of InnoDB's TYPE that say NO ACTION, on delete and on update. RESTRICT is no bit at
-/// all, and all others change the child.
+/// The bits of InnoDB's TYPE for NO ACTION, on delete and on update. RESTRICT has no bit, and all other bits change the child.
 const INNODB_PASSIVE: u64 = 16 | 32;
 /// CASCADE, on delete.
 const INNODB_DELETES: u64 = 1;
@@ -35,68 +34,68 @@ const INNODB_UPDATES: u64 = 4;
 /// SET NULL, on update.
 const INNODB_UPDATE_SETS_NULL: u64 = 8;
 
-/// The keys of one table, by the same views, which look that table up and no other.
+/// The keys of one table, from the same views; the server looks up that table and no other.
 const OF_TABLE: &str = "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME, \
      UPDATE_RULE, DELETE_RULE, CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE ";
-/// Their columns, and those that these refer to.
+/// The columns of the keys, and the columns to which they refer.
 const COLUMNS_OF_TABLE: &str = "SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_COLUMN_NAME \
      FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND ";
 
-/// How often, and how long after one another, the list is read while a table in it is being changed.
+/// How often the list is read, and how long the pauses are, while a table in it is being changed.
 const READINGS_MAX: usize = 10;
 const READING_PAUSE: Duration = Duration::from_millis(100);
 
 /// One foreign key that makes a change of the parent change the child.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ForeignKey {
-    /// The table that is referred to.
+    /// The table to which the key refers.
     pub parent: Name,
-    /// The table that refers to it.
+    /// The table that has the key.
     pub child: Name,
-    /// When it does so.
+    /// The changes of the parent that change the child.
     pub acts: Acts,
-    /// Each column of the child with the one that it refers to, in lower case; none if they are not known.
+    /// Each column of the child with the column to which it refers, in lower case; empty if they are not known.
     pub columns: Vec<(String, String)>,
 }
 
 /// Which changes of a parent's row make a foreign key change the child.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Acts {
-    /// What becomes of the child's row when it is deleted.
+    /// What happens to the child's row when the parent's row is deleted.
     pub on_delete: OnDelete,
-    /// It is updated.
+    /// What happens to the child's row when the parent's row is updated.
     pub on_update: OnUpdate,
 }
 
-/// What a foreign key does to the child's row when the parent's is deleted.
+/// What a foreign key does to the child's row when the parent's row is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnDelete {
-    /// Nothing: it is there, and the parent's row stays, or there is none.
+    /// Nothing: a child's row keeps the parent's row from being deleted, or there is none.
     Nothing,
-    /// CASCADE: it goes too.
+    /// CASCADE: the child's row is deleted too.
     Deletes,
-    /// SET NULL: its own columns become NULL.
+    /// SET NULL: the key's columns in the child become NULL.
     SetsNull,
     /// Perhaps anything.
     Anything,
 }
 
-/// What a foreign key does to the child's row when the columns of the parent's row change that it refers to.
+/// What a foreign key does to the child's row when the referred columns of the parent's row change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnUpdate {
-    /// Nothing: the change is refused, or no row refers to it.
+    /// Nothing: the change is refused, or no row refers to the parent's row.
     Nothing,
-    /// CASCADE: its own columns change in the same way.
+    /// CASCADE: the key's columns in the child change in the same way.
     Cascades,
-    /// SET NULL: its own columns become NULL.
+    /// SET NULL: the key's columns in the child become NULL.
     SetsNull,
     /// Perhaps anything, whatever column of the parent's row changes.
     Anything,
 }
 
 impl ForeignKey {
-    /// The same with the columns of the key of this name, of which these are all: schema, table, key, column and the one that
-    /// it refers to.
+    /// Returns the key with its columns. `columns` are those of all keys: schema, table, key, column, and the column to which it refers.
+    /// `name` is the key's name.
     fn with_columns(mut self, name: &str, columns: &[[&str; 5]]) -> Self {
         let (schema, table) = (&self.child.0, &self.child.1);
         let own = columns.iter().filter(|row| row[0] == schema && row[1] == table && row[2] == name);
@@ -104,8 +103,7 @@ impl ForeignKey {
         self
     }
 
-    /// The columns of the parent of which one has to change, so that an update of its row changes the child; none if it never does.
-    /// `None`: any column.
+    /// Returns those columns of the parent whose update changes the child; none if no update does. `None`: any column.
     #[must_use]
     pub fn acts_on_update_of(&self) -> Option<Vec<&str>> {
         match self.acts.on_update {
@@ -123,30 +121,30 @@ impl ForeignKey {
 }
 
 impl Acts {
-    /// On whatever is done to the parent's row.
+    /// Any change of the parent's row may do anything to the child's.
     pub const ALWAYS: Self = Self { on_delete: OnDelete::Anything, on_update: OnUpdate::Anything };
 }
 
 /// Which foreign keys are to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedKeys {
-    /// All of the server's.
+    /// All keys of the server.
     All,
-    /// Those by which these tables refer to others.
+    /// The keys by which these tables refer to others.
     Of(Vec<Name>),
 }
 
 /// Foreign keys that were read.
 #[derive(Debug, Clone)]
 pub enum ReadKeys {
-    /// All of the server's.
+    /// All keys of the server.
     All(ForeignKeys),
     /// All by which these tables refer to others.
     Of(Vec<Name>, Vec<ForeignKey>),
 }
 
 impl ReadKeys {
-    /// The same with all names in lower case.
+    /// Returns the same keys with all names in lower case.
     pub(crate) fn folded(self) -> Self {
         match self {
             Self::All(keys) => Self::All(keys.folded()),
@@ -168,16 +166,15 @@ pub struct ForeignKeys {
     /// The keys by the parent's name.
     pub(crate) keys: HashMap<Name, Vec<ForeignKey>>,
     pub(crate) parents: HashMap<Name, Vec<Name>>,
-    /// Whether the list holds every such key of the server, seen or not.
+    /// Whether the list holds every such key of the server, also those of tables that our account cannot see.
     pub(crate) is_complete: bool,
 }
 
 impl ForeignKeys {
-    /// Reads them, again for a moment if a table is just being changed.
+    /// Reads all keys. If a table is just being changed, reads them again after a pause.
     ///
     /// # Errors
-    /// If the connection breaks or the server refuses; [`Error::Unsettled`] if a table is being
-    /// changed for longer.
+    /// If the connection breaks or the server refuses; [`Error::Unsettled`] if a table is still being changed after the last reading.
     pub async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         for _ in 1..READINGS_MAX {
             match Self::read_once(connection, server).await {
@@ -205,8 +202,8 @@ impl ForeignKeys {
         Ok(Self { is_complete, ..Self::from_keys(keys) })
     }
 
-    /// Reads what is wanted, again for a moment if a table is just being changed. Where our account does not see every
-    /// table, the standard views do not tell all of a table's keys, and the keys of all are read.
+    /// Reads the wanted keys. If a table is just being changed, reads them again after a pause. Where our account does not see every
+    /// table, the standard views do not show all keys of a table, and the keys of all tables are read.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -224,7 +221,7 @@ impl ForeignKeys {
         }
     }
 
-    /// From a list of keys, taken to be complete.
+    /// Makes a list from keys. It counts as complete.
     pub fn from_keys(keys: impl IntoIterator<Item = ForeignKey>) -> Self {
         let mut all = Self { is_complete: true, ..Self::default() };
         keys.into_iter().for_each(|key| all.add(key));
@@ -238,7 +235,7 @@ impl ForeignKeys {
         self.keys.entry(parent.clone()).or_default().push(key);
     }
 
-    /// Puts `keys` in the place of all by which these tables refer to others.
+    /// Replaces all keys by which these tables refer to others.
     pub(crate) fn replace(&mut self, tables: &[Name], keys: Vec<ForeignKey>) {
         for child in tables {
             for parent in self.parents.remove(child).unwrap_or_default() {
@@ -254,7 +251,7 @@ impl ForeignKeys {
         self.children.contains_key(table) || self.parents.contains_key(table)
     }
 
-    /// Whether a key refers to such a column of this table, or from one of it, or its columns are not known.
+    /// Whether a key refers to such a column of this table, or has such a column in this table, or its columns are not known.
     pub(crate) fn go_by(&self, table: &Name, is_such: impl Fn(&str) -> bool) -> bool {
         self.keys.values().flatten().any(|key| {
             let is_child = key.child == *table;
@@ -266,22 +263,22 @@ impl ForeignKeys {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.children.values().map(Vec::len).sum()
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
     }
 
-    /// All of them.
+    /// Returns all keys, as parent and child.
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &Name)> {
         self.children.iter().flat_map(|(parent, children)| children.iter().map(move |child| (parent, child)))
     }
 
-    /// The same with all names in lower case.
+    /// Returns the same keys with all names in lower case.
     pub(crate) fn folded(&self) -> Self {
         let keys = self.keys.values().flatten().map(ForeignKey::folded);
         Self { is_complete: self.is_complete, ..Self::from_keys(keys) }
@@ -297,7 +294,7 @@ fn retain_in<T>(map: &mut HashMap<Name, Vec<T>>, name: &Name, keep: impl Fn(&T) 
     }
 }
 
-/// The keys by which these tables refer to others.
+/// Returns the keys by which these tables refer to others.
 async fn read_of(connection: &mut Connection, tables: &[Name]) -> Result<Vec<ForeignKey>, Error> {
     let each = |question: &str, schema_column: &str, tables: &[&Name]| {
         let of_one = |(schema, name): &&Name| {
@@ -326,12 +323,12 @@ async fn read_innodb(connection: &mut Connection, server: &ServerInfo) -> Result
         (INNODB_MYSQL.to_owned(), INNODB_MYSQL_COLUMNS)
     };
     let keys = connection.query(&keys).await?;
-    // What changes between the two is told of, and then both are read again.
+    // A change between the two questions is told, and then both are asked again.
     Ok(from_innodb(&keys, &connection.query(columns).await?))
 }
 
-/// InnoDB's own list in MariaDB, and in MySQL before 8.0: its names are those of files, in an encoding that the server itself can
-/// undo, but not across the slash.
+/// Returns the question for InnoDB's own list in MariaDB, and in MySQL before 8.0. Its names are those of files, in an encoding that the
+/// server itself can undo, but not across the slash.
 fn innodb_mariadb() -> String {
     let part = |column: &str, index: i8| {
         format!(
@@ -346,7 +343,7 @@ fn innodb_mariadb() -> String {
     )
 }
 
-/// The keys that change the child, with their names where these were asked for.
+/// Returns the keys that change the child, with their names where these were asked for.
 fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
     rows.texts().filter_map(|row| match row[..] {
         [child_schema, child, parent_schema, parent, update, delete, ref name @ ..]
@@ -360,14 +357,14 @@ fn from_standard(rows: &Rows) -> impl Iterator<Item = (ForeignKey, &str)> {
     })
 }
 
-/// The keys whose columns are shown and whose rules are not: they may do anything.
+/// Returns the keys whose columns are shown and whose rules are not: they count as doing anything.
 fn unexplained(rules: &Rows, columns: &Rows) -> Vec<ForeignKey> {
     let ends = |row: Vec<&str>| row.first_chunk::<4>().map(|ends| key(*ends));
     let explained: HashSet<ForeignKey> = rules.texts().filter_map(ends).collect();
     columns.texts().filter_map(ends).filter(|key| !explained.contains(key)).collect()
 }
 
-/// One that may do anything.
+/// Returns a key that may do anything.
 fn key([child_schema, child, parent_schema, parent]: [&str; 4]) -> ForeignKey {
     let (parent, child) = ((parent_schema.into(), parent.into()), (child_schema.into(), child.into()));
     ForeignKey { parent, child, acts: Acts::ALWAYS, columns: Vec::new() }
@@ -391,12 +388,12 @@ fn on_update(rule: &str) -> OnUpdate {
     }
 }
 
-/// Whether a rule changes the child. What is not known to leave it alone counts as changing it.
+/// Whether a rule changes the child. A rule that is not known counts as changing it.
 fn is_active(rule: &str) -> bool {
     !matches!(rule, "RESTRICT" | "NO ACTION")
 }
 
-/// `None` if a name cannot be read with certainty.
+/// Reads keys from InnoDB's list. `None` if a name cannot be read with certainty.
 fn from_innodb(rows: &Rows, columns: &Rows) -> Option<ForeignKeys> {
     let mut by_key: HashMap<&str, Vec<(String, String)>> = HashMap::new();
     for row in columns.texts() {
@@ -435,8 +432,8 @@ fn acts_of_innodb(kind: u64) -> Acts {
     Acts { on_delete, on_update }
 }
 
-/// `schema/table`. A further slash belongs to either, and a question mark may stand for what could
-/// not be decoded: both are read from the standard view instead.
+/// Reads `schema/table`. `None` if there is a further slash, which may belong to either name, or a question mark, which may stand for an
+/// undecodable character: the standard view is read instead.
 fn innodb_name(text: &str) -> Option<Name> {
     let (schema, name) = text.split_once('/')?;
     let is_certain = !name.contains('/') && !text.contains('?');

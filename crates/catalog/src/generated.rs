@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use freshet_sql::{Tokens, pure_expression};
 use freshet_upstream::ServerInfo;
 
-/// The first virtual column whose expression is not known to be the same at every reading.
+/// Returns the first virtual column whose expression may have another value at another reading.
 ///
-/// Stored columns do not matter: their values are rows like any other. `columns` are pairs of a
-/// name and the expression as information_schema shows it; `times` are the names of the table's columns of type TIME.
+/// Stored columns do not matter: their values are in the rows like any others. `columns` are pairs of a name and the expression as
+/// information_schema shows it; `times` are the names of the table's columns of type TIME.
 pub(crate) fn volatile<'a>(
     server: &ServerInfo,
     columns: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -22,7 +22,7 @@ pub(crate) fn volatile<'a>(
     columns.into_iter().find(|(_, expression)| !is_pure(expression)).map(|(name, _)| name)
 }
 
-/// MySQL shows expressions as the inside of a string literal: quotes and backslashes are escaped.
+/// Undoes the escapes in an expression. MySQL shows expressions as the inside of a string literal: quotes and backslashes are escaped.
 fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

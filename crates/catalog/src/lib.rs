@@ -1,15 +1,14 @@
-//! What a server's tables, views and routines are, and how their rows are told apart: definitions, foreign keys, keys and
-//! watches.
+//! The server's tables, views and routines, and how their rows are told apart: definitions, foreign keys, keys and watches.
 //!
-//! This crate reads definitions on a connection that it is handed, and is told by others that one has changed. It refuses to
-//! know where that news comes from: no binlog stream and no thread is in here. It refuses as well to know who asks and what
-//! is done with the answer.
+//! This crate reads definitions on a connection that the caller hands in, and is told by others that a definition has changed. It refuses
+//! to know where that news comes from: no binlog stream and no thread is in here. It also refuses to know who asks and what the answer is
+//! used for.
 //!
-//! It has this shape because sessions and the follower must agree on what a table and a key are, and never meet. Both
-//! halves of that agreement are in one room: [`Catalog`] says which definition counts, [`rows`] says which rows a reader
-//! could have seen and which ones a change concerns.
+//! It has this shape because sessions and the follower must agree on what a table and a key are, and never meet. Both halves of that
+//! agreement are in one room: [`Catalog`] says which definition counts, [`rows`] says which rows a reader could have seen and which rows
+//! a change concerns.
 
-// What is known of one object.
+// One object and its facts.
 mod name;
 mod changed;
 mod error;
@@ -19,7 +18,7 @@ mod table_info;
 mod rules;
 mod generated;
 
-// What hangs together: foreign keys, and definitions that are under way.
+// Relations between objects: foreign keys, and definitions that are under way.
 mod foreign_keys;
 mod closure;
 mod under_way;
@@ -27,7 +26,7 @@ mod under_way;
 // Which definition counts, and how it is read.
 mod catalog;
 
-// Which rows a reader could have seen, and which ones a change concerns.
+// The rows that a reader could have seen, and the rows that a change concerns.
 pub mod rows;
 
 pub use catalog::{Beside, Catalog, Locate};

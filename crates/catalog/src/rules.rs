@@ -3,26 +3,26 @@
 use freshet_cache::{Dep, Freshness};
 use freshet_upstream::ServerInfo;
 
-/// Engines whose every change is a row in the binlog or, for what an operator does to their files,
-/// a statement in it. All others are refused: they hold rows of other servers (FEDERATED, SPIDER,
-/// CONNECT, NDB, S3), none at all (BLACKHOLE, SEQUENCE, PERFORMANCE_SCHEMA), or lose them without
-/// saying so (MEMORY). Those of MERGE are made of tables, which count in its place where they are known.
+/// Engines whose every change is a row in the binlog, or a statement in it for changes that an operator makes to their files. All others
+/// are refused: they hold rows of other servers (FEDERATED, SPIDER, CONNECT, NDB, S3), hold no rows (BLACKHOLE, SEQUENCE,
+/// PERFORMANCE_SCHEMA), or lose rows without logging it (MEMORY). A MERGE table is made of tables, and these count in its place where
+/// they are known.
 const ENGINES: &[&str] = &["InnoDB", "MyISAM", "Aria", "ROCKSDB", "MyRocks", "TokuDB", "ARCHIVE"];
 
-/// Engines that do not change the rows of any other table of this server, beside those: they lose rows, or keep none.
+/// Further engines that do not change the rows of any other table of this server: they lose rows, or keep none.
 const OWN_ROWS: &[&str] = &["MEMORY", "CSV", "BLACKHOLE"];
 
 /// Schemas whose tables are views of the server's state, or change without being logged.
 const SYSTEM_SCHEMAS: &[&str] =
     &["mysql", "information_schema", "performance_schema", "sys", "mysql_innodb_cluster_metadata", "ndbinfo"];
 
-/// Whether it is a schema of the server's own.
+/// Whether a schema is the server's own.
 #[must_use]
 pub fn is_system_schema(schema: &str) -> bool {
     SYSTEM_SCHEMAS.iter().any(|system| system.eq_ignore_ascii_case(schema))
 }
 
-/// Why nothing in this schema may be cached, if that is so.
+/// Returns why nothing in this schema may be cached, if that is so.
 pub(crate) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String> {
     if is_system_schema(schema) {
         return Some(format!("{schema} is a schema of the server's own"));
@@ -39,21 +39,21 @@ pub(crate) fn schema_refusal(server: &ServerInfo, schema: &str) -> Option<String
     if filters.is_empty() {
         return None;
     }
-    // A filter goes by a statement's current schema, not by its table's: with any filter in place,
-    // a TRUNCATE or ALTER of any table may go unlogged.
+    // A filter goes by a statement's current schema, not by its table's: with any filter, a TRUNCATE or ALTER of any table may go
+    // unlogged.
     Some(
         "the binlog is filtered (binlog-do-db or binlog-ignore-db), so changes of any table may be missing"
             .into(),
     )
 }
 
-/// Whether writes may reach the server by replication and stay out of its binlog.
+/// Whether writes may reach the server by replication without being in its binlog.
 fn misses_replicated(server: &ServerInfo) -> bool {
     !server.logs_replicated() && (server.is_galera() || server.is_replica != Some(false))
 }
 
-/// Whether a write to a table of this engine may be one to other tables: MERGE writes to those that it is made of, and
-/// FEDERATED, SPIDER and CONNECT may have been told to write to this very server.
+/// Whether a write to a table of this engine may change other tables: MERGE writes to its tables, and FEDERATED, SPIDER and CONNECT may
+/// be set up to write to this very server.
 pub(crate) fn may_write_elsewhere(engine: &str) -> bool {
     !ENGINES.iter().chain(OWN_ROWS).any(|known| known.eq_ignore_ascii_case(engine))
 }
@@ -63,24 +63,24 @@ pub(crate) fn is_merge(engine: &str) -> bool {
     engine.eq_ignore_ascii_case("MRG_MyISAM")
 }
 
-/// Whether a table of this engine may be part of a MERGE table, under whose name alone it may be emptied.
+/// Whether a table of this engine may be part of a MERGE table. It may then be emptied under the MERGE table's name alone.
 pub(crate) fn may_be_merged(engine: &str) -> bool {
     engine.eq_ignore_ascii_case("MyISAM")
 }
 
-/// What every result that reads such a table depends on: stamped whenever a table is emptied, because that may have been a
-/// MERGE table, whose event does not name its parts.
+/// Returns the dependency of every result that reads such a table. It is stamped whenever a table is emptied, because that may have been
+/// a MERGE table, whose event does not name its parts.
 #[must_use]
 pub fn of_merged_tables(freshness: &Freshness) -> Dep {
     freshness.table("", "MERGE").definition
 }
 
-/// Why a table of this type and engine may not be cached, if that is so.
+/// Returns why a table of this type and engine may not be cached, if that is so.
 pub fn table_refusal(kind: &str, engine: &str, options: &str) -> Option<String> {
     match kind {
         "BASE TABLE" => {}
-        // Its current rows are logged like any others. But with one and the same text a query can ask
-        // for rows as of some time, and partitions of history can be dropped by the clock.
+        // Its current rows are logged like any others. But a query with one and the same text can ask for rows as of some time, and
+        // partitions of history can be dropped by the clock.
         "SYSTEM VERSIONED" => return Some("it is system-versioned".into()),
         "SEQUENCE" => return Some("it is a sequence".into()),
         other => return Some(format!("it is a {}", other.to_ascii_lowercase())),
@@ -91,8 +91,7 @@ pub fn table_refusal(kind: &str, engine: &str, options: &str) -> Option<String> 
             _ => format!("tables of engine {engine} change without the binlog saying so"),
         });
     }
-    // Its rows are copied to another engine some time after their change, and a query may be
-    // answered from there.
+    // Its rows are copied to another engine some time after their change, and the server may answer a query from that copy.
     if options.to_ascii_lowercase().contains("secondary_engine") {
         return Some("it has a secondary engine".into());
     }

@@ -1,13 +1,13 @@
 //! Definitions and writes that are under way through us, and what they mean for each other.
 //!
-//! From the moment at which a definition is sent until it is applied, what it names may be other than the catalog says. What was
-//! concluded from anything else still holds. A definition is noted here before it is sent, and forgotten when its fence is lifted,
-//! which is after [`crate::Catalog::changed`] has told of it. So a session that looks
-//! here first, and at the versions after that, misses none.
+//! From the moment when a definition is sent until it is applied, the objects that it names may differ from the catalog's knowledge.
+//! Conclusions from other objects still hold. A definition is noted here before it is sent, and forgotten when its fence is lifted. That
+//! is after [`crate::Catalog::changed`] has told of it. So a session that looks here first, and at the versions after that, misses no
+//! definition.
 //!
-//! A write may come to the server after a definition that was sent later. So it is noted here too, with what it was told by, before
-//! it looks for definitions; and a definition looks for writes after it is noted. Of the two, one sees the other, and fences
-//! for the write what the definition may make it change, until the write is applied.
+//! A write may come to the server after a definition that was sent later. So a write is noted here too, with its basis, before it looks
+//! for definitions; and a definition looks for writes after it is noted. Of the two, at least one sees the other, and fences for the
+//! write everything that the definition may make it change, until the write is applied.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,22 +17,22 @@ use freshet_cache::Fence;
 use crate::name::{Name, is_same_name};
 use crate::versions::{Basis, Told};
 
-/// What a definition names. Names are compared without regard to case: to take two for one costs a wider fence.
+/// The objects that a definition names. Names are compared without regard to case: taking two names for the same costs a wider fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Defined {
-    /// These tables and views: their columns, their keys, their foreign keys, their triggers, or which tables they are.
+    /// These tables and views: their columns, keys, foreign keys or triggers may change, or the names may stand for other tables.
     Tables(Vec<Name>),
-    /// Whatever is in this schema. No foreign key comes with it.
+    /// All objects in this schema. No foreign key comes with the definition.
     Schema(String),
     /// A procedure or a function.
     Routine,
-    /// Anything.
+    /// All objects.
     Everything,
 }
 
 impl Defined {
-    /// Whether what was concluded from this may not hold while the definition is under way. It is the question of
-    /// `Versions::is_current`, which asks it for definitions that have been applied.
+    /// Whether a conclusion with this basis may not hold while the definition is under way. `Versions::is_current` asks the same about
+    /// definitions that have been applied.
     fn concerns(&self, basis: &Basis) -> bool {
         basis.is_open
             || match self {
@@ -45,7 +45,7 @@ impl Defined {
             }
     }
 
-    /// The tables among it, each of which may become the child of any table.
+    /// Returns the tables that the definition names. Each of them may become the child of any table.
     fn tables(&self) -> &[Name] {
         match self {
             Self::Tables(tables) => tables,
@@ -54,7 +54,7 @@ impl Defined {
     }
 }
 
-/// All that is under way.
+/// All definitions and writes that are under way.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     list: Mutex<List>,
@@ -79,7 +79,7 @@ impl List {
 #[derive(Debug)]
 struct Noted {
     told: Told,
-    /// What stands for it besides, because of definitions that were sent later.
+    /// Further fences for the write, because of definitions that were sent later.
     besides: Mutex<Vec<Arc<Fence>>>,
 }
 
@@ -98,7 +98,7 @@ impl Drop for Definition {
     }
 }
 
-/// A write that is under way until this is dropped, and with it what was fenced for it because of later definitions.
+/// A write that is under way until this is dropped. Its further fences for later definitions are dropped with it.
 #[derive(Debug)]
 #[must_use = "a write that is forgotten at once is not heeded"]
 pub struct Writing {
@@ -132,7 +132,7 @@ impl UnderWay {
         Writing { among: Arc::clone(self), number }
     }
 
-    /// The definitions that are under way at this moment, but for this one.
+    /// Returns the definitions that are under way at this moment, except `own`.
     pub(crate) fn definitions(&self, own: Option<&Definition>) -> DefinitionsUnderWay {
         let own = own.map(|own| own.number);
         let list = self.list();
@@ -147,14 +147,14 @@ impl UnderWay {
 }
 
 impl Definition {
-    /// Whether a write that was noted before this, and is under way still, was told by something that this concerns.
+    /// Whether a write that was noted before this definition, and is still under way, rests on something that the definition concerns.
     #[must_use]
     pub fn concerns_earlier_writes(&self) -> bool {
         self.earlier_writes().iter().any(|noted| self.concerns(noted))
     }
 
-    /// Fences for the writes that were noted before this what this may make them change: `everything` where it concerns what
-    /// they were told by, and `tables`, which are those that it names and what hangs on them, for the others.
+    /// Fences, for the writes that were noted before this definition, what it may make them change. `everything` is for writes whose
+    /// basis the definition concerns. `tables`, the tables that it names and those that hang on them, is for the other writes.
     pub fn fence_earlier_writes(&self, everything: impl FnOnce() -> Fence, tables: impl FnOnce() -> Fence) {
         let (concerned, others): (Vec<_>, Vec<_>) =
             self.earlier_writes().into_iter().partition(|noted| self.concerns(noted));
@@ -162,7 +162,7 @@ impl Definition {
         hold(&others, tables);
     }
 
-    /// The tables that it names.
+    /// Returns the tables that the definition names.
     #[must_use]
     pub fn tables(&self) -> &[Name] {
         self.what.tables()
@@ -177,7 +177,7 @@ impl Definition {
     }
 }
 
-/// One fence for all of these writes, until the last of them is applied.
+/// Raises one fence for all of these writes. It stands until the last of them is applied.
 fn hold(writes: &[Arc<Noted>], fence: impl FnOnce() -> Fence) {
     if writes.is_empty() {
         return;
@@ -188,7 +188,7 @@ fn hold(writes: &[Arc<Noted>], fence: impl FnOnce() -> Fence) {
     }
 }
 
-/// DefinitionsUnderWay that were under way at one moment.
+/// The definitions that were under way at one moment.
 #[derive(Debug)]
 pub(crate) struct DefinitionsUnderWay(Vec<Arc<Defined>>);
 
@@ -197,7 +197,7 @@ impl DefinitionsUnderWay {
         self.0.is_empty()
     }
 
-    /// Whether what was told may not hold beside them.
+    /// Whether a conclusion may not hold beside these definitions.
     pub(crate) fn concern(&self, told: &Told) -> bool {
         !self.is_empty() && told.rests_on_any(|basis| self.0.iter().any(|what| what.concerns(basis)))
     }

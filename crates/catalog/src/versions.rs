@@ -1,7 +1,7 @@
-//! When definitions changed, object by object, and what was concluded from them.
+//! When definitions changed, object by object, and the bases of conclusions from definitions.
 //!
-//! Every change that is told of advances one clock, and is noted under the names that it concerns. What was concluded holds
-//! as long as nothing that it rests on has changed since its definitions began to be read.
+//! Every change that is told advances one clock, and is noted under the names that it concerns. A conclusion holds as long as nothing in
+//! its basis has changed since its definitions began to be read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,35 +10,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::changed::Changed;
 use crate::name::Name;
 
-/// More names than this are not told apart at once: then everything counts as changed. At some 100 bytes each that is
-/// 10 MiB.
+/// The most names that are told apart. With more, everything counts as changed. At some 100 bytes each that is 10 MiB.
 const NAMES_MAX: usize = 100_000;
 
-/// What a definition rests on.
+/// The basis of a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Basis {
-    /// Every table, view and routine that was looked at, as the catalog compares names.
+    /// Every table, view and routine that was looked at, in the form in which the catalog compares names.
     pub(crate) names: Vec<Name>,
-    /// Code was looked at, or something was taken for code. Any routine's change counts: a new one may be called by a name
-    /// that meant another.
+    /// Code was looked at, or something was taken for code. Then any routine's change counts: a new routine may have a name that meant
+    /// something else before.
     pub(crate) runs_code: bool,
-    /// It led to something that is not known: any change may make that known.
+    /// The definition led to something unknown: any change may make that known.
     pub(crate) is_open: bool,
     /// The clock when the reading began.
     pub(crate) read_at: u64,
 }
 
-/// What something was concluded from.
+/// The basis of a conclusion.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// All of it held when the clock showed this.
+    /// The whole basis held when the clock showed this.
     held_at: AtomicU64,
     on: Vec<Arc<Basis>>,
-    /// It rests on any definition.
+    /// The conclusion rests on every definition.
     on_everything: bool,
 }
 
-/// A conclusion from more than this rests on any definition.
+/// A conclusion from more than this many objects rests on every definition.
 const TOLD_MAX: usize = 1_024;
 
 impl Clone for Told {
@@ -52,13 +51,13 @@ impl Clone for Told {
 }
 
 impl Told {
-    /// Something that rests on nothing yet. `clock` was read before anything was looked at.
+    /// Makes the basis of a conclusion that rests on nothing yet. `clock` was read before anything was looked at.
     #[must_use]
     pub fn at(clock: u64) -> Self {
         Self { held_at: AtomicU64::new(clock), ..Self::default() }
     }
 
-    /// It rests on this too.
+    /// Adds a definition's basis.
     pub fn rest_on(&mut self, basis: &Arc<Basis>) {
         if self.on.iter().any(|known| Arc::ptr_eq(known, basis)) {
             return;
@@ -70,12 +69,12 @@ impl Told {
         }
     }
 
-    /// Any change of any definition ends it.
+    /// Makes every change of any definition end the conclusion.
     pub fn rest_on_everything(&mut self) {
         self.on_everything = true;
     }
 
-    /// It rests on all that the other rests on.
+    /// Adds everything on which the other conclusion rests.
     pub fn join(&mut self, other: &Self) {
         other.on.iter().for_each(|basis| self.rest_on(basis));
         self.on_everything |= other.on_everything;
@@ -83,17 +82,17 @@ impl Told {
         self.held_at.store(earlier, Ordering::Relaxed);
     }
 
-    /// Whether something that it rests on is such. What rests on everything is.
+    /// Whether some basis satisfies `is_such`. A conclusion that rests on everything satisfies it.
     pub(crate) fn rests_on_any(&self, is_such: impl Fn(&Basis) -> bool) -> bool {
         self.on_everything || self.on.iter().any(|basis| is_such(basis))
     }
 
-    /// Whether it held at this reading of the clock, as far as that is remembered.
+    /// Whether the conclusion held at this reading of the clock, as far as that is remembered.
     pub(crate) fn held_at(&self, clock: u64) -> bool {
         self.held_at.load(Ordering::Relaxed) == clock
     }
 
-    /// Whether it holds now, and if so, remembers that.
+    /// Whether the conclusion holds now. Remembers that it does.
     pub(crate) fn holds_by(&self, versions: &Versions) -> bool {
         let clock = versions.clock();
         let holds = self.held_at(clock)
@@ -116,17 +115,17 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// How many changes have been told of.
+    /// Returns the number of changes that have been told.
     pub(crate) fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// The same clock, with everything changed just now.
+    /// Returns the same clock, with everything changed just now.
     pub(crate) fn renewed(&self) -> Self {
         Self { clock: self.clock + 1, everything: self.clock + 1, ..Self::default() }
     }
 
-    /// Notes a change, whose names are as the catalog compares them.
+    /// Notes a change. Its names are in the form in which the catalog compares them.
     pub(crate) fn changed(&mut self, what: Changed<'_>) {
         self.clock += 1;
         match what {
@@ -147,7 +146,7 @@ impl Versions {
         }
     }
 
-    /// Whether nothing of this has changed since it began to be read.
+    /// Whether nothing in this basis has changed since it began to be read.
     pub(crate) fn is_current(&self, basis: &Basis) -> bool {
         let is_newer = |at: u64| at > basis.read_at;
         let is_any_newer = |name: &Name| {

@@ -42,7 +42,7 @@ impl Bench {
         self.catalog.accept_foreign_keys(ticket, keys, self.freshness.applied());
     }
 
-    /// What foreign keys lead to from a table.
+    /// Returns what foreign keys lead to from a table.
     fn reached(&self, name: &str) -> Vec<Name> {
         self.catalog.descendants("up_cat", name).unwrap().all.clone()
     }
@@ -62,7 +62,7 @@ impl Bench {
         self.catalog.load_routine(&mut self.connection, &self.server, kind, &name).await
     }
 
-    /// What it does, if that is known.
+    /// Returns what it does, if that is known.
     async fn routine(&mut self, kind: RoutineKind, name: &str) -> Option<Code> {
         let routine = self.load_routine(kind, name).await;
         routine.unwrap_or_else(|error| panic!("{name}: {error}")).code.clone()

@@ -44,7 +44,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The collations in which letters beyond ASCII have keys that are coarser than bytes, with their character sets.
+/// Returns the collations in which letters beyond ASCII have keys that are coarser than bytes, with their character sets.
 async fn collations(connection: &mut Connection, is_mariadb: bool) -> Vec<(String, String)> {
     let name = if is_mariadb { "FULL_COLLATION_NAME" } else { "COLLATION_NAME" };
     let sql = format!(

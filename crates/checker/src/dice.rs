@@ -19,7 +19,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound, which must not be 0.
+    /// Returns a number below a bound, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.next() % bound).unwrap_or(0)
@@ -35,7 +35,7 @@ impl Dice {
         things[self.below(things.len())]
     }
 
-    /// A number of a small column.
+    /// Returns a number of a small column.
     pub fn code(&mut self, bound: u8) -> i8 {
         i8::try_from(self.below(usize::from(bound))).unwrap_or(0)
     }

@@ -116,7 +116,7 @@ pub struct Defined {
 }
 
 impl Transaction {
-    /// The tables that it changed, as bits.
+    /// Returns the tables that it changed, as bits.
     #[must_use]
     pub fn tables(&self) -> u8 {
         self.changes.iter().fold(0, |tables, change| tables | change.tables())
@@ -193,7 +193,7 @@ impl Read {
         self.in_transaction && matches!(self.isolation, Isolation::ReadCommitted)
     }
 
-    /// The tables that it rests on, as bits.
+    /// Returns the tables that it rests on, as bits.
     fn tables(&self, pool: &[Query]) -> u8 {
         self.parts.iter().fold(0, |tables, part| tables | pool[part.query].tables())
     }

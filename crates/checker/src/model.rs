@@ -16,7 +16,7 @@ pub const COLUMNS: usize = 7;
 /// The parents that `pid` may name: ids 1 to this.
 pub const PARENTS: u8 = 6;
 
-/// The id of some row, mostly a busy one: what comes and goes is best seen where readers and writers meet.
+/// Returns the id of some row, mostly a busy one: what comes and goes is best seen where readers and writers meet.
 pub fn some_id(dice: &mut Dice) -> usize {
     let bound = if dice.percent(60) { BUSY_ROWS } else { ROWS };
     1 + dice.below(bound)
@@ -106,7 +106,7 @@ impl Column {
         matches!(self, Self::K | Self::Pid | Self::N)
     }
 
-    /// The value of a code as it is written in SQL, without quotes.
+    /// Returns the value of a code as it is written in SQL, without quotes.
     #[must_use]
     pub fn literal(self, code: i8) -> String {
         let at = usize::try_from(code).unwrap_or(0) % NAMES.len();
@@ -142,7 +142,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A column's code.
+    /// Returns a column's code.
     #[must_use]
     pub const fn get(&self, column: Column) -> Option<i8> {
         self.cells[column as usize]
@@ -163,7 +163,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The tables whose readers it concerns.
+    /// Returns the tables whose readers it concerns.
     #[must_use]
     pub const fn tables(&self) -> u8 {
         match self {
@@ -193,13 +193,13 @@ impl Default for Db {
 }
 
 impl Db {
-    /// A row, if it is there.
+    /// Returns a row, if it is there.
     #[must_use]
     pub fn row(&self, table: Table, id: usize) -> Option<&Row> {
         self.rows[table as usize].get(id.wrapping_sub(1))?.as_ref()
     }
 
-    /// The rows of a table with their ids, in order.
+    /// Returns the rows of a table with their ids, in order.
     pub fn rows(&self, table: Table) -> impl Iterator<Item = (usize, &Row)> + Clone {
         self.rows[table as usize].iter().enumerate().filter_map(|(at, row)| Some((at + 1, row.as_ref()?)))
     }

@@ -30,7 +30,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// A question of this shape.
+    /// Returns a question of this shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         let (mut plain, mut prepared) = (Sql::new(false), Sql::new(true));
@@ -68,7 +68,7 @@ impl Query {
         &self.prepared
     }
 
-    /// The name of its shape.
+    /// Returns the name of its shape.
     #[must_use]
     pub const fn shape(&self) -> &'static str {
         self.shape.name()
@@ -80,7 +80,7 @@ impl Query {
         matches!(&self.shape, Shape::Rows(_, Filter(conditions)) if matches!(conditions[..], [(On::Id, Condition::Is(_))]))
     }
 
-    /// The tables and definitions that its answer rests on, as bits.
+    /// Returns the tables and definitions that its answer rests on, as bits.
     #[must_use]
     pub fn tables(&self) -> u8 {
         self.shape.tables()
@@ -92,7 +92,7 @@ impl Query {
         self.shape.may_be_changed_by(told, db)
     }
 
-    /// What it is answered in a state.
+    /// Returns what it is answered in a state.
     pub fn ask(&self, db: &Db) -> Observed {
         let rests_on_r = match self.shape {
             Shape::View(_) => db.view_of == Table::R,

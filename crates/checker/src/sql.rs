@@ -61,7 +61,7 @@ impl Sql {
 /// The columns that are written, in order.
 pub const WRITTEN: &str = "id, v, k, pid, n, m, d, t, u";
 
-/// A row as it stands in VALUES, with its id in whatever form.
+/// Returns a row as it stands in VALUES, with its id in whatever form.
 #[must_use]
 pub fn values(id: impl Display, row: &Row) -> String {
     let mut sql = Sql::new(false);
@@ -86,7 +86,7 @@ fn columns(extra: &str) -> String {
     )
 }
 
-/// The statement that defines a view of this name.
+/// Returns the statement that defines a view of this name.
 #[must_use]
 pub fn view(name: &str, table: Table, limit: i8) -> String {
     let limit = Column::K.literal(limit);
@@ -96,7 +96,7 @@ pub fn view(name: &str, table: Table, limit: i8) -> String {
     )
 }
 
-/// What makes the schema, with the given rows in it, and `r` partitioned or not.
+/// Returns what makes the schema, with the given rows in it, and `r` partitioned or not.
 #[must_use]
 pub fn schema(db: &Db, is_partitioned: bool) -> Vec<String> {
     let partitions = if is_partitioned { " PARTITION BY HASH (id) PARTITIONS 3" } else { "" };

@@ -31,7 +31,7 @@ impl FromStr for Target {
 }
 
 impl Target {
-    /// A connection, to a schema if one is named.
+    /// Returns a connection, to a schema if one is named.
     ///
     /// # Errors
     /// When there is none to be had.
@@ -43,7 +43,7 @@ impl Target {
     }
 }
 
-/// A status value that is a number; 0 where there is none of that name.
+/// Returns a status value that is a number; 0 where there is none of that name.
 ///
 /// # Errors
 /// When the status cannot be read.
@@ -52,7 +52,7 @@ pub fn status(conn: &mut Conn, name: &str) -> Result<u64, Failure> {
     Ok(row.and_then(|(_, value)| value.parse().ok()).unwrap_or(0))
 }
 
-/// A row of numbers. What is no number is a mistake of the query.
+/// Returns a row of numbers. What is no number is a mistake of the query.
 ///
 /// # Errors
 /// When a cell is no whole number.

@@ -36,13 +36,13 @@ pub struct Told {
     pub changed: u16,
 }
 
-/// The bit of a code.
+/// Returns the bit of a code.
 #[must_use]
 pub fn code_bit(code: Option<i8>) -> Bits {
     1 << code.map_or(NULL, |code| u32::from(code.unsigned_abs()))
 }
 
-/// The bit of a column.
+/// Returns the bit of a column.
 #[must_use]
 pub const fn column_bit(column: Column) -> u16 {
     1 << column as u16
@@ -52,7 +52,7 @@ impl May {
     /// Any row.
     pub const ANY: Self = Self { ids: ((1 << ROWS) - 1) << 1, cells: [Bits::MAX; COLUMNS] };
 
-    /// A row with this id.
+    /// Returns a row with this id.
     #[must_use]
     pub fn id(id: usize) -> Self {
         Self::ids(id..id + 1)

@@ -14,7 +14,7 @@ pub struct Digest(pub u64);
 pub struct NotADigest;
 
 impl Digest {
-    /// The number of this digest text.
+    /// Returns the number of this digest text.
     #[must_use]
     pub fn of(digest_text: &[u8]) -> Self {
         Self(spooky::hash64(digest_text))

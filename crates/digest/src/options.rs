@@ -7,11 +7,11 @@ pub struct Options {
     pub query_length_max: usize,
     /// How many bytes of a digest text are kept, and make its number (`max_digest_length`).
     pub digest_length_max: usize,
-    /// How many values of a list are kept before `...`, where the list is longer than that by two or more; 0: all.
+    /// The most values of a list that are kept before `...`, where the list is longer than that by two or more; 0: all.
     pub grouping_limit: usize,
-    /// The same for rows of lists (`VALUES (…),(…)`).
+    /// The same limit for rows of lists (`VALUES (…),(…)`).
     pub groups_grouping_limit: usize,
-    /// Whether digits in names become `?`, so that `sbtest1` and `sbtest2` are one.
+    /// Whether digits in names become `?`, so that `sbtest1` and `sbtest2` are the same.
     pub no_digits: bool,
     /// Whether NULL is a value.
     pub replace_null: bool,

@@ -1,19 +1,19 @@
-//! A digest text as it is written: what is known of its end, and the lists that are cut short.
+//! A digest text as it is written: the state of its end, and the lists that are cut short.
 
 use crate::options::Options;
 
-/// What the text ends with, as far as blanks and signs hang on it.
+/// The end of the text, as far as blanks and signs depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Nothing is written, or what a value may follow: a sign here is a value's own.
+    /// Nothing, or something that a value may follow: a sign here belongs to a value.
     Open,
-    /// What stands for a value: a name, a `?`, a closing parenthesis.
+    /// A value or something in its place: a name, a `?`, a closing parenthesis.
     Operand,
-    /// A word of the language that a value follows.
+    /// A word of the language, which a value follows.
     Keyword,
 }
 
-/// Lists and rows: what repeats, and where it is cut.
+/// Lists and rows: the repeated parts, and where they are cut.
 #[derive(Debug, Default)]
 struct Repeats {
     /// How many have come in a row.
@@ -25,7 +25,7 @@ struct Repeats {
 }
 
 impl Repeats {
-    /// Notes one more that begins at `start`, as the end of `text`. From the second above the limit on, they are `...`.
+    /// Notes one more item that begins at `start` and is the end of `text`. From the second above the limit on, items become `...`.
     fn put(&mut self, text: &mut Vec<u8>, start: usize, limit: usize) {
         let is_next = self.count > 0 && start == self.end + 1 && text.get(self.end) == Some(&b',');
         self.count = if is_next { self.count + 1 } else { 1 };
@@ -40,11 +40,11 @@ impl Repeats {
     }
 }
 
-/// The text under way.
+/// The text that is being written.
 #[derive(Debug)]
 pub struct Output<'a> {
     text: &'a mut Vec<u8>,
-    /// What stood there before.
+    /// The length of the text before it.
     start: usize,
     options: &'a Options,
     end: End,
@@ -52,7 +52,7 @@ pub struct Output<'a> {
     blank: bool,
     values: Repeats,
     rows: Repeats,
-    /// Where the innermost parenthesis that holds none opened.
+    /// Where the innermost parenthesis without another one in it opened.
     opened: Option<usize>,
     /// Where the last such parenthesis opened, after the first of equal rows.
     row: Option<(usize, usize)>,
@@ -97,7 +97,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// A piece of the statement as it stands.
+    /// Writes a piece of the statement unchanged.
     pub fn put(&mut self, piece: &[u8], end: End) {
         self.write_blank();
         let from = self.text.len();
@@ -110,7 +110,7 @@ impl<'a> Output<'a> {
         self.end = end;
     }
 
-    /// A name or a word; its digits become `?` where the options say so.
+    /// Writes a name or a word; its digits become `?` if the options say so.
     pub fn put_word(&mut self, word: &[u8], end: End) {
         if !self.options.no_digits {
             return self.put(word, end);
@@ -121,7 +121,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// A value.
+    /// Writes a value.
     pub fn put_value(&mut self) {
         self.write_blank();
         let start = self.text.len();
@@ -135,7 +135,7 @@ impl<'a> Output<'a> {
         self.opened = Some(self.text.len() - 1);
     }
 
-    /// Closes a parenthesis. Where it is the same as the one before it, both are rows of one list.
+    /// Closes a parenthesis. If its content is the same as that of the one before, both are rows of one list.
     pub fn close(&mut self) {
         self.blank = false;
         self.text.push(b')');
@@ -160,14 +160,14 @@ impl<'a> Output<'a> {
         self.end = End::Open;
     }
 
-    /// A piece that touches what is before it and behind it.
+    /// Writes a piece without blanks on either side.
     pub fn put_tight(&mut self, byte: u8) {
         self.blank = false;
         self.text.push(byte);
         self.end = End::Open;
     }
 
-    /// Takes off what an end has that is no part of it, and what is too long.
+    /// Removes what does not belong to the end, and what is too long.
     pub fn finish(self) {
         let length = self.text.len() - self.start;
         self.text.truncate(self.start + length.min(self.options.digest_length_max));

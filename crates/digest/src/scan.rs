@@ -18,7 +18,7 @@ pub fn put_text(query: &[u8], options: &Options, out: &mut Vec<u8>) {
     out.finish();
 }
 
-/// Words after which a sign is a value's own, and `*` is no product.
+/// Words after which a sign belongs to a value, and `*` is no product.
 const KEYWORDS: [&[u8]; 30] = [
     b"select",
     b"distinct",
@@ -77,7 +77,7 @@ impl<'a> Scan<'a> {
         taken
     }
 
-    /// Takes one piece, or more: at least one byte.
+    /// Takes one piece, or several: at least one byte.
     fn piece(&mut self, byte: u8, replaces_null: bool, out: &mut Output<'_>) {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0 => {
@@ -132,7 +132,7 @@ impl<'a> Scan<'a> {
         out.put_blank();
     }
 
-    /// A comment to the end of the line.
+    /// Passes a comment up to the end of the line.
     fn line(&mut self, out: &mut Output<'_>) {
         let len = self.rest().iter().position(|byte| *byte == b'\n').unwrap_or(self.rest().len());
         let comment = self.take(len);
@@ -176,7 +176,7 @@ impl<'a> Scan<'a> {
             b'(' => out.open(),
             b')' => out.close(),
             b',' => out.comma(),
-            // The value's own sign goes with the value.
+            // A value's sign goes with the value.
             b'+' | b'-' if out.end() != End::Operand && begins_value(1) => {}
             b'+' | b'-' | b'/' | b'%' | b'*' if out.end() == End::Operand => {
                 out.put_tight(byte);
@@ -192,7 +192,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes the blanks behind the byte that is not taken yet.
+    /// Passes the blanks behind the current byte.
     fn skip_blanks(&mut self) {
         while self.byte(1).is_some_and(|byte| byte.is_ascii_whitespace()) {
             self.at += 1;
@@ -211,7 +211,7 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@') || byte >= 0x80
 }
 
-/// The length of a string with its quotes; one that is not closed takes the rest.
+/// Returns the length of a string with its quotes; one that is not closed takes the rest.
 fn string_len(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -225,13 +225,13 @@ fn string_len(text: &[u8], quote: u8) -> usize {
     text.len()
 }
 
-/// The length of a quoted name with its quotes.
+/// Returns the length of a quoted name with its quotes.
 fn name_len(text: &[u8]) -> usize {
     let body = text.get(1..).unwrap_or_default();
     body.iter().position(|byte| *byte == b'`').map_or(text.len(), |end| end + 2)
 }
 
-/// The length of the number that the text begins with, if it does.
+/// Returns the length of the number that the text begins with, if it does.
 fn number_len(text: &[u8]) -> Option<usize> {
     let digits = |from: usize, is: fn(&u8) -> bool| {
         text.get(from..).unwrap_or_default().iter().take_while(|byte| is(byte)).count()

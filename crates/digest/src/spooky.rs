@@ -1,15 +1,15 @@
 //! SpookyHash V2, by its author's description, which is in the public domain (burtleburtle.net/bob/hash/spooky.html), with
 //! seeds of 0: the first of its two words.
 
-/// What is neither zero nor regular, for lack of anything better.
+/// A constant that is neither zero nor regular.
 const CONST: u64 = 0xdead_beef_dead_beef;
-/// Up to here, in bytes, texts take the short way.
+/// Up to this length, in bytes, texts take the short way.
 const SHORT_BYTES_MAX: usize = 191;
-/// What the long way takes at once, in words and in bytes.
+/// The size of a step of the long way, in words and in bytes.
 const BLOCK_WORDS: usize = 12;
 const BLOCK_BYTES: usize = BLOCK_WORDS * 8;
 
-/// The hash of a text.
+/// Returns the hash of a text.
 pub fn hash64(text: &[u8]) -> u64 {
     if text.len() <= SHORT_BYTES_MAX { short(text) } else { long(text) }
 }

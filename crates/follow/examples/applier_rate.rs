@@ -19,7 +19,7 @@ use freshet_sql::{Condition, DataType, Datum, Flavor as SqlFlavor};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Row changes in one measurement.
+/// The number of row changes in one measurement.
 const CHANGES: u32 = 400_000;
 const HEADER_LEN: usize = 19;
 const TABLE_MAP: u8 = 19;
@@ -40,7 +40,7 @@ impl DefinitionSource for Nothing {
     }
 }
 
-/// `sbtest1 (id INT, k INT, c VARCHAR(120), pad VARCHAR(60))`.
+/// Returns `sbtest1 (id INT, k INT, c VARCHAR(120), pad VARCHAR(60))`.
 fn table() -> TableInfo {
     let text = |chars| KeyType::Text { collation: "latin1_swedish_ci".into(), chars };
     let int = KeyType::Integer { unsigned: false, bytes: 4 };
@@ -91,7 +91,7 @@ fn table() -> TableInfo {
     }
 }
 
-/// The stream, as bytes without end.
+/// The stream, as endless bytes.
 struct Source {
     end_pos: u32,
     seed: u64,
@@ -105,7 +105,7 @@ impl Source {
 
     fn event(&mut self, kind: u8, body: &[u8]) -> Vec<u8> {
         let size = u32::try_from(HEADER_LEN + body.len()).unwrap();
-        // The offset wraps as a file's does beyond 4 GiB.
+        // The offset wraps, as it does in a file beyond 4 GiB.
         self.end_pos = self.end_pos.wrapping_add(size).max(1);
         let mut event = vec![1, 0, 0, 0, kind, 1, 0, 0, 0];
         event.extend_from_slice(&size.to_le_bytes());
@@ -126,7 +126,7 @@ impl Source {
         }
     }
 
-    /// A transaction that changes so many rows.
+    /// Returns a transaction that changes this many rows.
     fn transaction(&mut self, is_update: bool, rows: u32) -> Vec<Vec<u8>> {
         let mut gtid = vec![0; 19];
         gtid[0] = 1;
@@ -167,7 +167,7 @@ fn between(low: i128, high: i128) -> Condition {
     Condition::Between { low: Some((Datum::Int(low), true)), high: Some((Datum::Int(high), true)) }
 }
 
-/// So many watches: by id, by ranges of id, by k, by ranges of k, and each again for other columns read.
+/// Makes this many watches: by id, by ranges of id, by k, by ranges of k, and each again for other columns read.
 fn watch(watches: &Watches, table: &TableInfo, count: u16) {
     for number in 0..count {
         let column = number / 2 % 2;
@@ -182,7 +182,7 @@ fn watch(watches: &Watches, table: &TableInfo, count: u16) {
     }
 }
 
-/// Row changes a second.
+/// Returns row changes a second.
 fn measure(freshness: &Arc<Freshness>, watch_count: u16, is_update: bool, rows: u32) -> f64 {
     let watches = Arc::new(Watches::new(Arc::clone(freshness)));
     watch(&watches, &table(), watch_count);
@@ -196,7 +196,7 @@ fn measure(freshness: &Arc<Freshness>, watch_count: u16, is_update: bool, rows: 
     let mut applier = Applier::new(Arc::clone(freshness), Nothing, stamps, stream, timeline);
     let mut decoder = Decoder::new(Flavor::MariaDb);
     let began = Instant::now();
-    // The same bytes again stand where they stood, which the timeline takes for nowhere.
+    // The same bytes again stand at the same offsets, which the timeline takes as no progress.
     for _ in 0..4 {
         for event in &events {
             applier.apply(decoder.event(event).unwrap()).unwrap();
@@ -205,7 +205,7 @@ fn measure(freshness: &Arc<Freshness>, watch_count: u16, is_update: bool, rows: 
     f64::from(count * 4 * rows) / began.elapsed().as_secs_f64()
 }
 
-/// Entries that depend on one row each.
+/// Returns a cache with entries that depend on one row each.
 fn stored(freshness: &Arc<Freshness>, entries: u64) -> Cache {
     freshness.publish_applied(Position::new(1));
     freshness.publish_visible(Position::new(1));

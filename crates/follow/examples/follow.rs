@@ -1,6 +1,6 @@
 //! Follows a server and prints what it sees: `follow mysql://user:password@host:port/ [schema.table …]`.
 //!
-//! One line whenever something changes: the state, how far changes are applied and visible, and the stamps of the tables named.
+//! It prints one line whenever something changes: the state, how far changes are applied and visible, and the stamps of the named tables.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
 use std::sync::Arc;

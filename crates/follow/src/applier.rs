@@ -1,11 +1,10 @@
 //! Binlog events in, changes out.
 //!
-//! Pure: events are handed in one by one. What an event changes is told to a [`ChangeSink`], the end of its transaction
-//! too, and only then is the transaction's position published as applied. What is known of definitions is asked of a
-//! [`DefinitionSource`].
+//! This module is pure: its caller hands in the events one by one. It tells a [`ChangeSink`] what an event changes, and the end of its
+//! transaction; only then is the transaction's position published as applied. It asks a [`DefinitionSource`] for definitions.
 //!
-//! Whatever is not understood, or cannot be told apart from something that matters, is told as a change of everything. What proves
-//! that the stream itself is broken ends it, as [`Broken`].
+//! An event that is not understood, or cannot be told apart from one that matters, is told as a change of everything. An event that
+//! proves that the stream itself is broken ends the stream, as [`Broken`].
 
 mod sink;
 mod definitions;
@@ -34,26 +33,26 @@ pub use changed_rows::ChangedRows;
 pub use definitions::DefinitionSource;
 pub use sink::{ChangeSink, StreamChange, TransactionEnd};
 
-/// What an event took the stream to.
+/// Where the stream is after an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Within a transaction.
     Inside,
-    /// Over something that is no part of a transaction. `applied` is published.
+    /// Behind an event that is no part of a transaction. `applied` is published.
     Passed(Position),
-    /// To the end of a transaction. `applied` is published.
+    /// At the end of a transaction. `applied` is published.
     Ended {
         /// Its GTID, if it has one.
         gtid: Option<Gtid>,
-        /// Where it ends.
+        /// The position of its end.
         at: Position,
     },
 }
 
-/// Why the stream cannot go on: it has to be started anew.
+/// Why the stream cannot go on and has to be started anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// The binlog's coordinates do not go on.
+    /// The binlog's coordinates do not continue.
     #[error("{0}")]
     Timeline(#[from] OffTimeline),
     /// The server was switched to transactions without GTIDs, which cannot be found in its executed set.
@@ -61,12 +60,12 @@ pub enum Broken {
     Anonymous,
 }
 
-/// What kind of stream it is.
+/// The kind of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamTraits {
-    /// Which server writes it.
+    /// The server that writes the binlog.
     pub flavor: Flavor,
-    /// `visible` is known by GTIDs, so that every transaction must have one.
+    /// `visible` is known by GTIDs, so every transaction must have one.
     pub needs_gtids: bool,
     /// Table names are compared without case (`lower_case_table_names` is not 0).
     pub folds_names: bool,
@@ -85,7 +84,7 @@ pub struct Applier<D, S> {
 }
 
 impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
-    /// An applier for a stream that brings everything that follows the timeline's present position.
+    /// Returns an applier for a stream that brings everything after the timeline's present position.
     pub fn new(
         freshness: Arc<Freshness>,
         definitions: D,
@@ -106,18 +105,18 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// Where the stream is.
+    /// Returns the timeline, which knows where the stream is.
     pub const fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// The same, to locate on it what the server reports.
+    /// Returns the timeline, to locate on it what the server reports.
     pub const fn timeline_mut(&mut self) -> &mut Timeline {
         &mut self.timeline
     }
 
-    /// Publishes as applied what was stamped for changes that are in no binlog, where the stream does not come past it by
-    /// itself: makes a step ([`crate::timeline`]). Not within a transaction, whose stamps would lie below what is published.
+    /// Publishes as applied the stamps of changes that are in no binlog, where the stream does not pass them by itself: makes a step
+    /// ([`crate::timeline`]). Does nothing within a transaction, whose stamps would lie below the published position.
     ///
     /// # Errors
     /// When the stream cannot go on.
@@ -135,7 +134,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     /// Takes the next event.
     ///
     /// # Errors
-    /// When the stream cannot go on. Then nothing is known of what follows, and everything has to be stamped.
+    /// When the stream cannot go on. Then nothing is known of later changes, and everything has to be stamped.
     pub fn apply(&mut self, event: Event) -> Result<Progress, Broken> {
         let before = self.timeline.here();
         if !event.header.is_artificial() {
@@ -162,14 +161,15 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// A transaction never spans files. One that is open where another file begins was cut off by a crash, and rolled back.
+    /// Ends an open transaction where another file begins. A transaction never spans files, so it was cut off by a crash, and rolled
+    /// back.
     fn cut_off(&mut self, before: Position) {
         if !std::mem::take(&mut self.group).is_outside() {
             self.sink.ended(TransactionEnd::Unclear, self.above_published(before));
         }
     }
 
-    /// A transaction that was left open ends where the next begins: how it ended is unknown.
+    /// Begins the next transaction. A transaction that is still open ends here; how it ended is unknown.
     fn next_group(&mut self, next: EventGroup, before: Position) -> Progress {
         // Its last statement may be one whose rows did not come.
         self.statement_over(self.above_published(before));
@@ -187,13 +187,13 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         self.ended(group, ending, at)
     }
 
-    /// Tells of a change that needs no row to be known.
+    /// Tells the sink a change that is known without its rows.
     fn tell(&mut self, change: &StreamChange<'_>, at: Position) {
         self.group.touch_by(change);
         self.sink.change(change, at);
     }
 
-    /// A change lies above all that was published, even if its event claims to stand nowhere.
+    /// Returns a position for a change: above all published ones, even if its event claims no position.
     fn above_published(&self, at: Position) -> Position {
         at.max(Position::new(self.published.get() + 1))
     }

@@ -1,10 +1,10 @@
-//! What a user may write at most, whatever it sends: this bounds what unknown code of its sessions may do.
+//! The most that a user may write: this bounds what unknown code of its sessions may do.
 //!
-//! The question is only whether a user may write nothing at all. The answer is yes where every privilege of every account with
-//! this user name only reads, and nothing can lend it others: no role, no account that it may stand for, no nameless account, no
-//! routine that it may execute, and no view that it may read and that may run a function that writes, with its definer's rights.
+//! The only question is whether a user may write nothing at all. The answer is yes if every privilege of every account with this user
+//! name only reads, and nothing can lend it others: no role, no account that it may act as, no nameless account, no routine that it may
+//! execute, and no view that it may read and that may run a function that writes, with its definer's rights.
 //!
-//! Temporary tables are written too, but nobody else sees those. One thing needs no privilege and writes: XA COMMIT of a branch that
+//! Temporary tables are not counted, because nobody else sees them. One thing needs no privilege and writes: XA COMMIT of a branch that
 //! another session has prepared. The caller has to know that the code has none.
 
 use freshet_sql::{Flavor, Modes};
@@ -13,7 +13,7 @@ use freshet_upstream::control::quote;
 
 use crate::handle::Upstream;
 
-/// The privileges that change nothing that others see.
+/// The privileges that change nothing that other sessions see.
 const READING: &[&str] = &[
     "BINLOG MONITOR",
     "CREATE TEMPORARY TABLES",
@@ -29,20 +29,21 @@ const READING: &[&str] = &[
     "USAGE",
 ];
 
-/// A function whose body has none of these in it changes no rows. It may run other functions, which are looked at as well.
+/// Words of functions that write. A function without these words in its body changes no rows. It may run other functions, which are
+/// looked at as well.
 const WRITING: &str = "insert|update|delete|replace|call|load|next|setval|password|import";
 
-/// The schemas of the server's own, whose functions change nothing that results depend on.
+/// The server's own schemas, whose functions change nothing on which results depend.
 const OWN_SCHEMAS: &str = "('information_schema', 'mysql', 'performance_schema', 'sys')";
 
-/// The most schemas whose views are looked for; a user who may read more counts as one who may write.
+/// The most schemas in which views are looked for; a user who may read more schemas counts as one who may write.
 const SCHEMAS_MAX: usize = 16;
 
 impl Upstream {
     /// Whether no account of this user name may write anything, now.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the server cannot be asked.
     pub async fn may_write_nothing(&self, user: &str) -> Result<bool, Error> {
         let Some(server) = self.server() else { return Ok(false) };
         // An account that may not read the grants of others is shown none.
@@ -59,7 +60,7 @@ impl Upstream {
         }
     }
 
-    /// Whether there is no view in any schema of which this user may read anything.
+    /// Whether there is no view in any schema of which this user may read a part.
     async fn reads_no_view(&self, user: &str) -> Result<bool, Error> {
         let is_meant = is_meant(user);
         let everywhere = format!(
@@ -99,7 +100,7 @@ fn is_meant(user: &str) -> String {
     )
 }
 
-/// Asks for three numbers: of the user's accounts, of what may let it write, and of functions that may write.
+/// Returns the question for three numbers: the user's accounts, the rights that may let it write, and the functions that may write.
 fn question(user: &str, modes: Modes) -> String {
     let (name, is_meant) = (quote(user), is_meant(user));
     let reading: Vec<String> = READING.iter().map(|privilege| quote(privilege)).collect();
@@ -116,7 +117,7 @@ fn question(user: &str, modes: Modes) -> String {
     ways.push(format!("SELECT 1 FROM mysql.procs_priv WHERE User IN ({name}, '', 'PUBLIC')"));
     ways.push(format!("SELECT 1 FROM mysql.proxies_priv WHERE User IN ({name}, '')"));
     match modes.flavor {
-        // There are no roles.
+        // This server has no roles.
         Flavor::MySql if modes.before_8 => {}
         Flavor::MariaDb => {
             ways.push(format!("SELECT 1 FROM mysql.roles_mapping WHERE User IN ({name}, '', 'PUBLIC')"));

@@ -1,8 +1,7 @@
 //! Whether the server is set up so that it can be followed, and what mends it if not.
 //!
-//! What can be said from [`ServerInfo`] alone is a pure function of it, [`settings`] and
-//! [`privileges`], so that the follower can ask the same question at every start; only the
-//! inventory of tables asks the server.
+//! The findings that [`ServerInfo`] alone decides are pure functions of it, [`settings`] and [`privileges`], so that the follower can ask
+//! the same question at every start. Only the inventory of tables asks the server.
 
 mod finding;
 mod settings;
@@ -14,8 +13,8 @@ use freshet_upstream::{Connection, Error, ServerInfo};
 
 pub use finding::{Finding, Readiness};
 
-/// Looks at everything. Works with any privileges, and says which ones it lacked. `wants_semisync`: the configuration
-/// relies on the server's commits to wait for us.
+/// Checks all preconditions. Works with any privileges, and says which ones it lacked. `wants_semisync`: the configuration relies on the
+/// server's commits to wait for us.
 ///
 /// # Errors
 /// Only if the connection breaks.
@@ -32,22 +31,22 @@ pub async fn examine(connection: &mut Connection, wants_semisync: bool) -> Resul
     Ok(findings)
 }
 
-/// What the server's version and settings say.
+/// Returns what the server's version and settings say.
 pub fn settings(server: &ServerInfo) -> Vec<Finding> {
     settings::all(server)
 }
 
-/// Whether commits could wait for us. `wanted`: somebody relies on it.
+/// Whether commits could wait for us. `wanted`: a setting relies on it.
 pub fn semisync(server: &ServerInfo, wanted: bool) -> Finding {
     settings::semisync(server, wanted)
 }
 
-/// What our account may do.
+/// Returns what our account may do.
 pub fn privileges(server: &ServerInfo) -> Vec<Finding> {
     privileges::all(server)
 }
 
-/// The first thing without which the server cannot be followed, if there is one.
+/// Returns the first finding that keeps the server from being followed, if there is one.
 pub fn obstacle(server: &ServerInfo) -> Option<Finding> {
     settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == Readiness::Missing)
 }

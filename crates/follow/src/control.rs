@@ -1,4 +1,4 @@
-//! The control connection: questions of sessions, definitions, and what no binlog tells of: global variables and rights.
+//! The control connection: questions of sessions, definitions, and changes that no binlog tells of: global variables and rights.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,23 +19,23 @@ use crate::shared::{Ask, Following};
 use crate::usable::usable;
 use tracing::debug;
 
-/// The time between two looks at the global variables and at rights.
+/// The time between two looks at the global variables and the rights.
 const AROUND_EVERY: Duration = Duration::from_secs(1);
 
-/// The least time between two such looks, where a session needs what is proven to be more recent.
+/// The least time between two such looks, where a session needs a more recent proof.
 const AROUND_EVERY_MIN: Duration = Duration::from_millis(5);
 
-/// The time after which it is looked again whether a change of definitions is visible, which takes it a millisecond or two.
+/// The time between two looks whether a change of definitions is visible. It becomes visible within a millisecond or two.
 const VISIBLE_EVERY: Duration = Duration::from_millis(2);
 
-/// The time between two readings of foreign keys: what changes in it is asked for at once, and what could not be read is
+/// The time between two readings of foreign keys: those that change meanwhile are asked for at once, and those that could not be read are
 /// tried again.
 const FOREIGN_KEYS_EVERY: Duration = Duration::from_millis(50);
 
-/// A question that takes longer means that the connection is lost. Definitions of large servers take seconds.
+/// The limit of a question: if it takes longer, the connection counts as lost. Definitions of large servers take seconds.
 const QUESTION_LIMIT: Duration = Duration::from_secs(60);
 
-/// What sessions ask while there is no connection is answered with this.
+/// Answers a session's question while there is no connection.
 pub(crate) fn refuse(ask: Ask) {
     // The session that asked may be gone, and then needs no answer.
     match ask {
@@ -56,9 +56,9 @@ pub(crate) struct Control<'a> {
 }
 
 impl Control<'_> {
-    /// Serves until the connection breaks, or until a time. Without a stream, only sessions' questions are served.
+    /// Serves until the connection breaks, or until a given time. Without a stream, only the questions of sessions are served.
     ///
-    /// Not to be cancelled if the connection is to be used again: a question would be left without its answer read.
+    /// Not to be cancelled if the connection is to be used again: a question would be left with its answer unread.
     pub(crate) async fn run(
         &mut self,
         generation: Option<&Generation>,
@@ -88,7 +88,7 @@ impl Control<'_> {
         }
     }
 
-    /// How long to wait before the foreign keys are tried again.
+    /// Returns the pause before the foreign keys are tried again.
     fn foreign_keys_pause(&self) -> Duration {
         if self.shared.catalog.changes_are_visible() { FOREIGN_KEYS_EVERY } else { VISIBLE_EVERY }
     }
@@ -138,7 +138,7 @@ impl Control<'_> {
         if broken { Err(Over::Connection(Error::Closed)) } else { Ok(()) }
     }
 
-    /// The end of the binlog is read after the keys, so that every definition which they rest on lies before it.
+    /// Reads the foreign keys. The end of the binlog is read after the keys, so that every definition on which they rest lies before it.
     async fn read_foreign_keys(&mut self, generation: &Generation) -> Result<(), Over> {
         let Some((ticket, wanted)) = self.shared.catalog.foreign_keys_wanted() else { return Ok(()) };
         if !self.shared.catalog.changes_are_visible() {
@@ -148,8 +148,8 @@ impl Control<'_> {
         let reading = ForeignKeys::read_wanted(self.connection, self.server, wanted);
         let keys = match within(QUESTION_LIMIT, "reading foreign keys", reading).await {
             Ok(keys) => keys,
-            // Most likely a definition is just being changed. They are wanted still, and until they are had every
-            // change is taken to reach everything.
+            // Most likely a definition is just being changed. The keys are still wanted, and until they are read every change is taken to
+            // reach everything.
             Err(error) if error.leaves_connection_usable() => {
                 debug!(%error, "the foreign keys cannot be read now");
                 return Ok(());
@@ -182,7 +182,7 @@ impl Control<'_> {
         Ok(())
     }
 
-    /// Some global variables decide how the server is followed: it is looked at from the start.
+    /// Reads the server's settings again, because some global variables decide how the server is followed.
     async fn look_at_server(&mut self) -> Result<(), Over> {
         let reading = ServerInfo::read(self.connection);
         let server = Arc::new(within(QUESTION_LIMIT, "reading what the server is", reading).await?);
@@ -192,7 +192,7 @@ impl Control<'_> {
     }
 }
 
-/// Until it is time to look around, or somebody asks for it.
+/// Waits until it is time for a look, or until somebody asks for one.
 async fn around_is_due(shared: &Following, looked_at: Instant) {
     tokio::select! {
         () = sleep_until(looked_at + AROUND_EVERY) => {}

@@ -1,4 +1,4 @@
-//! The sink that hands rows to whoever reads them beside the stamps.
+//! The sink that gives rows to a reader beside the stamps.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,39 +8,40 @@ use freshet_sql::Alteration;
 
 use crate::applier::{ChangeSink, ChangedRows, StreamChange, TransactionEnd};
 
-/// What the stream changes, to somebody who holds copies of rows.
+/// A change of the stream, for a reader that holds copies of rows.
 #[derive(Clone, Copy, Debug)]
 pub enum RowNews<'a> {
     /// Rows of one table, with their images.
     Rows(ChangedRows<'a>),
-    /// The definition of this table, which keeps all its rows: what it does to their columns. The images that follow are by the new one.
+    /// The definition of this table, which keeps all its rows, and its effect on their columns. The images that follow have the new
+    /// columns.
     Altered(&'a Name, &'a Alteration),
-    /// Any rows of this table, or its definition: what was copied counts for nothing.
+    /// Any rows of this table, or its definition: its copy is of no use any more.
     Table(&'a Name),
-    /// The same of all tables of this schema.
+    /// Any rows or definitions of all tables of this schema.
     Schema(&'a str),
-    /// The same of all tables.
+    /// Any rows or definitions of all tables.
     Everything,
 }
 
-/// Reads rows beside the stamps. It is told on the follower's thread, in the order of the binlog, and must not wait.
+/// Reads rows beside the stamps. It is called on the follower's thread, in the order of the binlog, and must not wait.
 pub trait RowReader: Send + Sync {
-    /// An event changes this. It is in effect when the transaction has ended.
+    /// Tells a change of an event. It is in effect when the transaction has ended.
     fn told(&self, news: &RowNews<'_>);
 
-    /// The transaction ends at `at`, all changes of which were told. Its position is published as applied after this call.
+    /// Tells the end of a transaction at `at`. All its changes were told before. Its position is published as applied after this call.
     fn ended(&self, ending: TransactionEnd, at: Position);
 
-    /// The stream is lost: nothing is told from here on, whatever happens, until another generation begins.
+    /// Tells the loss of the stream: nothing is told from here on, whatever happens, until another generation begins.
     fn lost(&self);
 }
 
-/// Where a reader may be put, once. A handle: its clones feed the same reader.
+/// The place for one reader, which is put there once. A handle: its clones feed the same reader.
 #[derive(Clone, Default)]
 pub(crate) struct Feed(Arc<OnceLock<Arc<dyn RowReader>>>);
 
 impl Feed {
-    /// Has this reader be told of all that follows. False if there is one already.
+    /// Sets the reader of all that follows. `false` if there is one already.
     pub(crate) fn read_by(&self, reader: Arc<dyn RowReader>) -> bool {
         self.0.set(reader).is_ok()
     }
@@ -54,7 +55,7 @@ impl ChangeSink for Feed {
         match *change {
             StreamChange::Rows(rows) => reader.told(&RowNews::Rows(rows)),
             StreamChange::Referring(children, parents) => {
-                // Most updates of parents change no column that is referred to.
+                // Most updates of parents change no column to which a key refers.
                 let are_untouched =
                     parents.each(|parent| (children.is_reached(parent) == Some(false)).then_some(()));
                 if are_untouched.is_none() {
@@ -68,7 +69,7 @@ impl ChangeSink for Feed {
             }
             StreamChange::Schema(schema) => reader.told(&RowNews::Schema(schema)),
             StreamChange::AnyTable | StreamChange::Anything => reader.told(&RowNews::Everything),
-            // Rows of MERGE tables are copied by nobody; the others change no row.
+            // Nobody copies rows of MERGE tables; the others change no row.
             StreamChange::AnyMerged
             | StreamChange::Routine(_)
             | StreamChange::Accounts { .. }

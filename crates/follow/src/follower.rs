@@ -29,46 +29,46 @@ use crate::status::FollowState;
 use crate::timeline::Timeline;
 use crate::usable::{NotFollowed, refusal, usable};
 
-/// The pause before a failed connection is made again: it doubles from the least to the greatest.
+/// The least and the greatest pause before a failed connection is made again. The pause doubles.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// A connection that lasted this long was a success, after which the pauses start from the least again.
+/// A connection that lasted this long was a success; after it, the pauses start from the least again.
 const LASTED: Duration = Duration::from_secs(10);
 
-/// The time between two looks at whether a server that could not be followed can be.
+/// The time between two checks whether a server that could not be followed can be followed now.
 const OFF_EVERY: Duration = Duration::from_secs(5);
 
-/// Time allowed for reading what the server is, on a new connection.
+/// The time allowed for reading the description of the server, on a new connection.
 const DESCRIPTION_LIMIT: Duration = Duration::from_secs(60);
 
-/// What lives on the follower's thread.
+/// The state of the follower's thread.
 pub(crate) struct Follower {
     shared: Arc<Following>,
     sinks: Sinks,
     asks: mpsc::Receiver<Ask>,
     identity: Identity,
-    /// The highest number that the server gave to a connection of ours. It counts from 1 when it starts.
+    /// The highest number that the server gave to a connection of ours. The server counts from 1 when it starts.
     thread_id: u32,
-    /// The global variables when they were last looked at, over all generations.
+    /// The global variables at the last look, over all generations.
     globals: Option<WatchedGlobals>,
-    /// The rights when they were last looked at.
+    /// The rights at the last look.
     rights: Option<Rights>,
-    /// When everything was stamped for the loss of the last stream, and when before.
+    /// When everything was stamped for the loss of the last stream, and the time before that.
     lost: Option<Lost>,
-    /// Why there was no stream, as it was last logged.
+    /// The reason for the missing stream that was logged last.
     logged: String,
 }
 
 /// When everything was stamped for the loss of a stream.
 #[derive(Debug, Clone, Copy)]
 struct Lost {
-    /// The last time before that, of which the stream told.
+    /// When everything was stamped before that, on the word of the stream.
     told_at: Position,
     at: Position,
 }
 
-/// The two connections for questions, and what was read on them.
+/// The two connections for questions, and the answers read on them.
 struct Contact {
     control: Connection,
     prober: Connection,
@@ -120,7 +120,7 @@ impl Follower {
         }
     }
 
-    /// From connecting to the loss of the connections.
+    /// Does one round: from connecting to the loss of the connections.
     async fn connected(&mut self) -> Over {
         let reached = tokio::select! {
             reached = reach(&self.shared) => reached,
@@ -170,7 +170,7 @@ impl Follower {
         let are_kept = self.rights.take().is_some_and(|before| reached.rights.are_those_of(&before));
         match self.lost {
             Some(Lost { told_at, at }) if are_kept => self.shared.rights.are_kept(told_at, at),
-            // Whoever is there has logged in since the server was started, and nobody has changed rights since.
+            // Everybody who is connected has logged in since the server was started, and nobody has changed rights since.
             Some(Lost { at, .. }) if reached.rights.are_as_at_start() => {
                 self.shared.rights.are_kept(Position::ZERO, at)
             }
@@ -180,18 +180,18 @@ impl Follower {
             }
         }
         if self.globals.as_ref().is_some_and(|before| *before != reached.globals) {
-            // Everything was stamped when the connection was lost: only what logins rest on is left.
+            // Everything was stamped when the connection was lost: only the dependencies of logins are left.
             self.shared.globals_changed(Some(Concerns::Logins));
         }
     }
 
-    /// All of its positions are above those that were given out.
+    /// Returns a timeline all of whose positions are above those that were given out.
     fn next_timeline(&self) -> Timeline {
         let freshness = &self.shared.freshness;
         Timeline::after(freshness.applied().max(freshness.visible()))
     }
 
-    /// Without a stream, everything but the stream.
+    /// Does everything but the stream, while there is none.
     async fn be_off(&mut self, mut reached: Contact, why: String, remedy: String) -> Result<Over, Over> {
         let reason = format!("{why}; remedy: {remedy}");
         if self.logged != reason {
@@ -216,7 +216,7 @@ impl Follower {
         }
     }
 
-    /// One generation.
+    /// Runs one generation.
     async fn follow(&mut self, mut reached: Contact, opened: Opened) -> Result<Over, Over> {
         let Opened { mut connection, decoder, timeline, traits, visible, executed, starts_visible, semisync } =
             opened;
@@ -271,13 +271,13 @@ impl Follower {
         over.map(|()| Over::Stopped)
     }
 
-    /// What is stored from here on is read after the start.
+    /// Announces the start of a generation: every result that is stored from here on is read after the start.
     fn begin(&self, start: Position, starts_visible: bool) {
         let freshness = &self.shared.freshness;
-        // What changed before without a word in the binlog is in effect for all that is stored from here on.
+        // Earlier changes that no binlog tells of are in effect for every result that is stored from here on.
         self.shared.proven.looked_around(now_ms());
         freshness.restart(start);
-        // Nothing has told of what was changed in between, nor of what was taken from those who were there before there was a stream.
+        // Nothing has told of changes in between, nor of rights that were taken from users who were there before there was a stream.
         self.shared.rights.taken_from_anybody(Position::new(1));
         self.shared.rights.changed();
         self.shared.rights.begun(start);
@@ -287,8 +287,8 @@ impl Follower {
         StreamCounters::count(&self.shared.counters.generations);
     }
 
-    /// Nothing is known of what changes from here on. The order matters: hits end, then all that is stored is
-    /// made unservable for good, then the fences that protected it are lifted.
+    /// Ends the generation: later changes are unknown. The order matters: hits end, then all stored results are made unservable for good,
+    /// then the fences that protected them are lifted.
     fn lose(&mut self) {
         let above = self.next_timeline().start();
         let shared = &self.shared;
@@ -315,7 +315,7 @@ impl Follower {
     }
 }
 
-/// Opens the connections for questions, and reads what the server is.
+/// Opens the connections for questions, and reads the description of the server.
 async fn reach(shared: &Following) -> Result<Contact, Error> {
     let config = &shared.config;
     let mut control = connect(config).await?;
@@ -332,7 +332,7 @@ async fn reach(shared: &Following) -> Result<Contact, Error> {
     Ok(Contact { control, prober, server, globals, rights, started_ms })
 }
 
-/// The earliest moment at which the server can have been started. It counts whole seconds.
+/// Returns the earliest moment at which the server can have been started. The server counts whole seconds.
 async fn started_ms(control: &mut Connection) -> Result<u64, Error> {
     let asked_ms = now_ms();
     let rows = control.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
@@ -340,14 +340,14 @@ async fn started_ms(control: &mut Connection) -> Result<u64, Error> {
     Ok(uptime.map_or(0, |seconds| asked_ms.saturating_sub(seconds.saturating_add(1).saturating_mul(1000))))
 }
 
-/// Answers questions with the news that there is no connection; ends when nobody can ask any more.
+/// Answers questions: there is no connection. Ends when nobody can ask any more.
 async fn refuse_all(asks: &mut mpsc::Receiver<Ask>) {
     while let Some(ask) = asks.recv().await {
         refuse(ask);
     }
 }
 
-/// Between a half and the whole of it, so that several of us do not come back at the same moment.
+/// Returns between a half and the whole of a pause, so that several of us do not come back at the same moment.
 fn jittered(pause: Duration) -> Duration {
     let random = random_scramble();
     // Each byte has seven random bits.

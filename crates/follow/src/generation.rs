@@ -20,27 +20,27 @@ use crate::replica::Joined;
 use crate::shared::{Following, StreamCounters};
 use crate::stamps::Stamps;
 
-/// The longest event that is read, bytes: `max_allowed_packet` of a replica can be 1 GiB. A longer one ends the generation.
+/// The longest event that is read, in bytes: `max_allowed_packet` of a replica can be 1 GiB. A longer event ends the generation.
 const EVENT_BYTES_MAX: usize = (1 << 30) + (1 << 16);
 
-/// A stream that is silent for this many times the time that it counts as live is given up.
+/// A silent stream is given up after this many times the time for which it counts as live.
 const SILENCE: u32 = 5;
 
-/// Events that are applied before the other parts of the thread get their turn, while more are there to be read.
+/// The most events that are applied before the other parts of the thread get their turn, while more can be read.
 const EVENTS_IN_A_ROW_MAX: u32 = 64;
 
-/// An acknowledgement that takes longer to get rid of means that the connection is lost.
+/// The limit of sending an acknowledgement: if it takes longer, the connection counts as lost.
 const ACK_LIMIT: Duration = Duration::from_secs(10);
 
-/// First bytes of a packet in the stream.
+/// The first byte of a packet in the stream that holds an event.
 const EVENT: u8 = 0x00;
 const EOF: u8 = 0xFE;
 const ERR: u8 = 0xFF;
 
-/// Who is told what the stream changes: the stamps first, since what is told of definitions must follow them; readers of rows last.
+/// The sinks, in the order of their calls: the stamps first, since the news of definitions must follow them; readers of rows last.
 pub(crate) type Sinks = (Stamps, (Arc<Following>, Feed));
 
-/// What the parts of one generation share. They run on one thread and borrow it between awaits only.
+/// The state that the parts of one generation share. They run on one thread and borrow it between awaits only.
 pub(crate) struct Generation {
     pub(crate) shared: Arc<Following>,
     pub(crate) applier: RefCell<Applier<Arc<Following>, Sinks>>,
@@ -81,7 +81,7 @@ impl Generation {
         drop(applier);
         self.ends.borrow_mut().applied(&shared.freshness, &shared.proven);
         let now = now_ms();
-        // Fences are lifted after what they wait for was published.
+        // Fences are lifted after the position for which they wait was published.
         match &step {
             Progress::Inside => {}
             Progress::Passed(at) => shared.settling.passed(*at),
@@ -96,8 +96,8 @@ impl Generation {
         Ok(())
     }
 
-    /// Tells the server that what it has sent is dealt with: the stamps are set, so that nothing older is served once the
-    /// commits that wait for this become visible.
+    /// Acknowledges to the server everything that it has sent. The stamps are set, so nothing older is served once the commits that wait
+    /// for this become visible.
     async fn acknowledge(&self, stream: &mut Connection) -> Result<(), Over> {
         let offset = self.applier.borrow().timeline().offset();
         let ack = self.semisync.ack(offset);
@@ -120,7 +120,7 @@ impl Generation {
         }
     }
 
-    /// Publishes what was stamped for changes that are in no binlog, if the stream does not come past it by itself.
+    /// Publishes the stamps of changes that are in no binlog, if the stream does not pass them by itself.
     pub(crate) fn step(&self) -> Result<(), Over> {
         let shared = &self.shared;
         let Some(at) = self.applier.borrow_mut().step()? else { return Ok(()) };
@@ -130,12 +130,12 @@ impl Generation {
         Ok(())
     }
 
-    /// What is behind `visible`, if anything.
+    /// Whether something received is not known to be visible yet.
     pub(crate) fn is_behind(&self) -> bool {
         self.visible.borrow().is_behind(self.shared.freshness.visible())
     }
 
-    /// The position of a coordinate that the server reported.
+    /// Returns the position of a coordinate that the server reported.
     pub(crate) fn locate(&self, file: &[u8], offset: u64) -> Result<Option<Position>, Over> {
         let located = self.applier.borrow_mut().timeline_mut().locate(file, offset);
         Ok(located.map_err(Broken::from)?)
@@ -151,7 +151,7 @@ fn event_bytes(packet: &[u8]) -> Result<&[u8], Error> {
     }
 }
 
-/// Seconds are all that the binlog tells; an age below two of them may be none at all.
+/// Returns the age of an event in milliseconds. The binlog tells only seconds, so an age below two of them counts as 0.
 fn age_ms(timestamp: u32) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let age = now.as_secs().saturating_sub(u64::from(timestamp));

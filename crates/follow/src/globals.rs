@@ -1,17 +1,17 @@
-//! Global variables as they were last looked at: they change results, rights and logins without a word in the binlog.
+//! Global variables at the last look: a change of them changes results, rights and logins, and no binlog tells of it.
 
 use freshet_upstream::server::Concerns;
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
-/// When those variables were set that every statement reads: one that is set and set back between two looks has its value
-/// again. Servers that cannot tell, as MariaDB, refuse this.
+/// The times when those variables were set that every statement reads: a variable that is set and set back between two looks has its old
+/// value. Servers without such times, such as MariaDB, refuse this question.
 const SET_TIMES: &str = "(SELECT GROUP_CONCAT(VARIABLE_NAME, '=', IFNULL(SET_TIME, '') ORDER BY VARIABLE_NAME) \
     FROM performance_schema.variables_info WHERE VARIABLE_NAME IN ";
 
 /// One row of values, in the order of the variables.
 type Values = Vec<Vec<Option<Vec<u8>>>>;
 
-/// What is looked at, as expressions, and its values. Equal if nothing has changed.
+/// The variables that are looked at, as expressions, and their values. Two looks are equal if nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct WatchedGlobals {
     variables: Vec<(String, Concerns)>,
@@ -19,7 +19,7 @@ pub(crate) struct WatchedGlobals {
 }
 
 impl WatchedGlobals {
-    /// Reads them.
+    /// Reads the variables.
     pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         let watched = server.watched_globals();
         let read_by_all: Vec<String> = watched
@@ -33,7 +33,7 @@ impl WatchedGlobals {
             variables.push((format!("{SET_TIMES}({}))", read_by_all.join(", ")), Concerns::Unknown));
         }
         let values = match values(connection, &variables).await {
-            // One that we have never heard of, and may not read.
+            // A variable that we do not know, and may not read.
             Err(Error::Server(_)) => {
                 variables.retain(|(_, concerns)| *concerns != Concerns::Unknown);
                 values(connection, &variables).await?
@@ -43,7 +43,7 @@ impl WatchedGlobals {
         Ok(Self { variables, values })
     }
 
-    /// Reads them again. What those that have changed concern, if any has: the most of it.
+    /// Reads the variables again. Returns the widest concern of those that have changed, if any has.
     pub(crate) async fn look(&mut self, connection: &mut Connection) -> Result<Option<Concerns>, Error> {
         let values = values(connection, &self.variables).await?;
         let before = std::mem::replace(&mut self.values, values);

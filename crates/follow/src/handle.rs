@@ -23,10 +23,10 @@ use crate::settle::{Shown, WriteOutcome};
 use crate::shared::{ASKS_MAX, Ask, Following};
 use crate::status::{FollowState, FollowStatus};
 
-/// The time that a client waits for a look around after it changed what no binlog tells of. The look itself takes milliseconds.
+/// How long a client waits for a look around, after it changed something that no binlog tells of. The look itself takes milliseconds.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 
-/// The server behind us: its description, its catalog, its stream. Cheap to clone; all clones are the same.
+/// The server behind us: its description, its catalog, its stream. Cheap to clone; all clones are one handle.
 #[derive(Clone)]
 pub struct Upstream {
     shared: Arc<Following>,
@@ -35,8 +35,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Starts the follower thread, which connects by itself and goes on doing so until the last handle is dropped.
-    /// Returns at once; a server that cannot be reached is not an error.
+    /// Starts the follower thread, which connects by itself, again and again, until the last handle is dropped. Returns at once; a server
+    /// that cannot be reached is not an error.
     ///
     /// # Errors
     /// When the thread cannot be started.
@@ -51,126 +51,126 @@ impl Upstream {
         Ok(Self { shared, asks })
     }
 
-    /// How the server is reached.
+    /// Returns the configuration by which the server is reached.
     #[must_use]
     pub fn config(&self) -> &Arc<Config> {
         &self.shared.config
     }
 
-    /// What is known of the server; `None` until it was reached for the first time.
+    /// Returns what is known of the server; `None` until it was reached for the first time.
     #[must_use]
     pub fn server(&self) -> Option<Arc<ServerInfo>> {
         self.shared.server()
     }
 
-    /// How the stream stands.
+    /// Returns how the stream stands.
     #[must_use]
     pub fn follow_status(&self) -> FollowStatus {
         self.shared.status()
     }
 
-    /// Which stream it is that tells of changes; `None` while it is not proven to be live.
+    /// Returns the number of the stream that tells of changes; `None` while it is not proven to be live.
     #[must_use]
     pub fn live_generation(&self) -> Option<u64> {
         self.shared.live_generation()
     }
 
-    /// Has this reader be told of all rows that the stream changes from now on. False if there is one already.
+    /// Sets the reader of all rows that the stream changes from now on. `false` if there is one already.
     pub fn feed(&self, reader: Arc<dyn RowReader>) -> bool {
         self.shared.feed.read_by(reader)
     }
 
-    /// How many events of the stream have changed rows of a table.
+    /// Returns how many events of the stream have changed rows of this table.
     #[must_use]
     pub fn writes_of(&self, schema: &str, table: &str) -> u64 {
         self.shared.written.of(schema, table)
     }
 
-    /// How many changes were made that no binlog tells of. It is counted before such a change sets its stamps.
+    /// Returns how many changes were made that no binlog tells of. A change is counted before it sets its stamps.
     #[must_use]
     pub fn unlogged_count(&self) -> u64 {
         self.shared.unlogged_count()
     }
 
-    /// Says that `visible` lags what a miss needs. Costs one atomic operation when it was said already.
+    /// Asks for a newer `visible`, because it lags behind the need of a miss. Costs one atomic operation if it was asked for already.
     pub fn ask_probe(&self) {
         self.shared.ask_probe();
     }
 
-    /// Everything that was committed on the server up to this moment, in milliseconds of [`freshet_upstream::now_ms`], is
+    /// Returns a moment, in milliseconds of [`freshet_upstream::now_ms`]: everything that was committed on the server up to it is
     /// applied. 0 where nothing is proven. It is renewed when [`Self::ask_current`] asks for it.
     #[must_use]
     pub fn current_to_ms(&self) -> u64 {
         self.shared.proven.current_to_ms()
     }
 
-    /// Says that [`Self::current_to_ms`] should be newer. Costs one atomic operation when it was said already.
+    /// Asks for a newer [`Self::current_to_ms`]. Costs one atomic operation if it was asked for already.
     pub fn ask_current(&self) {
         self.shared.ask_current();
     }
 
-    /// Has the server be asked where its binlog ends. Once the answer is applied, what was complete before this call is settled
-    /// ([`Freshness::is_settled`]). Costs one atomic operation when it was said already.
+    /// Asks the server where its binlog ends. Once the answer is applied, all results that were complete before this call are settled
+    /// ([`Freshness::is_settled`]). Costs one atomic operation if it was asked for already.
     pub fn ask_end(&self) {
         self.shared.ask_end();
     }
 
-    /// Is told when more is settled than was, or when more is known of whose the transactions are that were applied.
+    /// Returns a wait for news: more is settled than before, or more is known of whose the applied transactions are.
     pub fn settling_told(&self) -> Notified<'_> {
         self.shared.proven.passed().notified()
     }
 
-    /// How many transactions were applied: see [`Self::has_applied`].
+    /// Returns the number of applied transactions: see [`Self::has_applied`].
     #[must_use]
     pub fn applied_count(&self) -> u64 {
         self.shared.settling.applied_count()
     }
 
-    /// Whether all of these are applied. `since`: [`Self::applied_count`], read before the server was asked for them.
+    /// Whether all of these transactions are applied. `since`: [`Self::applied_count`], read before the server was asked for them.
     #[must_use]
     pub fn has_applied(&self, shown: &Shown, since: u64) -> bool {
         self.shared.settling.has_applied(shown, since)
     }
 
-    /// Whether the server's commits are to wait for us. A change starts the stream anew.
+    /// Sets whether the server's commits are to wait for us. A change starts the stream anew.
     pub fn want_semisync(&self, wanted: bool) {
         self.shared.want_semisync(wanted);
     }
 
-    /// How semi-synchronous replication stands, in words.
+    /// Returns how semi-synchronous replication stands, in words.
     #[must_use]
     pub fn semisync(&self) -> Semisync {
         self.shared.proven.semisync()
     }
 
-    /// Whether every commit that is visible to anyone at this moment is applied, those of other clients included.
+    /// Whether every commit that is visible to anyone at this moment is applied, also commits of other clients.
     #[must_use]
     pub fn commits_wait(&self, now_ms: u64) -> bool {
         self.shared.proven.commits_wait(now_ms)
     }
 
-    /// Grows when many fences are exchanged for one on everything, which stands as long as the oldest of them would have. It
-    /// has grown before the first of them is lifted.
+    /// Returns a count that grows when many fences are exchanged for one on everything, which stands as long as the oldest of them would
+    /// have. It has grown before the first of them is lifted.
     #[must_use]
     pub fn fences_exchanged(&self) -> u64 {
         self.shared.settling.exchanged()
     }
 
-    /// Hands over the fence of a write whose outcome is known, or known to be unknown. It is lifted as soon as the write can
-    /// no longer make a stored result stale.
+    /// Hands over the fence of a write whose outcome is known, or known to be unknown. The fence is lifted as soon as the write can no
+    /// longer make a stored result stale.
     pub fn settle(&self, fence: Fence, outcome: WriteOutcome) {
         self.shared.settle(fence, outcome);
     }
 
-    /// Says that something has changed these that is in no binlog, and is in effect: results that rest on it are never served
-    /// again, and new ones can be stored within milliseconds. To be called before the fences of the change are handed over.
+    /// Notes that a change of these, which is in no binlog, is in effect: results that rest on them are never served again, and new ones
+    /// can be stored within milliseconds. To be called before the fences of the change are handed over.
     pub fn changed_unlogged(&self, deps: &[Dep]) {
         self.shared.changed_unlogged(deps);
     }
 
-    /// Looks for what no binlog tells of: a client has changed global variables, or with `rights` what accounts may do. When
-    /// this returns, everything that was in effect before the call is taken over. Where it cannot be looked, or not soon,
-    /// the worst is taken to have changed.
+    /// Looks for changes that no binlog tells of: a client has changed global variables, or with `rights` the rights of accounts. When
+    /// this returns, every change that was in effect before the call is taken over. If the look is not possible, or not soon, everything
+    /// counts as changed.
     pub async fn look_around(&self, rights: bool) {
         let looking = async {
             let looked = self.shared.looks.ask(rights)?;
@@ -182,19 +182,19 @@ impl Upstream {
         }
     }
 
-    /// Changes whenever any definition may have changed.
+    /// Returns a number that changes whenever any definition may have changed.
     #[must_use]
     pub fn catalog_version(&self) -> u64 {
         self.shared.catalog.version()
     }
 
-    /// Changes whenever a schema may have come or gone.
+    /// Returns a number that changes whenever a schema may have come or gone.
     #[must_use]
     pub fn schemas_version(&self) -> u64 {
         self.shared.catalog.schemas_version()
     }
 
-    /// Whether nothing that this rests on is known to have changed.
+    /// Whether nothing on which this conclusion rests is known to have changed.
     #[must_use]
     pub fn is_current(&self, told: &Told) -> bool {
         self.shared.catalog.is_current(told)
@@ -210,31 +210,32 @@ impl Upstream {
         self.shared.catalog.write(told)
     }
 
-    /// These tables and what hangs on them by foreign keys; `None` if that is not known.
+    /// Returns these tables and the tables that hang on them by foreign keys; `None` if that is not known.
     #[must_use]
     pub fn with_children(&self, tables: &[Name]) -> Option<Vec<Name>> {
         self.shared.catalog.with_children(tables)
     }
 
-    /// Whether something that this rests on has changed, or is being changed by a definition through us.
+    /// Whether something on which this conclusion rests has changed, or is being changed by a definition through us.
     #[must_use]
     pub fn is_changing(&self, told: &Told) -> bool {
         self.shared.catalog.is_changing(told)
     }
 
-    /// What other definitions through us mean for a write: see [`Catalog::beside`](freshet_catalog::Catalog::beside).
+    /// Returns what other definitions through us mean for a write: see [`Catalog::beside`](freshet_catalog::Catalog::beside).
     #[must_use]
     pub fn beside(&self, told: &Told, clock: u64, own: Option<&Definition>) -> Beside {
         self.shared.catalog.beside(told, clock, own)
     }
 
-    /// What a change of this table's rows can change through foreign keys. `None`: not known now, so it can be anything.
+    /// Returns what a change of this table's rows can change through foreign keys. `None`: not known now, so everything counts as
+    /// changed.
     #[must_use]
     pub fn descendants(&self, schema: &str, table: &str) -> Option<Arc<Descendants>> {
         self.shared.catalog.descendants(schema, table)
     }
 
-    /// What is known of a table or view, read from the server if need be.
+    /// Returns what is known of a table or view; reads it from the server if needed.
     ///
     /// # Errors
     /// When it cannot be read, or changes while it is read.
@@ -248,13 +249,13 @@ impl Upstream {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// What is known of a table or view, from memory.
+    /// Returns what is known of a table or view, from memory.
     #[must_use]
     pub fn known_table(&self, schema: &str, name: &str) -> Option<Arc<TableInfo>> {
         self.shared.catalog.known(schema, name)
     }
 
-    /// What is known of a procedure or function, read from the server if need be.
+    /// Returns what is known of a procedure or function; reads it from the server if needed.
     ///
     /// # Errors
     /// When it cannot be read, or changes while it is read.
@@ -273,52 +274,53 @@ impl Upstream {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// What is known of a procedure or function, from memory.
+    /// Returns what is known of a procedure or function, from memory.
     #[must_use]
     pub fn known_routine(&self, kind: RoutineKind, schema: &str, name: &str) -> Option<Arc<Routine>> {
         self.shared.catalog.known_routine(kind, schema, name)
     }
 
-    /// The watches on rows.
+    /// Returns the watches on rows.
     #[must_use]
     pub fn watches(&self) -> &Watches {
         &self.shared.watches
     }
 
-    /// Changes whenever an account or a privilege may have changed.
+    /// Returns a number that changes whenever an account or a privilege may have changed.
     #[must_use]
     pub fn accounts_epoch(&self) -> u64 {
         self.shared.accounts_epoch()
     }
 
-    /// Changes whenever an account or a privilege was seen to change; `None` while one is changed through us. Where the stream is lost, changes through
-    /// us alone are seen, until there is another one.
+    /// Returns a number that changes whenever an account or a privilege was seen to change; `None` while a change through us is under
+    /// way. While there is no stream, only changes through us are seen.
     #[must_use]
     pub fn rights_epoch(&self) -> Option<u64> {
         self.shared.rights.epoch()
     }
 
-    /// Notes that accounts or privileges are about to be changed, until what is returned is dropped. `taken`: from whom rights may be taken.
+    /// Notes that accounts or privileges are about to be changed, until the returned value is dropped. `taken`: the users from whom
+    /// rights may be taken.
     #[must_use]
     pub fn changing_rights(&self, taken: RightsTaken) -> ChangingRights {
         self.shared.rights.begins();
         ChangingRights { shared: Arc::clone(&self.shared), taken }
     }
 
-    /// Notes that a client's FLUSH that loads no rights is sent to the server, until what is returned is dropped.
+    /// Notes that a client's FLUSH that loads no rights is sent to the server, until the returned value is dropped.
     #[must_use]
     pub fn flushes_harmlessly(&self) -> HarmlessFlush {
         self.shared.harmless.begins();
         HarmlessFlush { shared: Arc::clone(&self.shared), is_counted: false }
     }
 
-    /// Changes whenever a global variable that can affect results was seen to have changed.
+    /// Returns a number that changes whenever a global variable that can affect results was seen to have changed.
     #[must_use]
     pub fn globals_epoch(&self) -> u64 {
         self.shared.globals_epoch()
     }
 
-    /// Waits until the server was met, or could not be, or for this long at most.
+    /// Waits until the server was reached, or could not be reached, or for this long at most.
     pub async fn meets(&self, wait_max: Duration) {
         const LOOKED_EVERY: Duration = Duration::from_millis(2);
         let is_met =
@@ -328,12 +330,12 @@ impl Upstream {
                 tokio::time::sleep(LOOKED_EVERY).await;
             }
         };
-        // What is not met by then is met later.
+        // A server that is not reached by then is reached later.
         let _ = tokio::time::timeout(wait_max, meets).await;
     }
 
-    /// Whether the rights that `rights` stands for are those of a login that was made when everything up to `from` was applied: a session
-    /// keeps some rights as they were when it began. A change under way is not told of here.
+    /// Whether `rights` stands for the rights of a login that was made when everything up to `from` was applied: a session keeps some
+    /// rights from its beginning. This says nothing of a change under way.
     #[must_use]
     pub fn are_rights_of(&self, rights: Dep, from: Position) -> bool {
         let freshness = &self.shared.freshness;
@@ -342,8 +344,8 @@ impl Upstream {
     }
 
     /// Whether a login of this user, made when everything up to `from` was applied, may have rights that were taken away since: a session
-    /// keeps some until it moves. Without a user: one that has the rights of others besides. To be asked after
-    /// [`Freshness::valid_from`] was read, which says of when rights are meant.
+    /// keeps some until it moves. Without a user: a login that also has the rights of others. To be asked after [`Freshness::valid_from`]
+    /// was read; the rights are meant as of that position.
     #[must_use]
     pub fn may_rights_be_gone(&self, user: Option<&str>, from: Position) -> bool {
         let (freshness, rights) = (&self.shared.freshness, &self.shared.rights);
@@ -352,22 +354,22 @@ impl Upstream {
         rights.taken_at() > from && user.is_none_or(|user| from_user(user) > from)
     }
 
-    /// From where on the rights count of who logs in now. Also right after the stream has begun, when it is not known yet what is visible:
-    /// rights that were taken before are gone.
+    /// Returns the position from which the rights of a login count that is made now. This also holds right after the stream has begun,
+    /// when it is not known yet what is visible: rights that were taken before are gone.
     #[must_use]
     pub fn rights_from(&self) -> Position {
         self.shared.freshness.valid_from().max(self.shared.rights.begun_at())
     }
 
-    /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: what is
-    /// known of accounts and schemas is not what the next login is judged by, perhaps.
+    /// Whether a definition of accounts or schemas, or anything else that may change everything, is under way through us: the server may
+    /// judge the next login by other accounts and schemas than the known ones.
     #[must_use]
     pub fn may_logins_be_changing(&self) -> bool {
         [Dep::ACCOUNTS, Dep::EVERYTHING].iter().any(|dep| self.shared.freshness.is_fenced(*dep))
             || self.shared.catalog.is_schema_changing()
     }
 
-    /// A question on the control connection.
+    /// Asks a question on the control connection.
     ///
     /// # Errors
     /// When there is no connection, or the server refuses.
@@ -378,14 +380,14 @@ impl Upstream {
     }
 }
 
-/// A statement is under way that may change accounts or privileges.
+/// A statement that may change accounts or privileges is under way.
 pub struct ChangingRights {
     shared: Arc<Following>,
     taken: RightsTaken,
 }
 
 impl ChangingRights {
-    /// The server has refused the statement: what it has changed all the same is told by the stream.
+    /// Notes that the server has refused the statement: if it has changed something all the same, the stream tells of it.
     pub fn fails(mut self) {
         self.taken = RightsTaken::FromNobody;
     }
@@ -398,7 +400,7 @@ pub struct HarmlessFlush {
 }
 
 impl HarmlessFlush {
-    /// The server has carried it out, and so has counted it once.
+    /// Notes that the server has carried out the FLUSH, and so has counted it once.
     pub fn succeeds(mut self) {
         self.is_counted = true;
     }
@@ -424,7 +426,7 @@ impl fmt::Debug for ChangingRights {
 
 impl Drop for ChangingRights {
     fn drop(&mut self) {
-        // The stream tells of it later. Who logs in from here on has the rights of now.
+        // The stream tells of it later. A login from here on has the present rights.
         self.shared.rights_were_taken(&self.taken, self.shared.freshness.next());
         self.shared.rights.ends();
     }

@@ -1,7 +1,7 @@
 //! Following a server: one thread that reads the binlog, stamps what changes, probes what is visible and lifts fences.
 //!
-//! This crate knows connections, definitions, keys and stamps. It refuses to know what a client session is, what is cached
-//! and under which key, and what a statement means beyond the effects that the SQL room reads out of it.
+//! This crate knows connections, definitions, keys and stamps. It refuses to know what a client session is, which results are cached
+//! under which key, and what a statement means beyond the effects that the SQL room finds in it.
 //!
 //! A *generation* is one unbroken stretch of the stream. It has three connections to one server: the stream itself, the
 //! prober's (short questions that sessions wait for), and the control connection (definitions, and whatever may take longer).
@@ -9,10 +9,9 @@
 //! the server's present state. No generation resumes another, because a position that was reached before a break proves
 //! nothing about the server that is reached after it.
 //!
-//! The crate has this shape because all of its state changes on one thread. What decides is pure, and is handed its time and
-//! its events. What talks to the server runs in one event loop of that thread, so that one thread alone sets stamps and the
-//! parts share without locks. Sessions hold an [`Upstream`], which reaches that thread through atomics, short locks and a
-//! channel only.
+//! The crate has this shape because all of its state changes on one thread. The code that decides is pure, and is handed its time and its
+//! events. The code that talks to the server runs in one event loop of that thread. So one thread alone sets stamps, and the parts share
+//! without locks. Sessions hold an [`Upstream`], which reaches that thread through atomics, short locks and a channel only.
 
 // Pure: events and answers in, positions and stamps out.
 pub mod timeline;
@@ -23,14 +22,14 @@ mod probe;
 mod settle;
 mod semisync;
 
-// What the thread and the sessions share.
+// The state that the thread and the sessions share.
 mod status;
 mod proven;
 mod looks;
 mod written;
 mod shared;
 
-// The thread: what a server must be like, its stream, the questions beside the stream, one generation after another.
+// The thread: the requirements on a server, its stream, the questions beside the stream, one generation after another.
 mod usable;
 mod open;
 mod over;
@@ -47,7 +46,7 @@ mod follower;
 mod handle;
 mod bounds;
 
-// What an administrator is told of a server's setup.
+// The report on a server's setup for an administrator.
 pub mod check;
 
 pub use feed::{RowNews, RowReader};

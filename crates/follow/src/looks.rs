@@ -1,15 +1,15 @@
-//! Looks around that sessions wait for: a client has changed what no binlog tells of, and is not to be told so before
-//! the change is taken over.
+//! Looks around for which sessions wait: a client has changed something that no binlog tells of, and gets its answer only after the
+//! change is taken over.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// Who waits for the next look; `None` while nobody looks.
+/// The clients that wait for the next look; `None` while nobody looks.
 #[derive(Debug, Default)]
 pub(crate) struct Looks(Mutex<Option<Waiters>>);
 
-/// Those who wait for one look.
+/// The clients that wait for one look.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     /// One of them has changed rights.
@@ -19,7 +19,7 @@ pub(crate) struct Waiters {
 }
 
 impl Waiters {
-    /// The look is over, and what it found is taken over.
+    /// Answers the waiting clients: the look is over, and its findings are taken over.
     pub(crate) fn answer(self) {
         for waiter in self.waiters {
             // A client that has left needs no answer.
@@ -29,13 +29,13 @@ impl Waiters {
 }
 
 impl Looks {
-    /// From now on somebody looks, until the guard is dropped.
+    /// Opens the queue: from now on somebody looks, until the guard is dropped.
     pub(crate) fn open(&self) -> Looking<'_> {
         *self.lock() = Some(Waiters::default());
         Looking(self)
     }
 
-    /// Asks for a look that begins after this. `None` if nobody looks. The receiver fails if the look does not come about.
+    /// Asks for a look that begins after this call. `None` if nobody looks. The receiver fails if the look does not happen.
     pub(crate) fn ask(&self, rights: bool) -> Option<oneshot::Receiver<()>> {
         let mut awaited = self.lock();
         let awaited = awaited.as_mut()?;
@@ -50,7 +50,7 @@ impl Looks {
         self.lock().as_ref().is_some_and(|awaited| !awaited.waiters.is_empty())
     }
 
-    /// Those who wait, at the beginning of a look.
+    /// Takes the waiting clients, at the beginning of a look.
     pub(crate) fn take(&self) -> Waiters {
         self.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }

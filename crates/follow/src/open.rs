@@ -1,14 +1,14 @@
 //! Starting a stream, so that every change is either visible already or will be streamed.
 //!
-//! * *MySQL with GTIDs.* What is in `gtid_executed` has taken effect in the engine. We read that set and ask for all
-//!   transactions outside of it. Starting at the end of the binlog instead, as its status tells it, would lose those
-//!   that are flushed to the binlog and not yet committed in the engine at that moment: they become visible a little
-//!   later and their events lie before the start, so that they would never be stamped.
-//! * *MariaDB.* The status `binlog_snapshot_%` is never ahead of what is visible, so the stream from there brings all that
-//!   is not.
-//! * *MySQL without GTIDs.* There is only the end of the binlog. What was flushed and not committed at that moment is not
-//!   streamed; instead nothing counts as visible until the quarantine is over, by which time it has taken effect.
-//!   That holds unless a commit takes longer than the quarantine, as a semi-synchronous one can.
+//! * *MySQL with GTIDs.* The transactions in `gtid_executed` have taken effect in the engine. We read that set and ask for all
+//!   transactions outside of it. A stream from the end of the binlog, as its status tells it, would miss transactions that are flushed to
+//!   the binlog and not yet committed in the engine at that moment: they become visible a little later and their events lie before the
+//!   start, so they would never be stamped.
+//! * *MariaDB.* The status `binlog_snapshot_%` is never ahead of what is visible, so the stream from there brings everything that is not
+//!   visible yet.
+//! * *MySQL without GTIDs.* Only the end of the binlog is known. A transaction that was flushed and not committed at that moment is not
+//!   streamed. Instead nothing counts as visible until the quarantine is over; by then such a transaction has taken effect, unless its
+//!   commit takes longer than the quarantine, as a semi-synchronous one can.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,11 +28,11 @@ use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
 use crate::settle::AppliedGtids;
 use crate::timeline::Timeline;
 
-/// Time allowed for each question that starting takes.
+/// The time allowed for each question that a start takes.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 
-/// As whom we ask for the stream. The same for the life of the process, so that the server ends the dump of a connection
-/// of ours that it does not know to be broken when we come again.
+/// The identity under which we ask for the stream. It stays the same for the life of the process. So when we come back, the server ends
+/// the dump on a connection of ours that it does not know to be broken.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     server_id: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// With this server id, or with a random one that is above those that people choose.
+    /// Makes an identity with this server id, or with a random one that is above those that people choose.
     pub(crate) fn new(server_id: u32) -> Self {
         let random = random_scramble();
         let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -55,7 +55,7 @@ impl Identity {
 #[derive(Clone, Copy)]
 pub(crate) struct Joining<'a> {
     pub(crate) identity: &'a Identity,
-    /// As one whose acknowledgement the server's commits wait for, if the server can.
+    /// As a replica for whose acknowledgement the server's commits wait, if the server can do that.
     pub(crate) semisync: bool,
 }
 
@@ -63,18 +63,18 @@ pub(crate) struct Joining<'a> {
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) decoder: Decoder,
-    /// It stands where the stream starts.
+    /// It stands at the start of the stream.
     pub(crate) timeline: Timeline,
     pub(crate) traits: StreamTraits,
     pub(crate) visible: Visible,
     pub(crate) executed: AppliedGtids,
-    /// Everything up to the start is visible; otherwise it waits in `visible`.
+    /// Everything up to the start is visible; if not, the start waits in `visible`.
     pub(crate) starts_visible: bool,
     /// We asked to join as a semi-synchronous replica.
     pub(crate) semisync: bool,
 }
 
-/// Where a stream starts.
+/// The start of a stream.
 struct Start {
     timeline: Timeline,
     visible: Visible,
@@ -83,7 +83,7 @@ struct Start {
     dump: Vec<u8>,
 }
 
-/// Opens the stream. `prober` is asked where it starts; `timeline` is above all positions given out.
+/// Opens the stream. `prober` is asked for the start; `timeline` is above all positions that were given out.
 pub(crate) async fn open(
     config: &Config,
     joining: Joining<'_>,
@@ -118,8 +118,8 @@ pub(crate) async fn open(
     })
 }
 
-/// What the server has to know of a replica before it asks. Both the old and the new names of the variables are set;
-/// those that a server does not look at are variables like any other.
+/// Tells the server what it has to know of a replica. Both the old and the new names of the variables are set; a server ignores those
+/// that it does not know, as variables like any other.
 async fn prepare(
     connection: &mut Connection,
     config: &Config,
@@ -134,7 +134,7 @@ async fn prepare(
          @slave_uuid = '{uuid}', @replica_uuid = '{uuid}'"
     );
     if flavor == Flavor::MariaDb {
-        // We understand GTIDs, so that the server need not rewrite what has them.
+        // We understand GTIDs, so the server need not rewrite events that have them.
         settings.push_str(", @mariadb_slave_capability = 4");
     }
     if semisync {
@@ -154,12 +154,12 @@ async fn prepare(
     within(QUESTION_LIMIT, "registering as a replica", registered).await
 }
 
-/// MySQL has a set of GTIDs that tells what is visible. MariaDB has one too, but it runs ahead.
+/// Whether the stream starts at a set of GTIDs. MySQL has such a set that tells what is visible. MariaDB has one too, but it runs ahead.
 fn starts_at_gtids(server: &ServerInfo) -> bool {
     !server.is_mariadb() && server.has_gtids()
 }
 
-/// What tells one server from another, and from itself with another binlog.
+/// Returns values that tell one server from another, and from itself with another binlog.
 async fn who(connection: &mut Connection) -> Result<Vec<Vec<Option<Vec<u8>>>>, Error> {
     const QUESTION: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', \
          'hostname', 'port', 'datadir', 'log_bin_basename')";
@@ -172,7 +172,7 @@ async fn start(
     mut timeline: Timeline,
     identity: &Identity,
 ) -> Result<Start, Error> {
-    // Asked for in any case: fences will need it, and a privilege that is missing has to show now.
+    // Asked for in any case: fences will need it, and a missing privilege has to show now.
     let end = ask_end(server, prober).await?;
     if starts_at_gtids(server) {
         let rows = prober.query("SELECT @@GLOBAL.gtid_executed").await?;
@@ -198,7 +198,7 @@ async fn start(
     };
     let unusable = |_| Error::Unexpected { question: "the binlog's position" };
     timeline.rotate(&file, offset).map_err(unusable)?;
-    // The command holds 32 bits. A file longer than that is closed with the transaction that made it so long.
+    // The command holds 32 bits. A longer file is closed with the transaction that made it so long.
     let from = u32::try_from(offset).map_err(|_| Error::Unexpected { question: "a position below 4 GiB" })?;
     let dump = binlog_dump(&file, from, identity.server_id, 0);
     let here = timeline.here();

@@ -13,11 +13,11 @@ pub(crate) enum Over {
     /// The stream cannot go on.
     #[error("{0}")]
     Broken(#[from] Broken),
-    /// Something that following rests on has changed.
+    /// Something on which following rests has changed.
     #[error("{0}")]
     Changed(&'static str),
-    /// There was no stream, and it is time to look again, on new connections: privileges are those that an account had when
-    /// it connected.
+    /// There was no stream, and it is time to look again, on new connections: an account has the privileges that it had when it
+    /// connected.
     #[error("it is time to look again")]
     Again,
     /// Nobody holds a handle any more.

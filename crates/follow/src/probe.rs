@@ -1,15 +1,15 @@
-//! How far any snapshot that is opened from now on can see.
+//! How much any snapshot that is opened from now on contains.
 //!
-//! The binlog is sent before its commits take effect in the storage engine, so what was applied is not therefore visible. A commit
-//! that was acknowledged to a session of ours is, which [`crate::settle`] knows. For others the server is asked, by what it can
-//! tell:
+//! The binlog is sent before its commits take effect in the storage engine, so an applied transaction need not be visible. A commit that
+//! was acknowledged to a session of ours is visible; [`crate::settle`] knows these. For the others the server is asked, by the means that
+//! it has:
 //!
 //! * MySQL with GTIDs: `@@global.gtid_executed` has a transaction only after the engine has committed it. Received
 //!   transactions queue here until they are found in it.
 //! * MariaDB: the status `binlog_snapshot_file`, `binlog_snapshot_position` moves with the engine's commit and was never seen
 //!   ahead of what is visible, whereas `@@gtid_binlog_pos` is.
-//! * MySQL without GTIDs tells nothing of the kind. A transaction is taken for visible [`QUARANTINE_MS`] after it was
-//!   received. This is no proof: a semi-synchronous commit that waits longer for its acknowledgement is visible later.
+//! * MySQL without GTIDs has no such means. A transaction counts as visible [`QUARANTINE_MS`] after it was received. This is no proof: a
+//!   semi-synchronous commit that waits longer for its acknowledgement is visible later.
 
 use std::collections::VecDeque;
 
@@ -19,28 +19,28 @@ use freshet_upstream::Error;
 
 use crate::timeline::Timeline;
 
-/// How long after its arrival a transaction is taken for visible when the server cannot be asked, milliseconds.
+/// How long after its arrival a transaction counts as visible when the server cannot be asked, in milliseconds.
 pub(crate) const QUARANTINE_MS: u64 = 1_000;
 
-/// Steps in which the quarantine is kept, milliseconds. With it the queue has at most 1 + 1000 / 10 entries.
+/// The step of the quarantine, in milliseconds. With it the queue has at most 1 + 1000 / 10 entries.
 const QUARANTINE_STEP_MS: u64 = 10;
 
-/// Received transactions that wait one by one. At this bound further ones wait together, as one set.
+/// The most received transactions that wait one by one. At this bound further ones wait together, as one set.
 const QUEUE_MAX: usize = 16_384;
 
-/// What is asked, and what has been received and not been found visible yet.
+/// The question to ask, and the received transactions that are not known to be visible yet.
 #[derive(Debug)]
 pub(crate) enum Visible {
     /// MySQL with GTIDs.
     Gtids(GtidQueue),
     /// MariaDB; the position is the newest received end of a transaction.
     Snapshot(Position),
-    /// MySQL without GTIDs: when what arrived is out of quarantine, milliseconds of the monotonic clock.
+    /// MySQL without GTIDs: when received transactions leave quarantine, in milliseconds of the monotonic clock.
     Quarantine(VecDeque<(u64, Position)>),
 }
 
 impl Visible {
-    /// For status and logs.
+    /// Returns the name of the method, for status and logs.
     pub(crate) const fn by(&self) -> &'static str {
         match self {
             Self::Gtids(_) => "gtid_executed",
@@ -51,7 +51,7 @@ impl Visible {
         }
     }
 
-    /// A transaction that ends at `at` has been applied, `visible` being what is.
+    /// Notes that a transaction that ends at `at` has been applied. `visible` is the present value.
     pub(crate) fn received(&mut self, gtid: Option<&Gtid>, at: Position, visible: Position, now_ms: u64) {
         match self {
             Self::Gtids(queue) => {
@@ -63,8 +63,8 @@ impl Visible {
         }
     }
 
-    /// The stream has made a step to `at`, `visible` being what is. What that proves visible: as much as was received up to
-    /// there, for the step itself is no transaction.
+    /// Notes that the stream has made a step to `at`; `visible` is the present value. Returns what that proves visible: everything that
+    /// was received up to there, because the step itself is no transaction.
     pub(crate) fn stepped(&mut self, at: Position, visible: Position) -> Option<Position> {
         let is_behind = self.is_behind(visible);
         match self {
@@ -78,7 +78,7 @@ impl Visible {
         (!is_behind).then_some(at)
     }
 
-    /// What to ask the server; `None` if time tells.
+    /// Returns the question to ask the server; `None` if time alone tells.
     pub(crate) const fn question(&self) -> Option<&'static str> {
         match self {
             Self::Gtids(_) => Some("SELECT @@GLOBAL.gtid_executed"),
@@ -87,7 +87,7 @@ impl Visible {
         }
     }
 
-    /// Whether something was received that is not known to be visible, `visible` being what is.
+    /// Whether a transaction was received that is not known to be visible; `visible` is the present value.
     pub(crate) fn is_behind(&self, visible: Position) -> bool {
         match self {
             Self::Gtids(queue) => queue.end().is_some_and(|end| end > visible),
@@ -96,10 +96,10 @@ impl Visible {
         }
     }
 
-    /// What the answer to [`Self::question`] proves visible.
+    /// Returns what the answer to [`Self::question`] proves visible.
     ///
     /// # Errors
-    /// When the answer is not of the form expected.
+    /// When the answer does not have the expected form.
     pub(crate) fn learn(
         &mut self,
         answer: &ProbeAnswer,
@@ -112,7 +112,7 @@ impl Visible {
         }
     }
 
-    /// What time has proven visible.
+    /// Returns what the passed time has proven visible.
     pub(crate) fn tick(&mut self, now_ms: u64) -> Option<Position> {
         let Self::Quarantine(queue) = self else { return None };
         let mut free = None;
@@ -128,7 +128,7 @@ impl Visible {
 pub(crate) type ProbeAnswer = [Vec<Option<Vec<u8>>>];
 
 fn quarantine(queue: &mut VecDeque<(u64, Position)>, at: Position, now_ms: u64) {
-    // Rounded up to the next step, so that an entry is never let out early.
+    // Rounded up to the next step, so that no entry is let out early.
     let until_ms = (now_ms + QUARANTINE_MS).next_multiple_of(QUARANTINE_STEP_MS);
     match queue.back_mut() {
         Some((last_ms, last)) if *last_ms == until_ms => *last = at,
@@ -136,23 +136,23 @@ fn quarantine(queue: &mut VecDeque<(u64, Position)>, at: Position, now_ms: u64) 
     }
 }
 
-/// Received transactions of MySQL, in the binlog's order.
+/// Received transactions of MySQL, in the order of the binlog.
 #[derive(Debug, Default)]
 pub(crate) struct GtidQueue {
     single: VecDeque<(Gtid, Position)>,
     together: Option<(GtidSet, Position)>,
-    /// The last answer, as text and as what it means: while nothing is committed, it stays the same.
+    /// The last answer, as text and as a set: while nothing is committed, it stays the same.
     executed: (Vec<u8>, GtidSet),
 }
 
 impl GtidQueue {
-    /// Where the last of them ends.
+    /// Returns the end of the last of them.
     fn end(&self) -> Option<Position> {
         let single = self.single.back().map(|(_, end)| *end);
         self.together.as_ref().map(|(_, end)| *end).or(single)
     }
 
-    /// What is visible need not be found.
+    /// Removes the transactions that are known to be visible.
     fn forget(&mut self, visible: Position) {
         while self.single.front().is_some_and(|(_, end)| *end <= visible) {
             self.single.pop_front();
@@ -171,7 +171,7 @@ impl GtidQueue {
         *end = at;
     }
 
-    /// The last received is visible as far as the step.
+    /// Moves the end of the last received transaction to the step.
     fn stepped(&mut self, at: Position) {
         let last = match &mut self.together {
             Some((_, end)) => Some(end),
@@ -180,7 +180,7 @@ impl GtidQueue {
         last.into_iter().for_each(|end| *end = at);
     }
 
-    /// A position is visible when all transactions up to it are: commits may take effect in another order.
+    /// Returns the position up to which all transactions are in the answer: commits may take effect in another order.
     fn found(&mut self, answer: &ProbeAnswer) -> Result<Option<Position>, Error> {
         let text = answer.first().and_then(|row| row.first()).and_then(Option::as_deref);
         let unexpected = || Error::Unexpected { question: "gtid_executed" };
@@ -206,7 +206,7 @@ impl GtidQueue {
     }
 }
 
-/// The file and the offset are two rows of name and value.
+/// Returns the position in an answer: the file and the offset are two rows of name and value.
 fn snapshot(answer: &ProbeAnswer, timeline: &mut Timeline) -> Result<Option<Position>, Error> {
     let coordinate =
         snapshot_coordinate(answer).ok_or(Error::Unexpected { question: "binlog_snapshot_position" })?;
@@ -215,7 +215,7 @@ fn snapshot(answer: &ProbeAnswer, timeline: &mut Timeline) -> Result<Option<Posi
         .map_err(|_| Error::Unexpected { question: "binlog_snapshot_file" })
 }
 
-/// The file and the offset of `SHOW STATUS LIKE 'binlog_snapshot_%'`.
+/// Returns the file and the offset of `SHOW STATUS LIKE 'binlog_snapshot_%'`.
 pub(crate) fn snapshot_coordinate(answer: &ProbeAnswer) -> Option<(Vec<u8>, u64)> {
     let value = |name: &[u8]| {
         let row = answer.iter().find(|row| {

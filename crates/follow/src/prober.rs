@@ -1,7 +1,7 @@
-//! Short questions that somebody waits for: what is visible, where the binlog ends, who is still connected.
+//! Short questions for which somebody waits: what is visible, where the binlog ends, who is still connected.
 //!
-//! One question at a time on a connection of its own, and none unless something waits for its answer, but for one: where
-//! the binlog ends is asked for every now and then, so that what is applied stays proven to be recent.
+//! One question at a time is asked, on a connection of its own, and only if something waits for its answer. One exception: the end of the
+//! binlog is asked for every now and then, so that the applied state stays proven to be recent.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,37 +17,37 @@ use crate::proven::{EndAsked, Semisync};
 use crate::replica::Watching;
 use crate::shared::StreamCounters;
 
-/// The least time between two questions that sessions wait for; those who come meanwhile share the next.
+/// The least time between two questions for which sessions wait; sessions that come meanwhile share the next question.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
 
-/// So many questions where the binlog ends may follow each other within that time: a transaction waits for the answer, or does without
-/// answers from memory for as long.
+/// The most questions for the end of the binlog that may follow each other within that time: a transaction waits for the answer, or does
+/// without answers from memory for as long.
 const ENDS_AT_ONCE: u32 = 3;
 
-/// The pause after an answer is so many times as long as it took to understand it, if that is more: a set of executed GTIDs can be
-/// long, and the same thread applies the stream.
+/// The pause after an answer, as a multiple of the time that it took to read it, if that is longer: a set of executed GTIDs can be long,
+/// and the same thread applies the stream.
 const PAUSES_PER_COST: u32 = 9;
 
-/// The time between two probes that nobody asks for, while something received is not known to be visible.
+/// The time between two probes for which nobody asks, while something received is not known to be visible.
 const UNASKED_EVERY: Duration = Duration::from_millis(5);
 
-/// How long a transaction that was received may wait for its acknowledgement, which says the same as a probe, before a probe that
-/// nobody asks for.
+/// How long a received transaction may wait for its acknowledgement, which proves the same as a probe, before a probe for which nobody
+/// asks.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_millis(1);
 
-/// What [`UNASKED_EVERY`] grows to, by doubling, while the probes bring nothing new.
+/// The bound of the doubling of [`UNASKED_EVERY`], while the probes bring nothing new.
 const UNASKED_EVERY_MAX: Duration = Duration::from_millis(160);
 
-/// The time between two looks at the server's list of processes, while the fate of a write hangs on it.
+/// The time between two looks at the server's list of processes, while the outcome of a write depends on it.
 const LIST_EVERY: Duration = Duration::from_millis(500);
 
 /// The time after which waits are looked through when nothing else happens.
 const IDLE_EVERY: Duration = Duration::from_millis(100);
 
-/// The time between two questions for the binlog's end that nobody waits for. A session that needs a fresher proof asks for it.
+/// The time between two questions for the end of the binlog for which nobody waits. A session that needs a fresher proof asks for it.
 const PROVEN_EVERY: Duration = Duration::from_secs(2);
 
-/// A question that takes longer means that the connection is lost.
+/// The limit of a question: if it takes longer, the connection counts as lost.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 
 /// The prober of one generation.
@@ -58,16 +58,16 @@ pub(crate) struct Prober<'a> {
     probed_at: Instant,
     /// When the last question of any kind was answered.
     answered_at: Instant,
-    /// The pause after it, at least.
+    /// The least pause after it.
     asked_every: Duration,
     listed_at: Instant,
-    /// When the binlog's end was last asked for, to prove that what is applied is recent.
+    /// When the end of the binlog was last asked for, to prove that the applied state is recent.
     proven_at: Option<Instant>,
     unasked_every: Duration,
-    /// Since when questions for the end have followed each other without a pause, and how many.
+    /// Since when questions for the end have followed each other without a pause, and their number.
     ends_since: Instant,
     ends_at_once: u32,
-    /// Since when something received has not been known to be visible.
+    /// Since when something received is not known to be visible.
     behind_since: Option<Instant>,
     semisync: Watching,
 }
@@ -96,7 +96,7 @@ impl<'a> Prober<'a> {
         }
     }
 
-    /// Asks whatever there is to be asked, until the connection breaks.
+    /// Asks all questions that come up, until the connection breaks.
     pub(crate) async fn run(mut self) -> Result<(), Over> {
         loop {
             self.let_out_of_quarantine();
@@ -108,7 +108,7 @@ impl<'a> Prober<'a> {
         }
     }
 
-    /// Until something is due, or somebody wakes us.
+    /// Waits until something is due, or somebody wakes the prober.
     async fn pause(&mut self) {
         let now = Instant::now();
         let until = if self.generation.is_behind() {
@@ -134,7 +134,7 @@ impl<'a> Prober<'a> {
         self.generation.shared.proven.is_end_asked() && self.ends_at_once <= ENDS_AT_ONCE
     }
 
-    /// When a probe is due that nobody asks for.
+    /// Returns when a probe is due for which nobody asks.
     fn unasked_at(&self) -> Instant {
         let acknowledged_by = self.behind_since.map_or_else(Instant::now, |since| since + UNACKNOWLEDGED_MAX);
         acknowledged_by.max(self.probed_at + self.unasked_every)
@@ -178,10 +178,10 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    /// Reads the binlog's end once for all fences that wait for a position, and for the proof that what is applied is recent.
+    /// Reads the end of the binlog once for all fences that wait for a position, and for the proof that the applied state is recent.
     async fn ask_end_if_wanted(&mut self) -> Result<(), Over> {
         let Generation { shared, ends, .. } = self.generation;
-        // Before the end is asked for: what is logged after it must be known to wait.
+        // Before the end is asked for: later commits must be known to wait.
         let waits_for_ms = self.look_at_semisync().await?;
         let is_due = self.proven_at.is_none_or(|proven_at| proven_at.elapsed() >= PROVEN_EVERY);
         let is_asked = shared.proven.take_asked() || is_due;
@@ -200,7 +200,7 @@ impl<'a> Prober<'a> {
         if wants_bound {
             shared.settling.bound(end);
         }
-        // Where the stream has not said yet in which file it is, nothing is proven.
+        // Where the stream has not named its file yet, nothing is proven.
         if let Some(end) = end.filter(|_| wants_current) {
             self.proven_at = Some(self.answered_at);
             ends.borrow_mut().answered(EndAsked { at_ms, number, end, waits_for_ms });
@@ -209,8 +209,8 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    /// For how many milliseconds, at least, commits from now on wait for us. `None` where it is not time to look, or they do
-    /// not wait.
+    /// Returns for how many milliseconds, at least, commits from now on wait for us. `None` if it is not time to look, or if they do not
+    /// wait.
     async fn look_at_semisync(&mut self) -> Result<Option<u64>, Over> {
         let Generation { shared, ends, semisync, .. } = self.generation;
         if shared.proven.wants_semisync() != semisync.was_asked() {
@@ -222,7 +222,7 @@ impl<'a> Prober<'a> {
         Ok(match found {
             Ok(timeout) => {
                 shared.proven.set_semisync(Semisync::On);
-                // See `proven` for why half of it.
+                // `proven` says why it is half of the time.
                 Some(u64::try_from(timeout.as_millis() / 2).unwrap_or(u64::MAX))
             }
             Err(lack) => {
@@ -238,7 +238,7 @@ impl<'a> Prober<'a> {
         if settling.is_overdue(now_ms()) {
             return Err(Over::Changed("the fate of a write on a broken connection could not be learned"));
         }
-        // Without this privilege the list has our own threads only, and absence from it proves nothing.
+        // Without this privilege the list has our own threads only, and a thread that is not in it may still run.
         let sees_all = self.server.privileges.has("PROCESS");
         if !sees_all || self.listed_at.elapsed() < LIST_EVERY || !settling.begin_list() {
             return Ok(());
@@ -248,7 +248,7 @@ impl<'a> Prober<'a> {
         self.listed_at = Instant::now();
         let ids = (0..answer.rows.len()).map(|row| answer.text(row, 0).and_then(|id| id.parse().ok()));
         match ids.collect::<Option<HashSet<u32>>>() {
-            // Our own connection is always listed. A list without it is not what we think it is.
+            // Our own connection is always listed. A list without it cannot be trusted.
             Some(alive) if alive.contains(&self.connection.thread_id()) => settling.listed(&alive),
             _ => {}
         }

@@ -1,19 +1,18 @@
-//! What is proven of the present moment: how recent the applied state is, and that commits wait for us.
+//! Proofs about the present moment: how recent the applied state is, and that commits wait for us.
 //!
-//! A heartbeat proves little of the moment it arrives at: it may have lain in a buffer, of ours or of the network's, for as
-//! long as this process or the line was held up. What is proven here rests on questions of our own. At `T` of *our* clock we
-//! ask where the binlog ends; every commit that anyone knew of at `T` is below the answer; once `applied` has passed the
-//! answer, everything committed up to `T` has set its stamps. It stays so however old it gets.
+//! A heartbeat proves little about the moment of its arrival: it may have lain in a buffer, ours or the network's, while this process or
+//! the line was held up. The proof here rests on questions of our own. At `T` of *our* clock we ask where the binlog ends. Every commit
+//! that anyone knew of at `T` is below the answer. Once `applied` has passed the answer, everything committed up to `T` has set its
+//! stamps. That stays true however old the proof gets.
 //!
-//! The question has a number besides ([`Freshness::ask_end`]): what was stored before it was asked is settled then, and may
-//! be read by transactions.
+//! The question also has a number ([`Freshness::ask_end`]): results that were stored before it was asked are settled then, and
+//! transactions may read them.
 //!
 //! The level `semisync` needs one thing more. Before each such question the server is asked whether its commits wait for us
-//! ([`crate::semisync`]). If so, a commit that we have not applied was logged after `T`, and becomes visible by our
-//! acknowledgement, which follows its stamps, or by the server's timeout, which is over at `T` + timeout at the earliest. So
-//! hits are safe until then; half of it is kept, for clocks that run unlike and for the way of the packets.
-//! What remains is a wait that an administrator ends by hand (by turning it off, or with another replica whose
-//! acknowledgement is enough): it is noticed with the next question.
+//! ([`crate::semisync`]). If they do, a commit that we have not applied was logged after `T`. It becomes visible by our acknowledgement,
+//! which follows its stamps, or by the server's timeout, which ends at `T` + timeout at the earliest. So hits are safe until then. Only
+//! half of the time is used, because clocks differ and packets take time. One case remains: an administrator ends the wait by hand (turns
+//! it off, or adds another replica whose acknowledgement is enough). The next question notices that.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +24,7 @@ use tracing::{info, warn};
 
 use crate::semisync::Lack;
 
-/// Questions for the binlog's end whose answers are not yet applied; at this bound no further one is remembered.
+/// The most questions for the end of the binlog whose answers are not applied yet; at this bound no further one is remembered.
 const ASKED_MAX: usize = 16;
 
 /// Why commits do not wait while there is no stream.
@@ -45,7 +44,7 @@ pub enum Semisync {
 /// Shared with the sessions.
 pub(crate) struct Proofs {
     current_to_ms: AtomicU64,
-    /// When it was last asked what no binlog tells of.
+    /// When the last look at changes began that no binlog tells of.
     looked_around_ms: AtomicU64,
     /// A session needs `current_to_ms` to be newer than it is.
     asked: AtomicBool,
@@ -54,7 +53,7 @@ pub(crate) struct Proofs {
     semisync: Mutex<Semisync>,
     /// A session waits for a question that is asked from now on.
     end_asked: AtomicBool,
-    /// Told when `applied` has passed the answer to a question, and when more is known of whose the transactions are.
+    /// Woken when `applied` has passed the answer to a question, and when more is known of whose the transactions are.
     passed: Arc<Notify>,
 }
 
@@ -74,20 +73,20 @@ impl Proofs {
         proven
     }
 
-    /// Everything that was committed up to this moment is applied, and whatever had changed without the binlog is stamped. Release
-    /// and Acquire: a session that sees it sees the stamps.
+    /// Returns a moment: everything that was committed up to it is applied, and changes that no binlog tells of are stamped. Release and
+    /// Acquire: a session that sees the moment sees the stamps.
     pub(crate) fn current_to_ms(&self) -> u64 {
         self.current_to_ms.load(Ordering::Acquire).min(self.looked_around_ms.load(Ordering::Acquire))
     }
 
-    /// What no binlog tells of was asked for at this moment, and stamped where it had changed.
+    /// Notes a look that began at this moment: changes that no binlog tells of are stamped.
     pub(crate) fn looked_around(&self, asked_ms: u64) {
         self.looked_around_ms.fetch_max(asked_ms, Ordering::Release);
     }
 
-    /// True if this is the first that asks since the last answer.
+    /// Asks for a newer proof. `true` for the first call since the last answer.
     pub(crate) fn ask(&self) -> bool {
-        // Looked at first: while the question is under way every hit may come here, and none of them writes.
+        // Loaded first: while the question is under way every hit may come here, and none of them writes.
         !self.asked.load(Ordering::Relaxed) && !self.asked.swap(true, Ordering::AcqRel)
     }
 
@@ -95,7 +94,7 @@ impl Proofs {
         self.asked.swap(false, Ordering::AcqRel)
     }
 
-    /// As [`Self::ask`], for a question that is asked after this moment, whatever others are under way.
+    /// As [`Self::ask`], for a question that is asked after this call, even if others are under way.
     pub(crate) fn ask_end(&self) -> bool {
         !self.end_asked.swap(true, Ordering::AcqRel)
     }
@@ -108,7 +107,7 @@ impl Proofs {
         self.end_asked.swap(false, Ordering::AcqRel)
     }
 
-    /// Told when `applied` has passed the answer to a question, and when more is known of whose the transactions are.
+    /// Returns the notification: `applied` has passed the answer to a question, or more is known of whose the transactions are.
     pub(crate) fn passed(&self) -> &Arc<Notify> {
         &self.passed
     }
@@ -130,7 +129,7 @@ impl Proofs {
         self.semisync.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Where it does not stand any more, hits end before anyone is told why.
+    /// Notes how semi-synchronous replication stands. If commits do not wait any more, hits end before anyone is told why.
     pub(crate) fn set_semisync(&self, now: Semisync) {
         if now != Semisync::On {
             self.waits_until_ms.store(0, Ordering::Release);
@@ -142,7 +141,7 @@ impl Proofs {
         }
     }
 
-    /// The stream is lost, and all that rested on it.
+    /// Takes back all proofs: the stream is lost.
     pub(crate) fn lose(&self) {
         self.current_to_ms.store(0, Ordering::Release);
         self.set_semisync(match self.wants_semisync() {
@@ -159,7 +158,7 @@ impl Proofs {
     }
 }
 
-/// The loss of the stream has a line of its own.
+/// Logs the change. The loss of the stream has a line of its own.
 fn log(now: &Semisync) {
     match now {
         Semisync::On => info!("the server's commits wait for our acknowledgement"),
@@ -170,16 +169,16 @@ fn log(now: &Semisync) {
     }
 }
 
-/// A question for the binlog's end whose answer is not yet applied.
+/// A question for the end of the binlog whose answer is not applied yet.
 #[derive(Debug)]
 pub(crate) struct EndAsked {
-    /// When it was asked.
+    /// When the question was asked.
     pub(crate) at_ms: u64,
     /// See [`Freshness::ask_end`].
     pub(crate) number: u64,
-    /// Where the binlog ended by the server's answer.
+    /// Where the binlog ended, by the server's answer.
     pub(crate) end: Position,
-    /// How long commits that were not logged by then wait for us, where they did just before.
+    /// How long commits that were not logged by then wait for us, if they waited just before.
     pub(crate) waits_for_ms: Option<u64>,
 }
 
@@ -192,14 +191,14 @@ impl EndsAsked {
         self.0.is_empty()
     }
 
-    /// The server has answered a question.
+    /// Notes that the server has answered a question.
     pub(crate) fn answered(&mut self, asked: EndAsked) {
         if self.0.len() < ASKED_MAX {
             self.0.push_back(asked);
         }
     }
 
-    /// Commits are known not to wait: what was asked before proves nothing of that any more.
+    /// Notes that commits do not wait: earlier questions prove nothing about that any more.
     pub(crate) fn commits_do_not_wait(&mut self) {
         self.0.iter_mut().for_each(|asked| asked.waits_for_ms = None);
     }

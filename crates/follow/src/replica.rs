@@ -1,4 +1,4 @@
-//! Being a semi-synchronous replica: reading the stream as one, and looking whether the server's commits really wait.
+//! A semi-synchronous replica: reading the stream as one, and checking whether the server's commits really wait.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use crate::over::Over;
 use crate::semisync::{Lack, is_known, lack, waits};
 
-/// The time between two looks at whether commits wait. What an administrator changes is noticed that late.
+/// The time between two looks at whether commits wait. A change by an administrator is noticed that late.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// A question that takes longer means that the connection is lost.
+/// The limit of a question: if it takes longer, the connection counts as lost.
 const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 
 /// How this generation's stream was joined.
@@ -23,7 +23,7 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct Joined {
     /// We asked to be semi-synchronous.
     asked: bool,
-    /// Whether the server took us as such, once its first packet has shown it.
+    /// Whether the server accepted that, once its first packet has shown it.
     taken: Cell<Option<bool>>,
     /// The file that the stream is in.
     file: RefCell<Vec<u8>>,
@@ -39,7 +39,7 @@ impl Joined {
         self.asked
     }
 
-    /// A packet behind its status byte: the event, and whether its end is to be acknowledged.
+    /// Returns the contents of a packet behind its status byte: the event, and whether its end is to be acknowledged.
     pub(crate) fn split<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], bool), Error> {
         if !self.asked {
             return Ok((bytes, false));
@@ -61,21 +61,21 @@ impl Joined {
         present.extend_from_slice(file);
     }
 
-    /// The acknowledgement of everything up to this offset in the present file.
+    /// Returns the acknowledgement of everything up to this offset in the present file.
     pub(crate) fn ack(&self, offset: u64) -> Vec<u8> {
         semisync_ack(&self.file.borrow(), offset)
     }
 }
 
-/// When it was looked last.
+/// The time of the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Watching {
     looked_at: Option<Instant>,
 }
 
 impl Watching {
-    /// Looks, if it is time: how long commits wait for us, or why they do not. `None` where it is not time, or where nothing
-    /// shows yet how the server took us.
+    /// If it is time, looks how long commits wait for us, or why they do not. `None` if it is not time, or if nothing shows yet whether
+    /// the server accepted us.
     pub(crate) async fn look(
         &mut self,
         joined: &Joined,
@@ -104,7 +104,7 @@ fn not_taken() -> Lack {
     Lack::new("the server did not take us as a semi-synchronous replica", "none is known")
 }
 
-/// The server's variables and status, in this order: a status that says that commits wait is the last word.
+/// Returns the server's variables and status, in this order: the status, which says whether commits wait, is the newer.
 async fn ask(connection: &mut Connection) -> Result<(Variables, Variables), Error> {
     let variables = connection.query("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_%'").await?;
     let status = connection.query("SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_%'").await?;

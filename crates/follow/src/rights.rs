@@ -1,29 +1,29 @@
-//! Rights that change without a word in the binlog.
+//! Changes of rights that no binlog tells of.
 //!
-//! Accounts and grants are logged like other definitions, and the applier stamps what rests on them. Not logged are a reload that is
-//! local (`FLUSH LOCAL PRIVILEGES`, `mariadb-admin reload`), which puts into effect what was written to the grant tables at any
-//! time before, and whatever a session does with `sql_log_bin` off. So the server is asked now and then:
+//! Accounts and grants are logged like other definitions, and the applier stamps the results that rest on them. Two things are not
+//! logged: a local reload (`FLUSH LOCAL PRIVILEGES`, `mariadb-admin reload`), which puts earlier writes to the grant tables into effect,
+//! and all statements of a session with `sql_log_bin` off. So the server is asked now and then:
 //!
-//! 1. *The sign.* It counts the statements of each kind that it was given ([`SIGNS`]). As long as these counts stand still, no rights were changed. The
-//!    question costs the server a millisecond.
-//! 2. *The rights.* The counts also move for statements that fail, and for FLUSH TABLES. So what the grant tables hold, and what the
-//!    server says of the rights that are in effect, is summed up by users, and compared with what it was. Who has another sum has
-//!    other rights, and nobody else. A server with very many grants is read in full only when a count has moved.
+//! 1. *The sign.* The server counts the statements of each kind that it was given ([`SIGNS`]). As long as these counts stand still, no
+//!   rights were changed. The question costs the server a millisecond.
+//! 2. *The rights.* The counts also move for statements that fail, and for FLUSH TABLES. So the contents of the grant tables, and the
+//!   rights that the server says are in effect, are summed up by users, and compared with the earlier sums. A user with another sum has
+//!   other rights, and nobody else has. A server with very many grants is read in full only when a count has moved.
 //!
-//! 3. *The writes.* A right that is given and taken between two looks leaves the sums as they were, and answers that were stored by it.
-//!    So it is also told whether the grant tables were written: MySQL by the times of their last changes, MariaDB by the
-//!    count of syncs of the log that its grant tables have. Statements that fail write nothing.
+//! 3. *The writes.* A right that is given and taken between two looks leaves the sums unchanged, but results may have been stored by it.
+//!   So the server is also asked whether the grant tables were written: MySQL by the times of their last changes, MariaDB by the count of
+//!   syncs of its grant tables' log. Statements that fail write nothing.
 //!
-//! 4. *The stream.* It tells of what is logged, and what it tells of is dealt with. So a write matters only if it was not that of a
-//!    statement that the stream tells of: the counts of both are held against each other ([`Accounted`]). Routines that come and go
-//!    write grant tables too, as does much else, but nothing except a statement on accounts or a reload puts a right into effect.
+//! 4. *The stream.* It tells of logged changes, and these are dealt with. So a write matters only if it was not that of a statement of
+//!   which the stream tells: the two counts are compared ([`Accounted`]). Routines that come and go also write grant tables, as do other
+//!   statements, but only a statement on accounts or a reload puts a right into effect.
 //!
-//! A reload may put into effect what was in the tables before the last look. So it is compared with what was found at the last
-//! reload, and with the number of changes of accounts that the stream had told of by then. The first one that is seen is taken for a
-//! change of everybody's rights: MySQL shows some rights in their tables alone, such as which role holds which. The server counts other
-//! FLUSHes as it counts a reload. Those that went through us and load no rights are none ([`Harmless`]).
+//! A reload may put into effect earlier contents of the tables. So they are compared with those at the last reload, and with the number
+//! of changes of accounts of which the stream had told by then. The first reload that is seen counts as a change of everybody's rights:
+//! MySQL shows some rights in their tables alone, such as which role holds which. The server counts other FLUSHes in the same way as a
+//! reload. FLUSHes that went through us and load no rights are subtracted ([`Harmless`]).
 //!
-//! Where our account may not read the grant tables, every move of a count is taken for a change of rights.
+//! Where our account may not read the grant tables, every move of a count is taken as a change of rights.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -46,31 +46,32 @@ mod harmless;
 mod sums;
 mod under_way;
 
-/// Counts of statements that change rights. Either server has some of them.
+/// Counts of statements that change rights. Each server has some of them.
 const SIGNS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_flush', 'Com_grant', 'Com_grant_role', \
     'Com_grant_roles', 'Com_revoke', 'Com_revoke_all', 'Com_revoke_role', 'Com_revoke_roles', 'Com_create_user', \
     'Com_alter_user', 'Com_drop_user', 'Com_rename_user', 'Com_create_role', 'Com_drop_role', 'Com_set_password', \
     'Com_alter_user_default_role')";
 
-/// MySQL's times of the last changes of the grant tables, and the time: in whole seconds, so that a change in the second of the last
-/// look may have been before it or after it.
+/// MySQL's times of the last changes of the grant tables, and the present time: in whole seconds, so a change in the second of the last
+/// look may have come before or after that look.
 const WRITTEN: &str = "SELECT TABLE_NAME, UPDATE_TIME, NOW() FROM information_schema.TABLES \
     WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME IN ";
-/// Without this MySQL shows times that are up to a day old. Older servers have no such variable, and show them as they are.
+/// Without this MySQL shows times that are up to a day old. Older servers have no such variable, and show present times.
 const UNCACHED: &str = "SET SESSION information_schema_stats_expiry = 0";
-/// The log of MariaDB's grant tables is synced by each transaction, unless it is told to take several together; then each
-/// write counts, those to temporary tables included.
+/// The syncs of the log of MariaDB's grant tables. Each transaction syncs it, unless the server is set to sync several together; then
+/// each write counts, also to temporary tables.
 const SYNCED: &str = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = \
     IF(@@GLOBAL.aria_group_commit = 'none', 'Aria_transaction_log_syncs', 'Aria_pagecache_write_requests')";
 
-/// The count of reloads, among other things. It is no statement on accounts.
+/// The count of reloads, and of other FLUSHes. A FLUSH is no statement on accounts.
 const RELOADS: &str = "Com_flush";
 
-/// How often, and after what time, it is counted again whether the stream has told of everything: it may be a little behind.
+/// How often, and after which pause, it is checked again whether the stream has told of everything: it may be a little behind.
 const COUNTED_MAX: u32 = 20;
 const COUNTED_EVERY: Duration = Duration::from_millis(4);
 
-/// What says which rights are in effect, and the tables that they are loaded from: of both servers, and of MariaDB's or MySQL's own.
+/// The tables that say which rights are in effect, and the tables from which rights are loaded: of both servers, and of MariaDB or MySQL
+/// alone.
 const BOTH: [&str; 9] = [
     "information_schema.USER_PRIVILEGES",
     "information_schema.SCHEMA_PRIVILEGES",
@@ -86,21 +87,21 @@ const MARIADB: [&str; 2] = ["mysql.global_priv", "mysql.roles_mapping"];
 const BEFORE_8: [&str; 1] = ["mysql.user"];
 const MYSQL: [&str; 4] = ["mysql.user", "mysql.role_edges", "mysql.default_roles", "mysql.global_grants"];
 
-/// The rights as they were last looked at, for the life of one control connection.
+/// The rights at the last look, for the life of one control connection.
 #[derive(Debug)]
 pub(crate) struct Rights {
     signs: Signs,
     /// `None` if they may not be read.
     now: Option<Arc<Sums>>,
-    /// `None`: none was seen. The tables may have been edited before the first look, and what they hold need not be in effect.
+    /// `None`: no reload was seen. The tables may have been edited before the first look, and their contents need not be in effect.
     at_reload: Option<Reloaded>,
     accounted: Accounted,
     /// Which FLUSHes of our clients `signs` counts, if that is known.
     harmless: Option<Quiet>,
-    /// Statements on accounts that were counted at the first look, if all of them were over by then.
+    /// The number of statements on accounts at the first look, if all of them were over by then.
     over_at_first: Option<u64>,
     written: GrantsWritten,
-    /// The last look found that a sign had moved: what it stands for may have come into effect only after that.
+    /// The last look found that a sign had moved: its statement may have come into effect only after that look.
     is_due: bool,
     tables: Vec<&'static str>,
 }
@@ -108,7 +109,7 @@ pub(crate) struct Rights {
 /// How far the grant tables were written.
 #[derive(Debug, PartialEq, Eq)]
 enum GrantsWritten {
-    /// MySQL: the time of the last change of each, and the time when it was asked for.
+    /// MySQL: the time of the last change of each, and the time of the question.
     Times { last: Vec<(GrantValue, GrantValue)>, at: GrantValue },
     /// MariaDB: a count.
     Count(GrantValue),
@@ -117,30 +118,30 @@ enum GrantsWritten {
 /// A value as the server gives it.
 type GrantValue = Option<Vec<u8>>;
 
-/// Names and counts, as the server tells them.
+/// Names and counts, in the server's order.
 type Signs = Vec<Vec<Option<Vec<u8>>>>;
 
-/// What is known of the statements on accounts that were counted.
+/// What is known of the counted statements on accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counted {
-    /// The stream has told, or will tell, of every one since the last look.
+    /// The stream has told, or will tell, of each one since the last look.
     AllTold,
-    /// Some were silent. All are over, and the stream has come past them.
+    /// Some were silent. All are over, and the stream has passed them.
     Over,
     /// Some may be silent.
     Unclear,
 }
 
-/// What was found at a reload.
+/// The findings at a reload.
 #[derive(Debug, PartialEq, Eq)]
 struct Reloaded {
     /// `None` if they may not be read.
     sums: Option<Arc<Sums>>,
-    /// The accounts' epoch: what the stream has told of.
+    /// The accounts' epoch: the changes of which the stream has told.
     accounts: u64,
 }
 
-/// What the rights are held against.
+/// The state with which the rights are compared.
 #[derive(Clone, Copy)]
 pub(crate) struct Followed<'a> {
     pub(crate) shared: &'a Following,
@@ -150,7 +151,7 @@ pub(crate) struct Followed<'a> {
 }
 
 impl Rights {
-    /// Looks for the first time. Whatever is in effect by then is found.
+    /// Looks for the first time, and finds the rights that are in effect by then.
     pub(crate) async fn read(connection: &mut Connection, server: &ServerInfo) -> Result<Self, Error> {
         let own: &[&str] = match server.is_mariadb() {
             true => &MARIADB,
@@ -158,9 +159,9 @@ impl Rights {
             false => &MYSQL,
         };
         let tables = [&BOTH, own].concat();
-        // Before the rights: what changes between the two is noticed the next time.
+        // Before the rights: a change between the two is noticed at the next look.
         let signs = connection.query(SIGNS).await?.rows;
-        // Behind the signs, and before what is written is asked for: all that was counted has been written then.
+        // After the signs, and before the writes are asked for: every counted statement has been written then.
         let is_over = server.privileges.has("PROCESS")
             && under_way::is_none(&connection.query(under_way::THREADS).await?);
         let over_at_first = is_over.then(|| counted(&signs));
@@ -177,7 +178,7 @@ impl Rights {
         Ok(Self { signs, now, at_reload, accounted, harmless, over_at_first, written, is_due, tables })
     }
 
-    /// Whether nothing has changed rights since `before` was looked at for the last time: nobody was given a statement that may.
+    /// Whether nothing has changed rights since the last look of `before`: nobody gave the server a statement that may.
     pub(crate) fn are_those_of(&self, before: &Self) -> bool {
         self.signs == before.signs && self.now.is_some() && self.now == before.now
     }
@@ -187,15 +188,15 @@ impl Rights {
         !self.signs.is_empty() && self.signs.iter().all(|row| counted_in(row) == Some(0))
     }
 
-    /// A stream has begun, whose start was asked for after the first look, and nothing has come of it yet.
+    /// Notes that a stream has begun. Its start was asked for after the first look, and it has brought nothing yet.
     pub(crate) fn began(&mut self, shared: &Following) {
         if let Some(counted) = self.over_at_first.take() {
             self.accounted.begin(told(shared), counted);
         }
     }
 
-    /// Looks again. Whose rights may have changed in a way that the stream does not tell of. With `is_told`, somebody has
-    /// changed rights, of which no sign may tell.
+    /// Looks again. Returns whose rights may have changed in a way of which the stream does not tell. With `is_told`, a client has
+    /// changed rights, perhaps without a sign.
     pub(crate) async fn look(
         &mut self,
         connection: &mut Connection,
@@ -203,14 +204,14 @@ impl Rights {
         is_told: bool,
     ) -> Result<Regranted, Error> {
         let accounts = followed.shared.accounts_epoch();
-        // Before the count, and that before the rights: what is written after each is noticed the next time. A silent statement was counted
-        // before it wrote, so that whichever look sees its write first does not take it for told.
+        // Before the count, which comes before the rights: a later write is noticed at the next look. A silent statement was counted
+        // before it wrote, so the first look that sees its write does not take the write for told.
         let written = written(connection, self.written.is_mariadbs(), &self.tables).await?;
         let quiet = followed.shared.harmless.quiet();
         let (signs, counted) = self.count(connection, followed, is_told).await?;
         let quiet = quiet.filter(|_| followed.shared.harmless.quiet() == quiet);
         let is_all_told = counted == Counted::AllTold;
-        // All that was silent has been written by now, and none of it is left for the next look.
+        // All silent statements have been written by now, and none is left for the next look.
         let written = match counted {
             Counted::Over => self::written(connection, self.written.is_mariadbs(), &self.tables).await?,
             Counted::AllTold | Counted::Unclear => written,
@@ -219,7 +220,7 @@ impl Rights {
         let signs_moved = signs != self.signs;
         let was_written = written.is_after(&self.written, signs_moved || !is_all_told);
         let has_moved = signs_moved || was_written;
-        // MariaDB's count of writes moves for other tables too.
+        // MariaDB's count of writes also moves for other tables.
         let surely_concerns_rights = signs_moved || is_told || !written.is_mariadbs();
         self.written = written;
         if !has_moved && !is_told && !self.is_due {
@@ -253,8 +254,8 @@ impl Rights {
         Ok(regranted)
     }
 
-    /// Reads the signs, and what is known of the statements on accounts that they count. With `is_told` a client waits, and the stream is not
-    /// waited for.
+    /// Reads the signs, and what is known of the statements on accounts that they count. With `is_told` a client waits, so this does not
+    /// wait for the stream.
     async fn count(
         &mut self,
         connection: &mut Connection,
@@ -271,7 +272,7 @@ impl Rights {
                 return Ok((signs, Counted::AllTold));
             }
             let (counted_first, told_first) = *first.get_or_insert((counted, told.accounts));
-            // Statements that fail one after the other are never told of.
+            // The stream never tells of statements that fail one after the other.
             let is_in_vain = self.accounted.is_over_by_now(told, counted)
                 || told.accounts == told_first && counted > counted_first.saturating_add(1);
             if is_told || is_in_vain || !self.accounted.is_bounded() {
@@ -281,14 +282,14 @@ impl Rights {
         }
         let told = told(followed.shared);
         let signs = connection.query(SIGNS).await?.rows;
-        // Not before: what was silent by the bound of the last look may have written after that look has asked for writes.
+        // Not earlier: a silent statement within the bound of the last look may have written after that look asked for writes.
         self.accounted.reach(told);
         self.bound(connection, followed, told, counted(&signs)).await?;
         let is_over = !is_told && self.is_over_soon(followed.shared, counted(&signs)).await;
         Ok((signs, if is_over { Counted::Over } else { Counted::Unclear }))
     }
 
-    /// Waits a moment until the stream has come past all that was counted, if that is over. Then it is known how much was silent.
+    /// Waits a moment until the stream has passed all counted statements, if these are over. Then it is known how many were silent.
     async fn is_over_soon(&mut self, shared: &Following, counted: u64) -> bool {
         for _ in 1..COUNTED_MAX {
             let told = told(shared);
@@ -304,7 +305,7 @@ impl Rights {
         false
     }
 
-    /// Notes where the binlog ends once everything that was counted is over, if that is so by now.
+    /// Notes where the binlog ends once all counted statements are over, if they are over by now.
     async fn bound(
         &mut self,
         connection: &mut Connection,
@@ -336,8 +337,8 @@ impl GrantsWritten {
         matches!(self, Self::Count(_))
     }
 
-    /// Whether the grant tables may have been written since `before`. `signs_moved`: a statement that may have done so was given
-    /// to the server since; it may have done so in the second of the last look, after another one.
+    /// Whether the grant tables may have been written since `before`. `signs_moved`: the server was given a statement since then that may
+    /// have written them, perhaps in the second of the last look, after that look.
     fn is_after(&self, before: &Self, signs_moved: bool) -> bool {
         match (self, before) {
             (Self::Times { last, .. }, Self::Times { last: before, at }) => {
@@ -376,19 +377,19 @@ async fn written(
     Ok(GrantsWritten::Times { last, at })
 }
 
-/// The FLUSH statements that these signs count, beside ours.
+/// Returns the FLUSH statements in these signs, beside ours.
 fn flush_counts(signs: &Signs, ours: Option<Quiet>) -> FlushCounts {
     let server = signs.iter().find(|row| is_named(row, RELOADS)).and_then(|row| counted_in(row));
     FlushCounts { server, ours }
 }
 
-/// How many statements on accounts were given to the server.
+/// Returns the number of statements on accounts that were given to the server.
 fn counted(signs: &Signs) -> u64 {
     let named = signs.iter().filter(|row| !is_named(row, RELOADS));
     named.filter_map(|row| counted_in(row)).sum()
 }
 
-/// The count in a row of these.
+/// Returns the count in one of these rows.
 fn counted_in(row: &[Option<Vec<u8>>]) -> Option<u64> {
     std::str::from_utf8(row.get(1)?.as_deref()?).ok()?.parse().ok()
 }

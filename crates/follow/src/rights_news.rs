@@ -1,7 +1,7 @@
-//! News of rights for those who serve what may be out of date: whether any account's rights may have changed since.
+//! News of rights for sessions that serve outdated results: whether any account's rights may have changed since.
 //!
-//! The epoch of accounts also changes whenever the stream is lost, since nothing is known from then on. This one does not: what is served for a
-//! bounded time whatever changes is served meanwhile too.
+//! The epoch of accounts also changes whenever the stream is lost, since later changes are unknown. This epoch does not: results that are
+//! served for a bounded time whatever changes are also served meanwhile.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -10,26 +10,26 @@ use freshet_sql::OnRights;
 
 use crate::applier::StreamChange;
 
-/// How often rights are known to have changed, and who is just changing them through us.
+/// How often rights are known to have changed, and the changes through us that are under way.
 #[derive(Debug, Default)]
 pub(crate) struct RightsNews {
     epoch: AtomicU64,
     under_way: AtomicUsize,
-    /// The last time that everything was stamped was `lost_at`, for the loss of a stream over which no rights have changed. For rights it is as if
-    /// that had been at `told_at`, the time before.
+    /// The last time everything was stamped was `lost_at`, for the loss of a stream, and no rights have changed over it. For rights it
+    /// counts as if that had been at `told_at`, the time before.
     lost_at: AtomicU64,
     told_at: AtomicU64,
-    /// Where the stream began: who logs in after that has the rights of then, or later ones.
+    /// Where the stream began: a login after that has the rights of then, or later ones.
     begun_at: AtomicU64,
     /// When rights may last have been taken from somebody.
     taken_at: AtomicU64,
-    /// When that was not known to be somebody else for the last time.
+    /// When rights may last have been taken from a user who was not known.
     taken_from_anybody_at: AtomicU64,
-    /// The grant tables were written, and not loaded since. What was written before all that is known is found when they are looked at.
+    /// The grant tables were written, and not loaded since. A look at the tables finds earlier writes.
     edited: AtomicBool,
 }
 
-/// From whom a statement may take rights.
+/// The users from whom a statement may take rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RightsTaken {
     /// It takes none.
@@ -41,7 +41,7 @@ pub enum RightsTaken {
 }
 
 impl RightsTaken {
-    /// By a statement that takes rights from these user names; `None`: it may mean any.
+    /// Returns the value for a statement that takes rights from these user names; `None`: it may mean any.
     #[must_use]
     pub fn from_users(users: Option<Vec<String>>) -> Self {
         users.map_or(Self::FromAnybody, Self::FromUsers)
@@ -49,25 +49,26 @@ impl RightsTaken {
 }
 
 impl RightsNews {
-    /// Rights may have changed.
+    /// Notes that rights may have changed.
     pub(crate) fn changed(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Changes whenever rights may have changed; `None` while somebody changes them through us. To be read before a statement is sent: what it
-    /// shows was read by the rights of this epoch or of a later one.
+    /// Returns a number that changes whenever rights may have changed; `None` while a change through us is under way. To be read before a
+    /// statement is sent: its result was read by the rights of this epoch or of a later one.
     pub(crate) fn epoch(&self) -> Option<u64> {
         (self.under_way.load(Ordering::SeqCst) == 0).then(|| self.epoch.load(Ordering::SeqCst))
     }
 
-    /// No rights have changed while there was no stream, for whose loss everything was stamped at `lost_at`, and before at `told_at`.
+    /// Notes that no rights have changed while there was no stream. Everything was stamped at `lost_at` for its loss, and at `told_at`
+    /// before that.
     pub(crate) fn are_kept(&self, told_at: Position, lost_at: Position) {
-        // In this order: whoever reads the second has the first of then, or a later one, which is never too early.
+        // In this order: a reader of the second value has the first of the same time, or a later one, which is never too early.
         self.told_at.store(told_at.get(), Ordering::SeqCst);
         self.lost_at.store(lost_at.get(), Ordering::SeqCst);
     }
 
-    /// When everything was stamped last, as far as rights are concerned; `stamp`: when it was.
+    /// Returns when everything was last stamped, as far as rights are concerned; `stamp` is the actual position.
     pub(crate) fn everything_at(&self, stamp: Position) -> Position {
         if self.lost_at.load(Ordering::SeqCst) == stamp.get() {
             Position::new(self.told_at.load(Ordering::SeqCst))
@@ -76,7 +77,7 @@ impl RightsNews {
         }
     }
 
-    /// The stream tells of a change that concerns accounts. From whom it may take rights.
+    /// Takes in a change of the stream that concerns accounts. Returns from whom it may take rights.
     pub(crate) fn told(&self, change: &StreamChange<'_>) -> RightsTaken {
         match *change {
             StreamChange::Accounts { on_rights: OnRights::Keeps, .. } => RightsTaken::FromNobody,
@@ -97,33 +98,34 @@ impl RightsNews {
         }
     }
 
-    /// The stream has begun at this position.
+    /// Notes that the stream has begun at this position.
     pub(crate) fn begun(&self, at: Position) {
         self.begun_at.fetch_max(at.get(), Ordering::SeqCst);
     }
 
-    /// From where on rights are those of a login that begins now, at least. The servers change them before they log that.
+    /// Returns the position from which a login that begins now has its rights, at least. The servers change rights before they log the
+    /// change.
     pub(crate) fn begun_at(&self) -> Position {
         Position::new(self.begun_at.load(Ordering::SeqCst))
     }
 
-    /// Somebody may have lost rights at this position. To be told before it is reached.
+    /// Notes that somebody may have lost rights at this position. To be called before it is reached.
     pub(crate) fn taken(&self, at: Position) {
         self.taken_at.fetch_max(at.get(), Ordering::SeqCst);
     }
 
-    /// Anybody may have.
+    /// Notes that anybody may have lost rights at this position.
     pub(crate) fn taken_from_anybody(&self, at: Position) {
         self.taken_from_anybody_at.fetch_max(at.get(), Ordering::SeqCst);
         self.taken(at);
     }
 
-    /// When somebody may have lost rights for the last time.
+    /// Returns when somebody may last have lost rights.
     pub(crate) fn taken_at(&self) -> Position {
         Position::new(self.taken_at.load(Ordering::SeqCst))
     }
 
-    /// When anybody may have.
+    /// Returns when anybody may last have lost rights.
     pub(crate) fn taken_from_anybody_at(&self) -> Position {
         Position::new(self.taken_from_anybody_at.load(Ordering::SeqCst))
     }
@@ -132,7 +134,7 @@ impl RightsNews {
         self.under_way.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The epoch is another one before anybody can read it again.
+    /// Ends the change. The epoch is another one before anybody can read it again.
     pub(crate) fn ends(&self) {
         self.changed();
         self.under_way.fetch_sub(1, Ordering::SeqCst);

@@ -1,31 +1,30 @@
-//! Whether the server's commits wait for us, as its own settings and status say.
+//! Whether the server's commits wait for us, by its own settings and status.
 //!
-//! Pure: names and values in, a verdict out. It is asked for by `check` before anything is set up, and by the follower again
-//! and again while the level `semisync` is in use.
+//! Pure: names and values in, a verdict out. `check` asks it before anything is set up, and the follower asks it again and again while
+//! the level `semisync` is in use.
 //!
-//! All of it must hold, and each part for a reason. *Enabled*, with the wait *after the binlog and before the engine's
-//! commit* (AFTER_SYNC): otherwise others see a commit before we have heard of it. *The wait goes on without a
-//! replica*: otherwise a server that has lost us commits at once, while we may not have noticed. *No acknowledgement but
-//! ours is enough*: one of another replica would let a commit go that has not reached us. *A timeout that is long enough*
-//! for the proof that none has run out (`proven.rs`).
+//! All of these must hold, each for a reason. *Enabled*, with the wait *after the binlog and before the engine's commit* (AFTER_SYNC):
+//! otherwise others see a commit before we have heard of it. *The wait goes on without a replica*: otherwise a server that has lost us
+//! commits at once, while we may not have noticed. *Only our acknowledgement is enough*: with that of another replica, a commit would end
+//! its wait before it has reached us. *A long enough timeout* for the proof that none has run out (`proven.rs`).
 
 use std::time::Duration;
 
 use freshet_sql::Flavor;
 use freshet_upstream::server::Variables;
 
-/// The shortest timeout with which a server counts. The proof holds for half of it, and is renewed four times a second.
+/// The shortest timeout that is accepted. The proof holds for half of it, and is renewed four times a second.
 pub(crate) const TIMEOUT_MIN: Duration = Duration::from_millis(1_000);
 
 /// Both spellings; MySQL has had the first since 8.0.26.
 const PREFIXES: [&str; 2] = ["rpl_semi_sync_source_", "rpl_semi_sync_master_"];
 
-/// What is missing, and what mends it.
+/// A setting that is missing, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// In words for users.
     pub why: String,
-    /// The statement that mends it, or when it mends itself.
+    /// The statement that sets it right, or when the fault ends by itself.
     pub remedy: String,
 }
 
@@ -42,7 +41,7 @@ struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// `None` if the server has none: the plugin is not loaded.
+    /// Reads the settings. `None` if the server has none: the plugin is not loaded.
     fn of(variables: &'a Variables) -> Option<Self> {
         let prefix = PREFIXES.into_iter().find(|prefix| variables.knows(&format!("{prefix}enabled")))?;
         Some(Self { prefix, variables })
@@ -52,7 +51,7 @@ impl<'a> Settings<'a> {
         format!("{}{rest}", self.prefix)
     }
 
-    /// The words for a replica changed with the prefix.
+    /// Returns the name of a setting. The word for a replica changed with the prefix.
     fn named(&self, new: &str, old: &str) -> String {
         self.name(if self.prefix == PREFIXES[0] { new } else { old })
     }
@@ -65,7 +64,7 @@ impl<'a> Settings<'a> {
         Duration::from_millis(self.variables.text(&self.name("timeout")).parse().unwrap_or(0))
     }
 
-    /// How many acknowledgements a commit waits for; MariaDB knows no more than one.
+    /// Returns how many acknowledgements a commit waits for; on MariaDB always one.
     fn wait_count(&self) -> (String, u64) {
         let name = self.named("wait_for_replica_count", "wait_for_slave_count");
         let count = self.variables.text(&name).parse().unwrap_or(1);
@@ -129,7 +128,7 @@ pub(crate) fn is_known(variables: &Variables) -> bool {
     Settings::of(variables).is_some()
 }
 
-/// What the server's settings lack, if anything.
+/// Returns the setting that the server lacks, if any.
 pub fn lack(flavor: Flavor, variables: &Variables) -> Option<Lack> {
     match Settings::of(variables) {
         None => Some(no_plugin(flavor)),
@@ -137,10 +136,10 @@ pub fn lack(flavor: Flavor, variables: &Variables) -> Option<Lack> {
     }
 }
 
-/// How long commits that are made from now on wait for our acknowledgement, at least.
+/// Returns how long commits that are made from now on wait for our acknowledgement, at least.
 ///
 /// # Errors
-/// What keeps them from waiting.
+/// The reason why they do not wait.
 pub(crate) fn waits(flavor: Flavor, variables: &Variables, status: &Variables) -> Result<Duration, Lack> {
     let settings = Settings::of(variables).ok_or_else(|| no_plugin(flavor))?;
     if let Some(lack) = settings.lack() {

@@ -1,4 +1,4 @@
-//! What the follower's thread and the sessions share.
+//! The state that the follower's thread and the sessions share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -25,7 +25,7 @@ use crate::settle::{Settling, WriteOutcome};
 use crate::status::{FollowState, FollowStatus};
 use crate::written::Written;
 
-/// A session's question to the control connection, and where the answer goes.
+/// A question of a session to the control connection, and the receiver of the answer.
 pub(crate) enum Ask {
     /// The definition of a table.
     Table(Name, oneshot::Sender<Result<Arc<TableInfo>, CatalogError>>),
@@ -35,10 +35,10 @@ pub(crate) enum Ask {
     Sql(String, oneshot::Sender<Result<Rows, Error>>),
 }
 
-/// Questions that wait for the control connection at once; at this bound those who ask wait for room.
+/// The most questions that wait for the control connection at once; at this bound the askers wait for room.
 pub(crate) const ASKS_MAX: usize = 1_024;
 
-/// One for each followed server, in an `Arc`.
+/// The shared state: one for each followed server, in an `Arc`.
 pub(crate) struct Following {
     pub(crate) config: Arc<Config>,
     pub(crate) freshness: Arc<Freshness>,
@@ -54,7 +54,7 @@ pub(crate) struct Following {
     unlogged: AtomicU64,
     server: RwLock<Option<Arc<ServerInfo>>>,
     accounts_epoch: AtomicU64,
-    /// Statements on accounts that the stream has told of, those alone that the server counts too.
+    /// The statements on accounts of which the stream has told, as far as the server counts them too.
     accounts_told: AtomicU64,
     pub(crate) rights: RightsNews,
     pub(crate) harmless: Harmless,
@@ -63,14 +63,14 @@ pub(crate) struct Following {
     probe_asked: AtomicBool,
     /// Wakes the prober.
     pub(crate) prober: Notify,
-    /// Wakes the control loop: what no binlog tells of has to be asked for.
+    /// Wakes the control loop: changes that no binlog tells of have to be looked for.
     pub(crate) around: Notify,
     /// Wakes the control loop: the foreign keys have to be read again.
     pub(crate) definitions: Notify,
     state: Mutex<StreamStanding>,
 }
 
-/// StreamCounters for the status; written by the follower's thread alone.
+/// Counters for the status; only the follower's thread writes them.
 #[derive(Default)]
 pub(crate) struct StreamCounters {
     pub(crate) generations: AtomicU64,
@@ -99,7 +99,7 @@ impl Following {
         let (publishing, judging) = (Arc::clone(&freshness), Arc::clone(&freshness));
         let proven = Proofs::new(config.semisync);
         let judged = Arc::clone(proven.passed());
-        // The fences that it is exchanged for may be those of definitions.
+        // The fences that are exchanged for it may be those of definitions.
         let on_everything = move || {
             let definition = define(Defined::Everything);
             fencing.fence(vec![Dep::EVERYTHING, Dep::DEFINITIONS]).holding(definition)
@@ -164,7 +164,7 @@ impl Following {
         self.globals_epoch.load(Ordering::Acquire)
     }
 
-    /// Takes over what those global variables concern that were seen to have changed.
+    /// Takes in what the global variables concern that were seen to have changed.
     pub(crate) fn globals_changed(&self, concerns: Option<Concerns>) {
         match concerns {
             None => return,
@@ -177,7 +177,7 @@ impl Following {
         self.globals_epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// Takes over whose rights were seen to have changed. The stream may have told of it.
+    /// Takes in whose rights were seen to have changed. The stream may have told of it.
     pub(crate) fn regranted(&self, regranted: Regranted) {
         let users = match &regranted {
             Regranted::Nobody => return,
@@ -186,7 +186,8 @@ impl Following {
         };
         debug!(users = users.map(<[String]>::len), "rights have changed");
         if !matches!(regranted, Regranted::Told(_)) {
-            // Before the stamps: what is read by such rights and stored until then is below them. Who logs in from here on does not have these rights.
+            // Before the stamps: results that are read by the old rights and stored until then are below the stamps. A login from here on
+            // does not have these rights.
             let taken = RightsTaken::from_users(users.map(<[String]>::to_vec));
             self.rights_were_taken(&taken, self.freshness.next());
         }
@@ -197,7 +198,7 @@ impl Following {
         self.accounts_changed();
     }
 
-    /// Rights may have been taken at this position.
+    /// Notes that rights may have been taken at this position.
     pub(crate) fn rights_were_taken(&self, taken: &RightsTaken, at: Position) {
         match taken {
             RightsTaken::FromNobody => {}
@@ -209,26 +210,26 @@ impl Following {
         }
     }
 
-    /// Takes the worst to have changed of what no binlog tells of.
+    /// Notes that everything may have changed of which no binlog tells.
     pub(crate) fn anything_changed(&self) {
         self.accounts_changed();
         self.rights_were_taken(&RightsTaken::FromAnybody, self.freshness.next());
         self.globals_changed(Some(Concerns::Unknown));
     }
 
-    /// The exchange comes before the wake-up, so that of many who ask at once one wakes the prober.
+    /// Asks for a probe. The exchange comes before the wake-up, so that of many askers only one wakes the prober.
     pub(crate) fn ask_probe(&self) {
         if !self.probe_asked.swap(true, Ordering::AcqRel) {
             self.prober.notify_one();
         }
     }
 
-    /// Whether a probe was asked for since the last call. A later question is heard by the next call.
+    /// Whether a probe was asked for since the last call. The next call reports a later question.
     pub(crate) fn take_probe_asked(&self) -> bool {
         self.probe_asked.swap(false, Ordering::AcqRel)
     }
 
-    /// As [`Self::ask_probe`], for the proof that what is applied is recent.
+    /// As [`Self::ask_probe`], for the proof that the applied state is recent.
     pub(crate) fn ask_current(&self) {
         if self.proven.ask() {
             self.prober.notify_one();
@@ -236,7 +237,7 @@ impl Following {
         }
     }
 
-    /// As [`Self::ask_probe`], for a question where the binlog ends that is asked after this moment.
+    /// As [`Self::ask_probe`], for a question for the end of the binlog that is asked after this call.
     pub(crate) fn ask_end(&self) {
         if self.proven.ask_end() {
             self.prober.notify_one();
@@ -250,20 +251,20 @@ impl Following {
         }
     }
 
-    /// See [`Freshness::stamp_unlogged`]; the prober's turn is where the stream makes its step.
+    /// See [`Freshness::stamp_unlogged`]. The stream makes its step in the prober's turn.
     pub(crate) fn changed_unlogged(&self, deps: &[Dep]) {
-        // Before the stamps: who finds nothing new here after it has read a position is below the stamps.
+        // Before the stamps: a session that finds no new change here after it has read a position is below the stamps.
         self.unlogged.fetch_add(1, Ordering::SeqCst);
         self.freshness.stamp_unlogged(deps);
         self.prober.notify_one();
     }
 
-    /// How many such changes there were.
+    /// Returns the number of such changes.
     pub(crate) fn unlogged_count(&self) -> u64 {
         self.unlogged.load(Ordering::SeqCst)
     }
 
-    /// Every snapshot from now on sees everything up to `at`, as the server said.
+    /// Publishes the server's word that every snapshot from now on contains everything up to `at`.
     pub(crate) fn publish_visible(&self, at: Position) {
         self.freshness.publish_visible(at);
         self.settling.seen(at);
@@ -332,7 +333,7 @@ impl DefinitionSource for Arc<Following> {
     }
 }
 
-/// Takes the news of definitions and accounts to those who keep what they have read of them.
+/// Brings the news of definitions and accounts to those who keep what they have read of them.
 impl ChangeSink for Arc<Following> {
     fn reach(&mut self, _at: Position) {}
 
@@ -349,7 +350,7 @@ impl ChangeSink for Arc<Following> {
         if change.concerns_accounts() {
             self.accounts_changed();
             self.rights_were_taken(&self.rights.told(change), at);
-            // After it: who reads by the rights of the epoch that begins knows what was taken.
+            // After it: a session that reads by the rights of the new epoch knows what was taken.
             self.rights.changed();
         }
         if matches!(change, StreamChange::Accounts { is_counted: true, .. }) {

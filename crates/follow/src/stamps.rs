@@ -1,12 +1,11 @@
-//! The sink that sets stamps: what a change concerns is stamped at the position of its event.
+//! The sink that sets stamps: everything that a change concerns is stamped at the position of its event.
 //!
-//! A table's own dependency is stamped with any change of its rows. The watches on the table are stamped row by row, so the cost
-//! of an event depends on its rows and on the watches of its table, and not on what is stored. Where rows cannot be told apart,
-//! the table is stamped as a whole: its own dependency, and of each watch the dependency of every entry that rests on it.
+//! Any change of a table's rows stamps the table's own dependency. The watches on the table are stamped row by row, so the cost of an
+//! event depends on its rows and on the watches of its table, and not on what is stored. Where rows cannot be told apart, the table is
+//! stamped as a whole: its own dependency, and of each watch the dependency of every entry that rests on it.
 //!
-//! `applied` and `visible` are ends of transactions. So a stamp anywhere within a transaction says the same as a stamp at its end:
-//! it is above every `valid_from` that is read before the end is published, and not above those that are read later. It
-//! only works earlier.
+//! `applied` and `visible` are ends of transactions. So a stamp anywhere within a transaction says the same as a stamp at its end: it is
+//! above every `valid_from` that is read before the end is published, and not above later ones. It only takes effect earlier.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use freshet_catalog::{Changed, Name, of_merged_tables, routine_name};
 
 use crate::applier::{ChangeSink, ChangedRows, Referring, ReferringKeys, StreamChange, TransactionEnd};
 
-/// Where stamps are set. A handle: its clones set the same stamps.
+/// Sets stamps. A handle: its clones set the same stamps.
 #[derive(Clone)]
 pub struct Stamps {
     freshness: Arc<Freshness>,
@@ -24,7 +23,7 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Stamps of what these know.
+    /// Makes a sink that stamps these dependencies and watches.
     #[must_use]
     pub const fn new(freshness: Arc<Freshness>, watches: Arc<Watches>) -> Self {
         Self { freshness, watches }
@@ -94,7 +93,7 @@ impl ChangeSink for Stamps {
         }
     }
 
-    /// What was prepared or rolled back is stamped with the rest: that costs hits, and is no loss of truth.
+    /// A prepared or rolled back transaction is stamped like any other: that costs hits, and never makes an answer wrong.
     fn ended(&mut self, _ending: TransactionEnd, _at: Position) {}
 
     fn forget(&mut self, above: Position) {
@@ -103,7 +102,7 @@ impl ChangeSink for Stamps {
     }
 }
 
-/// Stamps what these rows concern of the watches on their table.
+/// Stamps what these rows concern for the watches on their table.
 fn stamp_rows(watches: &[Arc<Watch>], rows: ChangedRows<'_>, at: Position) {
     if watches.is_empty() {
         return;
@@ -120,7 +119,7 @@ fn stamp_rows(watches: &[Arc<Watch>], rows: ChangedRows<'_>, at: Position) {
     }
 }
 
-/// Stamps what the deletion or the update of these parents concerns of a watch on their children.
+/// Stamps what the deletion or the update of these parents concerns for a watch on their children.
 fn stamp_referring(watch: &Watch, children: &Referring, parents: ChangedRows<'_>, at: Position) {
     let is_known = watch.layout() == children.layout();
     let stamp_each = || {

@@ -1,21 +1,21 @@
-//! Where a point of the upstream's binlog stands among all positions this process has ever given out.
+//! The place of a point of the upstream's binlog among all positions that this process has ever given out.
 //!
-//! A binlog coordinate is a file and an offset; the cache wants one number that only grows. The number is
-//! `base + (file's number - first file's number) * 2^36 + offset`. The base is fixed when a stream starts and lies above
-//! everything given out before, so that positions of two streams (two servers even) are never mixed up: all of the
-//! older ones are smaller. With 36 bits a file may have 64 GiB (the server starts a new one at 1 GiB, only a
-//! single transaction can make one longer) and 28 bits are left for files and restarts, of which one stream uses 15.
+//! A binlog coordinate is a file and an offset; the cache wants one number that only grows. The number is `base + (file's number - first
+//! file's number) * 2^36 + offset`. The base is fixed when a stream starts, and lies above everything that was given out before. So
+//! positions of two streams (even of two servers) are never mixed up: all older ones are smaller. With 36 bits a file may have 64 GiB
+//! (the server starts a new one at 1 GiB, and only a single transaction can make one longer). 28 bits are left for files and restarts;
+//! one stream uses 15 of them.
 //!
 //! # Steps
 //!
-//! A change that is in no binlog needs a position too ([`freshet_cache::freshness`]), and on an idle server no event brings the next
-//! one. So the stream can make a *step*: a position of our own between the last event and the next. Each step adds one to the
-//! positions of everything behind it. What was given out must keep its order, so a step is refused while a coordinate beyond the
-//! present one is given out. It is not needed then, for the stream comes to that coordinate by itself.
+//! A change that is in no binlog needs a position too ([`freshet_cache::freshness`]), and on an idle server no event brings the next one.
+//! So the stream can make a *step*: a position of our own between the last event and the next. Each step adds one to all later positions.
+//! Positions that were given out must keep their order, so a step is refused while a coordinate beyond the present one is given out. The
+//! step is not needed then, because the stream comes to that coordinate by itself.
 //!
-//! A coordinate before the last step is located without any step, hence too early by the number of steps before it. A
-//! coordinate is located for one of two questions. How far does a snapshot see? Too early is safe there. Where did the binlog
-//! end? Everything up to the present coordinate is applied, so any position up to it says the same.
+//! A coordinate before the last step is located as if there had been no steps, so it is too early by the number of steps before it. A
+//! coordinate is located for one of two questions. What does a snapshot contain? There, too early is safe. Where did the binlog end?
+//! Everything up to the present coordinate is applied, so any position up to it says the same.
 
 use freshet_cache::Position;
 
@@ -28,12 +28,12 @@ const OFFSET_MAX: u64 = (1 << OFFSET_BITS) - 1;
 /// The span of positions of one file, bytes.
 const FILE_SPAN: u64 = 1 << OFFSET_BITS;
 
-/// Files that one stream may pass before it is started anew: 32 TiB of binlog at the server's default of 1 GiB a file. The
-/// cache tells the positions of single rows in 51 bits from the start of the stream; 15 are left for files.
+/// The most files that one stream may pass before it is started anew: 32 TiB of binlog at the server's default of 1 GiB a file. The cache
+/// tells the positions of single rows in 51 bits from the start of the stream; 15 are left for files.
 const FILES_MAX: u64 = (1 << 15) - 2;
 
-/// Steps that one stream may make before it is started anew: one file's span, which [`FILES_MAX`] leaves free. A thousand a
-/// second are two years.
+/// The most steps that one stream may make before it is started anew: one file's span, which [`FILES_MAX`] leaves free. At a thousand a
+/// second, they last two years.
 const STEPS_MAX: u64 = FILE_SPAN - 1;
 
 /// Why a coordinate has no place on this timeline. The stream cannot go on: it is started anew.
@@ -58,7 +58,7 @@ pub enum OffTimeline {
         /// The offset in it, bytes.
         offset: u64,
     },
-    /// As many positions of our own as there is room for were put between those of the binlog.
+    /// There is no room for another position of our own between those of the binlog.
     #[error("too many changes outside of the binlog")]
     TooManySteps,
 }
@@ -71,14 +71,14 @@ pub struct Timeline {
     file: u64,
     offset: u64,
     steps: u64,
-    /// Where the last step was made, steps aside. Meaningless before the first.
+    /// Where the last step was made, in positions without steps. Meaningless before the first step.
     stepped_at: u64,
     /// The greatest position that was given out for a coordinate.
     located: Position,
 }
 
 impl Timeline {
-    /// A timeline all of whose positions are greater than `highest`, the greatest position ever given out.
+    /// Returns a timeline all of whose positions are greater than `highest`, the greatest position ever given out.
     #[must_use]
     pub fn after(highest: Position) -> Self {
         let base = (highest.get() >> OFFSET_BITS).saturating_add(1).saturating_mul(FILE_SPAN);
@@ -86,20 +86,20 @@ impl Timeline {
         Self { base, first_file: None, file: 0, offset: 0, steps: 0, stepped_at: 0, located }
     }
 
-    /// The least position of this timeline: before every event that the stream can bring.
+    /// Returns the least position of this timeline: before every event that the stream can bring.
     #[must_use]
     pub fn start(&self) -> Position {
         Position::new(self.base)
     }
 
-    /// The position that the stream has reached.
+    /// Returns the position that the stream has reached.
     #[must_use]
     pub fn here(&self) -> Position {
         Position::new(self.unstepped(self.file, self.offset) + self.steps)
     }
 
-    /// Makes a step: from now on the stream is one position further, where no event is. `None` if a coordinate beyond the
-    /// present one was located, which the stream has to reach first.
+    /// Makes a step: from now on the stream is one position further, where no event is. `None` if a coordinate beyond the present one was
+    /// located; the stream has to reach that first.
     ///
     /// # Errors
     /// When there were too many steps.
@@ -115,13 +115,13 @@ impl Timeline {
         Ok(Some(self.here()))
     }
 
-    /// The offset in the present file, bytes.
+    /// Returns the offset in the present file, bytes.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The stream moves to `file` at `offset`, as a rotate event says; the first call fixes the first file.
+    /// Moves the stream to `file` at `offset`, as a rotate event says; the first call fixes the first file.
     ///
     /// # Errors
     /// When the file is older than the one the stream is in, or has no number.
@@ -135,14 +135,14 @@ impl Timeline {
         if number > self.file {
             (self.file, self.offset) = (number, offset);
         } else {
-            // The artificial rotate event of a stream's start may repeat where we are; it never takes us back.
+            // The artificial rotate event at a stream's start may repeat the present place; it never moves the stream back.
             self.offset = self.offset.max(offset);
         }
         Ok(())
     }
 
-    /// The stream has passed an event whose header says that it ends at `end_pos`, which has only the low 32 bits.
-    /// Zero is what artificial events carry and says nothing.
+    /// Moves the stream past an event whose header says that it ends at `end_pos`, which has only the low 32 bits. Zero stands in
+    /// artificial events and says nothing.
     ///
     /// # Errors
     /// When the file has become longer than a position can hold.
@@ -153,7 +153,7 @@ impl Timeline {
         Ok(self.here())
     }
 
-    /// The position of a coordinate that the server reported; `None` when it lies before this timeline's first file,
+    /// Returns the position of a coordinate that the server reported; `None` when it lies before this timeline's first file,
     /// or before the stream has named its first file.
     ///
     /// # Errors
@@ -169,9 +169,9 @@ impl Timeline {
         Ok(Some(position))
     }
 
-    /// One event has little more than 1 GiB at the most (`max_allowed_packet`), so that low bits that fall by more than
-    /// 2 GiB have wrapped. Low bits that fall by less are those of an event that is repeated for us (the format
-    /// description, when a stream starts in the middle of a file): they say nothing.
+    /// Returns the whole offset. One event has little more than 1 GiB at the most (`max_allowed_packet`), so low bits that fall by more
+    /// than 2 GiB have wrapped. Low bits that fall by less are those of an event that is repeated for us (the format description, when a
+    /// stream starts in the middle of a file): they say nothing.
     fn unwrapped(&self, end_pos: u32) -> Result<u64, OffTimeline> {
         const WRAP: u64 = 1 << 32;
         let high = self.offset & !(WRAP - 1);
@@ -181,7 +181,7 @@ impl Timeline {
         Ok(offset)
     }
 
-    /// The position of a coordinate of this timeline, steps aside.
+    /// Returns the position of a coordinate of this timeline without steps.
     fn unstepped(&self, file: u64, offset: u64) -> u64 {
         self.base + file.saturating_sub(self.first_file.unwrap_or(file)) * FILE_SPAN + offset
     }
@@ -194,7 +194,7 @@ fn in_range(files_passed: u64, file: u64, offset: u64) -> Result<(), OffTimeline
     Ok(())
 }
 
-/// `mysql-bin.000042` is file number 42. The number outgrows its six digits after a million files.
+/// Returns the number of a file: `mysql-bin.000042` is 42. The number outgrows its six digits after a million files.
 fn file_number(file: &[u8]) -> Result<u64, OffTimeline> {
     let unnumbered = || OffTimeline::Unnumbered(String::from_utf8_lossy(file).into_owned());
     let text = std::str::from_utf8(file).map_err(|_| unnumbered())?;

@@ -1,4 +1,4 @@
-//! What a server has to be like, so that it can be followed.
+//! The requirements on a server that is to be followed.
 
 use freshet_protocol::ErrPacket;
 use freshet_upstream::server::Version;
@@ -11,10 +11,10 @@ pub(crate) enum NotFollowed {
     Off {
         /// What is missing.
         why: String,
-        /// What mends it.
+        /// The remedy.
         remedy: String,
     },
-    /// It failed, and may succeed the next time.
+    /// The attempt failed, and the next one may succeed.
     Failed(Error),
 }
 
@@ -25,13 +25,13 @@ const LOG_REPLICATED: &str =
 
 const NOT_LOGGED: &str = "what the server replicates from others is not in its own binlog";
 
-/// ER_ACCESS_DENIED_ERROR and ER_SPECIFIC_ACCESS_DENIED_ERROR, as answers of a server that has let us log in.
+/// ER_ACCESS_DENIED_ERROR and ER_SPECIFIC_ACCESS_DENIED_ERROR, from a server that has let us log in.
 const ACCESS_DENIED: [u16; 2] = [1045, 1227];
 
 /// ER_NO_BINARY_LOGGING.
 const NO_BINLOG: u16 = 1381;
 
-/// Whether a server that describes itself so can be followed.
+/// Whether a server with this description can be followed.
 pub(crate) fn usable(server: &ServerInfo) -> Result<(), NotFollowed> {
     let off =
         |why: &str, remedy: &str| Err(NotFollowed::Off { why: why.to_owned(), remedy: remedy.to_owned() });
@@ -59,13 +59,13 @@ pub(crate) fn usable(server: &ServerInfo) -> Result<(), NotFollowed> {
     }
 }
 
-/// The privilege that shows whether a server is a replica. MariaDB 10.5 has split it off.
+/// Returns the privilege that shows whether a server is a replica. MariaDB 10.5 made it a privilege of its own.
 fn see_replica(server: &ServerInfo) -> &'static str {
     let is_split = server.is_mariadb() && server.version >= Version::from((10, 5, 0));
     if is_split { "SLAVE MONITOR" } else { "REPLICATION CLIENT" }
 }
 
-/// What a refusal of the server means, once we are logged in.
+/// Returns what a server's refusal means, once we are logged in.
 pub(crate) fn refusal(error: Error, server: &ServerInfo) -> NotFollowed {
     match &error {
         Error::Server(packet) if is_privilege_missing(packet) => NotFollowed::Off {

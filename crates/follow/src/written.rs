@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use freshet_catalog::Name;
 
-/// Of how many tables it is counted. Those that come later are not counted.
+/// The most tables whose changes are counted. Later tables are not counted.
 const TABLES_MAX: usize = 8192;
 
-/// Counts by table. It is written on the follower's thread alone.
+/// Counts by table. Only the follower's thread writes them.
 #[derive(Debug, Default)]
 pub(crate) struct Written(Mutex<HashMap<Name, u64>>);
 
@@ -23,7 +23,7 @@ impl Written {
         }
     }
 
-    /// How many were counted of a table.
+    /// Returns the count of a table.
     pub(crate) fn of(&self, schema: &str, table: &str) -> u64 {
         let name: Name = (schema.to_owned(), table.to_owned());
         self.lock().get(&name).copied().unwrap_or(0)

@@ -55,7 +55,7 @@ fn between(low: Datum, high: Datum) -> Condition {
     Condition::Between { low: Some((low, true)), high: Some((high, true)) }
 }
 
-/// The conditions, as SQL and as pins.
+/// Returns the conditions, as SQL and as pins.
 fn conditions() -> Vec<(String, Vec<(&'static str, Condition)>)> {
     let mut all = vec![("1 = 1".to_owned(), Vec::new())];
     for id in 0..12 {
@@ -136,7 +136,7 @@ impl Bench {
         .await;
     }
 
-    /// The table's definition, once it is not being changed any more.
+    /// Returns the table's definition, once it is not being changed any more.
     async fn table(&self) -> Arc<TableInfo> {
         for _ in 0..SETTLING_TRIES {
             match self.upstream.table(SCHEMA, "t").await {
@@ -175,7 +175,7 @@ impl Bench {
     }
 }
 
-/// A server with a table in all its variety, followed.
+/// Returns a server with a table in all its variety, followed.
 async fn bench(config: &Config) -> Bench {
     let freshness = Arc::new(Freshness::new());
     let upstream = Upstream::start(config.clone(), Arc::clone(&freshness)).unwrap();

@@ -1,4 +1,4 @@
-//! The admin port: where it listens, and what it shows of the rest.
+//! The admin port: its sockets, and its view of the rest of the program.
 
 mod digests;
 mod eventslog;
@@ -23,7 +23,7 @@ use self::digests::truth;
 use crate::config::Config;
 use crate::listen::{Incoming, Listener};
 
-/// Clients of the admin port at once; one more is hung up on.
+/// The most clients of the admin port at once; a further one is disconnected.
 const CLIENTS_MAX: usize = 100;
 /// The version of ProxySQL whose tables these are, and ours.
 const VERSION: &str = concat!("2.7.0-freshet-", env!("CARGO_PKG_VERSION"));
@@ -36,10 +36,10 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens the tables, listens, and starts the thread. `None`: it is not wanted. `paused`: whether clients are let in no more.
+    /// Opens the tables, listens, and starts the thread. `None`: no admin port is wanted. `paused`: whether new clients are kept out.
     ///
     /// # Errors
-    /// Whatever stands in the way.
+    /// The first obstacle.
     pub async fn start(
         config: &Arc<Config>,
         shared: Arc<Shared>,
@@ -88,7 +88,7 @@ impl Port {
     }
 }
 
-/// Why the admin port cannot be had.
+/// Why the admin port cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// Its tables.
@@ -99,7 +99,7 @@ pub enum PortError {
     System(#[from] io::Error),
 }
 
-/// Serves the admin port's clients, on a thread that waits for disks.
+/// Serves the admin port's clients, on a thread that may wait for disks.
 fn run(
     mut receiver: mpsc::Receiver<Incoming>,
     watching: impl Future<Output = ()> + 'static,
@@ -124,7 +124,7 @@ fn run(
     });
 }
 
-/// Serves one client; one that is gone already is not served.
+/// Serves one client; one that has left already is not served.
 async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, version: Arc<str>) {
     match incoming {
         Incoming::Tcp(stream) => {
@@ -142,14 +142,14 @@ async fn serve(incoming: Incoming, admin: Arc<Mutex<Admin>>, version: Arc<str>) 
     }
 }
 
-/// What is behind the admin port.
+/// The running part behind the admin port.
 struct Behind {
     shared: Arc<Shared>,
     config: Arc<Config>,
     started: Instant,
     ended: Arc<Notify>,
     paused: watch::Sender<bool>,
-    /// What was counted of connections to the server when that was begun anew.
+    /// The counts of connections to the server at the last reset.
     connections_before: Mutex<ServerConnections>,
     rules: Mutex<(Vec<Rule>, RuleDefaults)>,
     /// How long the last ping took, in microseconds.
@@ -185,7 +185,7 @@ impl Runtime for Behind {
         let cache = &self.shared.cache;
         Some(match name {
             "admin-version" => VERSION.to_owned(),
-            // No connection waits before it may carry others' reads, and none is kept by a share of all.
+            // No connection waits before it may carry others' reads, and no share of the connections is kept.
             "mysql-connection_delay_multiplex_ms" | "mysql-free_connections_pct" => "0".to_owned(),
             "mysql-default_schema" => self.config.upstream.database.clone().unwrap_or_default(),
             "mysql-interfaces" => {
@@ -194,9 +194,9 @@ impl Runtime for Behind {
             }
             "mysql-max_connections" => self.config.max_clients.to_string(),
             "mysql-multiplexing" => (self.config.multiplexing != Multiplexing::Off).to_string(),
-            // Answers with warnings are not stored where the client could ask for these.
+            // Answers with warnings are not stored if the client could ask for the warnings.
             "mysql-query_cache_handle_warnings" => "0".to_owned(),
-            // Where there is an admin port, they are counted.
+            // With an admin port, they are always counted.
             "mysql-query_digests" => "true".to_owned(),
             "mysql-query_cache_rules_only" => self.rules().1.rules_only.to_string(),
             "mysql-query_cache_size_MB" => (cache.size() >> 20).to_string(),
@@ -220,7 +220,7 @@ impl Runtime for Behind {
             _ => Err(format!("'{value}' is no whole number from 0 to {max}")),
         };
         match name {
-            // A size that was set in bytes stays as it is where it is so many MB.
+            // A size that was set in bytes stays unchanged if it rounds to so many MB.
             "mysql-query_cache_size_MB" => {
                 let megabytes = number(10_000)?;
                 if megabytes != self.shared.cache.size() >> 20 {
@@ -316,12 +316,12 @@ impl Runtime for Behind {
 }
 
 impl Behind {
-    /// The query rules that count, and what counts where they say nothing.
+    /// Returns the query rules in use, and the defaults where they say nothing.
     fn rules(&self) -> MutexGuard<'_, (Vec<Rule>, RuleDefaults)> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has others count, if they can be carried out.
+    /// Makes changed rules count, if they can be carried out.
     fn load(&self, change: impl FnOnce(&mut (Vec<Rule>, RuleDefaults))) -> Result<(), String> {
         let mut rules = self.rules();
         let mut changed = rules.clone();

@@ -1,4 +1,4 @@
-//! `freshet check`: what the server lacks, and what mends it.
+//! `freshet check`: what the server lacks, and the remedies.
 
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ fn exit(findings: &[Finding]) -> Exit {
     }
 }
 
-/// One line for each finding, a second one where something mends it, and a last one that says what it all means.
+/// Returns one line for each finding, a second one if there is a remedy, and a last line with the conclusion.
 fn table(findings: &[Finding]) -> String {
     let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
     let mut text = String::new();

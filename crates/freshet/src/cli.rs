@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 
 use crate::settings::{self, Setting};
 
-/// What follows the list of options in the help.
+/// The text behind the list of options in the help.
 const EXIT_CODES: &str = "Exit codes: 0 ended as asked; 1 failed while running; 2 wrong usage or configuration; \
                           3 `check` found something missing, `explain-plan` no plan form, or `why` a statement \
                           that the server refuses.";
@@ -15,7 +15,7 @@ pub const STATEMENT: &str = "statement";
 /// The argument of `import`.
 pub const FILE: &str = "file";
 
-/// The whole command line.
+/// Returns the whole command line.
 pub fn command() -> Command {
     Command::new("freshet")
         .about("A transparent query cache for MySQL and MariaDB that is never stale")
@@ -71,7 +71,7 @@ fn argument(setting: &'static Setting) -> Arg {
         .help(help)
 }
 
-/// The reference of all settings, in Markdown.
+/// Returns the reference of all settings, in Markdown.
 pub fn reference() -> String {
     let mut text =
         String::from("| setting | flag | environment | default | allowed | |\n|---|---|---|---|---|---|\n");

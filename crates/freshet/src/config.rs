@@ -1,7 +1,7 @@
-//! From what was typed to a configuration that can be used.
+//! From the typed settings to a usable configuration.
 //!
-//! Two steps: [`typed`] gathers texts and remembers where each came from; this module makes each one usable or refuses
-//! to start. Nothing else in the program reads a flag, the environment or a file.
+//! There are two steps: [`typed`] gathers texts and remembers where each came from; this module makes each one usable or refuses to
+//! start. Nothing else in the program reads a flag, the environment or a file.
 
 pub mod refusal;
 pub mod typed;
@@ -28,7 +28,7 @@ const QUERY_CACHE_SIZE_STEP: u64 = 1024;
 /// The largest packet that the protocol's documentation allows.
 const PACKET_BYTES_MAX: u64 = 1 << 30;
 
-/// The least and the most that all clients together may be given for one kind of buffer.
+/// The least and the greatest memory for one kind of buffer of all clients together.
 const BUFFERS_SIZE_MIN: u64 = 1 << 20;
 const BUFFERS_SIZE_MAX: u64 = 1 << 38;
 
@@ -43,23 +43,23 @@ pub struct Config {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Whether clients must use TLS or a unix socket.
     pub require_secure_transport: bool,
-    /// What readers are promised.
+    /// The default promise to readers.
     pub freshness: Level,
-    /// For the level eventual.
+    /// The greatest staleness.
     pub max_staleness: Duration,
-    /// Where SET PERSIST keeps values, if it does.
+    /// Where SET PERSIST keeps values, if anywhere.
     pub state_dir: Option<PathBuf>,
     /// Where created caches are kept, if anywhere.
     pub caches_dir: Option<PathBuf>,
-    /// Bytes.
+    /// The memory for maintained results, in bytes.
     pub maintained_cache_size: usize,
     /// How often a maintained result is compared; 0: never.
     pub maintained_check_interval: Duration,
-    /// How many caches are created by themselves, at most.
+    /// The most caches that are created automatically.
     pub automatic_caches: usize,
-    /// How often it is looked which.
+    /// The time between two looks which caches would pay.
     pub automatic_caches_interval: Duration,
-    /// Which tables may be copied.
+    /// The tables that may be copied.
     pub copied_tables: CopiedTables,
     /// How long a SELECT waits until its answer can be stored.
     pub fill_wait: Duration,
@@ -99,7 +99,7 @@ pub struct Config {
     pub multiplexing: Multiplexing,
     /// The admin port, if it is wanted.
     pub admin: Option<Admin>,
-    /// Where Prometheus asks.
+    /// Where Prometheus can ask.
     pub metrics: Vec<Listen>,
 }
 
@@ -112,7 +112,7 @@ pub struct Admin {
     pub accounts: Accounts,
     /// Where its tables are kept.
     pub directory: PathBuf,
-    /// A file in ProxySQL's syntax that its tables can be loaded from.
+    /// A file in ProxySQL's syntax, from which its tables can be loaded.
     pub file: PathBuf,
 }
 
@@ -145,7 +145,7 @@ impl std::fmt::Display for Listen {
 }
 
 impl Config {
-    /// Makes what was typed usable.
+    /// Makes the typed settings usable.
     ///
     /// # Errors
     /// The first setting that is missing or not allowed.
@@ -201,14 +201,14 @@ impl Config {
     }
 }
 
-/// Where variables are kept over restarts, if they are.
+/// Returns where variables are kept over restarts, if anywhere.
 fn persists_in(typed: &Typed) -> Result<Option<PathBuf>, Refusal> {
     let directory = typed.read_unless_empty(&settings::STATE_DIR, directory)?;
     let persists = typed.read(&settings::PERSIST, switch)?;
     persists.then(|| needed(directory, "persist is on")).transpose()
 }
 
-/// Where something is kept from one run to the next.
+/// Returns the directory for files that are kept from one run to the next.
 ///
 /// # Errors
 /// If it is not set.
@@ -221,14 +221,14 @@ fn needed(directory: Option<PathBuf>, because: &str) -> Result<PathBuf, Refusal>
     directory.ok_or_else(|| Refusal::Beside { setting: &settings::STATE_DIR, why: why() })
 }
 
-// Each reader below is given a setting's text and says what it means, or `None` when it means nothing allowed.
+// Each reader below gets a setting's text and returns its meaning, or `None` if the text is not allowed.
 
-/// The URL, with the settings that may stand beside it.
+/// Returns the URL, with the settings that may complete it.
 fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, Refusal> {
     let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::UPSTREAM, &error.to_string());
     let url = typed.read(&settings::UPSTREAM, |text| Some(text.to_owned()))?;
     let mut config = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
-    // An empty mode leaves the word to the URL.
+    // With an empty mode the URL decides.
     if let Some(mode) = typed.read_unless_empty(&settings::UPSTREAM_TLS, |text| text.parse().ok())? {
         config.tls = mode;
     }
@@ -243,7 +243,7 @@ fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, R
     Ok(config)
 }
 
-/// The binlog is the upstream's own: a replica may lag behind it, and the order of its binlog is another.
+/// Checks that the binlog is the upstream's own: a replica may lag behind it, and the order of its binlog is another one.
 fn follows(typed: &Typed, upstream: &freshet_upstream::Config) -> Result<(), Refusal> {
     let url = typed.read(&settings::CDC, |text| Some(text.to_owned()))?;
     if url.is_empty() {
@@ -259,7 +259,7 @@ fn follows(typed: &Typed, upstream: &freshet_upstream::Config) -> Result<(), Ref
     Err(Refusal::Beside { setting: &settings::CDC, why })
 }
 
-/// Passwords that everybody knows are for this machine alone.
+/// Reads the settings of the admin port. Passwords that everybody knows are only allowed on this machine.
 fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     use settings as s;
     let listen = typed.read(&s::ADMIN_LISTEN, listens)?;
@@ -283,7 +283,7 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     Ok(Some(Admin { listen, accounts, directory, file }))
 }
 
-/// A path that need not be there.
+/// Reads a path that need not exist.
 fn directory(text: &str) -> Option<PathBuf> {
     let is_name = !text.chars().any(char::is_control);
     is_name.then(|| PathBuf::from(text))
@@ -308,7 +308,7 @@ fn listen_one(text: &str) -> Option<Listen> {
     (!host.is_empty()).then(|| Listen::Tcp(text.to_owned()))
 }
 
-/// A path must lead to something that can be read.
+/// Reads a path, which must lead to a readable file.
 fn file(text: &str) -> Option<PathBuf> {
     std::fs::File::open(text).ok().map(|_| text.into())
 }
@@ -361,7 +361,7 @@ fn cache_size(text: &str) -> Option<u64> {
     bytes(text, 0, QUERY_CACHE_SIZE_MAX).filter(|size| size % QUERY_CACHE_SIZE_STEP == 0)
 }
 
-/// The level, and whether commits wait for us. A promise that could never be kept is no start.
+/// Returns the level, and whether commits wait for us. Refuses to start with a promise that could never be kept.
 fn promise(typed: &Typed) -> Result<(Level, SemisyncMode), Refusal> {
     let level = typed.read(&settings::FRESHNESS, Level::named)?;
     let mode = typed.read(&settings::SEMISYNC, semisync)?;
@@ -388,8 +388,8 @@ fn semisync(text: &str) -> Option<SemisyncMode> {
     switch(text).map(|on| if on { SemisyncMode::On } else { SemisyncMode::Off })
 }
 
-/// As many as there are cores; half of them where the server has to work on the same ones. More would only be sent to sleep and woken again: of two cores,
-/// one event loop answers 1.5 times as many statements as two.
+/// Returns the number of event loops: as many as there are cores, or half of them if the server works on the same cores. More of them
+/// would only be put to sleep and woken again: on two cores, one event loop answers 1.5 times as many statements as two.
 fn threads(is_beside_server: bool) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if is_beside_server { cores.div_ceil(2) } else { cores }

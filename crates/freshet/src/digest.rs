@@ -1,8 +1,8 @@
-//! `freshet digest`: what ProxySQL calls a statement.
+//! `freshet digest`: ProxySQL's digest of a statement.
 
 use freshet_digest::{Digest, Options, text};
 
-/// What is to be printed: its number, and the text that the number is of.
+/// Returns the text to print: the digest, and the digest text.
 pub fn of(statement: &str) -> String {
     let text = text(statement.as_bytes(), &Options::default());
     format!("{} {}\n", Digest::of(&text), String::from_utf8_lossy(&text))

@@ -15,16 +15,16 @@ pub enum Exit {
     Missing = 3,
 }
 
-/// What a subcommand prints, and how the program ends with it.
+/// The output of a subcommand, and the exit of the program after it.
 pub struct Report {
     /// What is printed.
     pub text: String,
-    /// How the program ends if that could be printed.
+    /// The exit of the program if the text could be printed.
     pub exit: Exit,
 }
 
 impl Report {
-    /// The report of a subcommand that prints `text` and ends with `exit`.
+    /// Returns the report of a subcommand that prints `text` and ends with `exit`.
     pub const fn new(text: String, exit: Exit) -> Self {
         Self { text, exit }
     }

@@ -1,4 +1,4 @@
-//! `freshet explain-plan`: what is made of one statement.
+//! `freshet explain-plan`: the findings about one statement.
 
 use freshet_session::explain::explain;
 

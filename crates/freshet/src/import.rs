@@ -7,13 +7,13 @@ use freshet_rules::{Defaults, Rule, RuleSet};
 
 use crate::exit::{Exit, Report};
 
-/// Why a query rule with these values cannot be carried out, if it cannot.
+/// Returns why a query rule with these values cannot be carried out, if it cannot.
 fn refuses(values: &[Option<String>]) -> Option<String> {
     let compiled = Rule::read(values).and_then(|rule| RuleSet::compile(vec![rule], Defaults::default()));
     compiled.err().map(|error| error.to_string())
 }
 
-/// What was taken over, and what was not.
+/// Returns a report of what was taken over, and what was not.
 pub fn run(directory: &Path, file: &str) -> Report {
     let imported = match freshet_admin::import(directory, Path::new(file), &Rule::COLUMNS, refuses) {
         Ok(imported) => imported,

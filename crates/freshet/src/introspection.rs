@@ -10,7 +10,7 @@ use freshet_session::introspection::{
 /// The schema's name.
 const SCHEMA: &str = "freshet";
 
-/// Who computes.
+/// Returns the engine that computes queries.
 pub fn engine() -> Engine {
     Engine::new(Arc::new(Sqlite))
 }

@@ -4,13 +4,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::Config;
 
-/// Descriptors a client takes: its own socket and the server's, when it is pinned to one.
+/// Descriptors for one client: its own socket and, when it is pinned to one, the server's.
 const FILES_PER_CLIENT: u64 = 2;
 /// Descriptors for everything else: event loops, listeners, control connections, logs.
 const FILES_BESIDE: u64 = 256;
 
-/// Raises the soft limit on open files as far as the hard limit and the configured clients make sense, and says so when
-/// that is not far enough.
+/// Raises the soft limit on open files as far as the hard limit allows and the configured clients need. Logs if that is not enough.
 pub fn raise_open_files(config: &Config) {
     let needed = config.max_clients as u64 * FILES_PER_CLIENT + FILES_BESIDE;
     let had = getrlimit(Resource::Nofile);

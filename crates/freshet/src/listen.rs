@@ -14,11 +14,11 @@ use crate::config::Listen;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// How long accepting pauses when the system has no descriptors left: a failed accept leaves the client queued, and
-/// would otherwise be tried again at once, for ever.
+/// How long accepting pauses when the system has no descriptors left: a failed accept leaves the client queued, and would otherwise be
+/// tried again at once, forever.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A client that has connected and not been spoken to, in a form that any event loop can take over.
+/// A client that has connected and has not been greeted, in a form that any event loop can take over.
 #[derive(Debug)]
 pub enum Incoming {
     /// Over TCP.
@@ -32,7 +32,7 @@ pub enum Incoming {
 pub enum Listener {
     /// Over TCP.
     Tcp(TcpListener),
-    /// Over a unix socket, whose file goes when this goes.
+    /// Over a unix socket, whose file is removed with it.
     Unix(UnixListener, SocketFile),
 }
 
@@ -61,7 +61,7 @@ impl Listener {
         }
     }
 
-    /// The address as clients would write it.
+    /// Returns the address in the form that clients write.
     pub fn address(&self) -> String {
         match self {
             Listener::Tcp(listener) => {
@@ -71,7 +71,7 @@ impl Listener {
         }
     }
 
-    /// What to listen on to have the same address again.
+    /// Returns the setting that listens at the same address again.
     pub fn listen(&self) -> Listen {
         match self {
             Listener::Tcp(_) => Listen::Tcp(self.address()),
@@ -79,7 +79,7 @@ impl Listener {
         }
     }
 
-    /// The next client.
+    /// Returns the next client.
     ///
     /// # Errors
     /// What the system says; the listener goes on.
@@ -91,12 +91,12 @@ impl Listener {
     }
 }
 
-/// A name may stand for several addresses, such as localhost for that of IPv4 and that of IPv6.
+/// Listens at an address. A name may stand for several, such as localhost for one of IPv4 and one of IPv6.
 async fn bind_tcp(address: &str) -> io::Result<Vec<Listener>> {
     let mut listeners = Vec::new();
     for address in tokio::net::lookup_host(address).await? {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        // A restart must not wait for the connections of the run before.
+        // A restart must not wait for the connections of the earlier run.
         socket.set_reuse_address(true)?;
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
@@ -110,7 +110,7 @@ async fn bind_tcp(address: &str) -> io::Result<Vec<Listener>> {
 }
 
 fn bind_unix(path: &Path) -> io::Result<Listener> {
-    // A file that nobody answers on is what a killed run left behind.
+    // A file on which nobody answers is left over from a killed run.
     if let Err(error) = std::os::unix::net::UnixStream::connect(path)
         && error.kind() == io::ErrorKind::ConnectionRefused
     {
@@ -118,12 +118,12 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
     }
     let listener = UnixListener::bind(path)?;
     let file = SocketFile(path.to_owned());
-    // As with the servers' own sockets, it is the login that guards it.
+    // As with the servers' own sockets, the login protects it.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
     Ok(Listener::Unix(listener, file))
 }
 
-/// Hands on who connects, for as long as somebody takes them.
+/// Accepts clients and hands them on, as long as somebody takes them.
 pub async fn accept_into(listener: Listener, sender: mpsc::Sender<Incoming>) {
     loop {
         match listener.accept().await {

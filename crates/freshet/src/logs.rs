@@ -1,4 +1,4 @@
-//! Where log lines go: standard error, as text or as JSON.
+//! The log: standard error, as text or as JSON.
 
 use std::io::{IsTerminal, stderr};
 

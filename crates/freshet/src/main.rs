@@ -1,19 +1,18 @@
 //! Freshet, the program: configuration, wiring, subcommands.
 //!
-//! It knows all the other crates and nothing of what they do: it reads settings, makes the shared parts, starts one
-//! event loop a core and the binlog's thread, deals the clients out, and takes everything down again in order. No
-//! packet and no statement is looked at here.
+//! It knows all the other crates and nothing of their work: it reads settings, makes the shared parts, starts one event loop a core and
+//! the binlog's thread, deals the clients out, and takes everything down again in order. It looks at no packet and no statement.
 //!
-//! Its shape follows its life: what was typed becomes a [`config::Config`] or a refusal in one line; then one of the
-//! subcommands runs with that and nothing else; then there is an [`exit::Exit`] code.
+//! Its shape follows its life: the typed settings become a [`config::Config`] or a refusal in one line; then one of the subcommands runs
+//! with that and nothing else; then there is an [`exit::Exit`] code.
 
-// What was typed, and what becomes of it.
+// The typed settings, and the configuration.
 mod settings;
 mod cli;
 mod config;
 mod exit;
 
-// What the process needs before anything runs.
+// The needs of the process before anything runs.
 mod logs;
 mod limits;
 mod tls;
@@ -44,7 +43,7 @@ use clap::ArgMatches;
 use config::{Config, Refusal, Typed};
 use exit::{Exit, Report};
 
-/// Scalable over threads; what is freed goes back to the system within a second.
+/// An allocator that scales over threads; it returns freed memory to the system within a second.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -91,7 +90,7 @@ fn refuse(refusal: &Refusal) -> Exit {
     Exit::Refused
 }
 
-/// The directory of the admin port's tables: all that is needed where no server is.
+/// Returns the directory of the admin port's tables, for subcommands that need no server.
 fn state_dir(matches: &ArgMatches) -> Result<PathBuf, Refusal> {
     config::state_dir(&Typed::gather(matches)?)
 }
@@ -118,7 +117,7 @@ fn serve(config: Config) -> Exit {
     }
 }
 
-/// Writes to standard output; a reader that has gone away is not a failure worth words.
+/// Writes to standard output; a reader that has gone away is not worth a message.
 fn print(text: &str) -> Exit {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => Exit::Done,

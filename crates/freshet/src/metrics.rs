@@ -14,14 +14,14 @@ use tokio::task::JoinSet;
 use crate::config::{Config, Listen};
 use crate::listen::{Incoming, Listener, accept_into};
 
-/// Those who ask at once; one more is hung up on.
+/// The most clients at once; a further one is disconnected.
 const CLIENTS_MAX: usize = 16;
 /// The longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 /// How long a request and its answer may take.
 const TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Listens where that is wanted.
+/// Listens, if the endpoint is wanted.
 ///
 /// # Errors
 /// What the system says.
@@ -36,7 +36,7 @@ pub async fn bind(listens: &[Listen]) -> io::Result<Vec<Listener>> {
     Ok(listeners)
 }
 
-/// Answers who asks, for ever.
+/// Answers requests, forever.
 pub async fn serve(listeners: Vec<Listener>, shared: Arc<Shared>, config: Arc<Config>) {
     let started = Instant::now();
     let (sender, mut accepted) = mpsc::channel(1);
@@ -50,7 +50,7 @@ pub async fn serve(listeners: Vec<Listener>, shared: Arc<Shared>, config: Arc<Co
         let (shared, threads) = (Arc::clone(&shared), config.threads);
         tokio::spawn(async move {
             let page = || prometheus(&shared, Program { uptime_s: started.elapsed().as_secs(), threads });
-            // Who is gone or too slow is not answered.
+            // A client that has left or is too slow is not answered.
             let _ = tokio::time::timeout(TIME_MAX, answer(incoming, page)).await;
             drop(place);
         });
@@ -64,7 +64,7 @@ async fn answer(incoming: Incoming, page: impl FnOnce() -> String) -> io::Result
     }
 }
 
-/// One request on each connection.
+/// Answers one request on each connection.
 async fn answer_on<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     page: impl FnOnce() -> String,

@@ -15,7 +15,7 @@ use crate::shutdown::{Phase, Signals};
 use crate::worker::Worker;
 use crate::{limits, metrics, tls};
 
-/// How long until an address that is taken is tried again.
+/// The pause before an occupied address is tried again.
 const BIND_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why serving ended early.
@@ -50,13 +50,13 @@ fn system(what: &'static str) -> impl FnOnce(io::Error) -> ServeError {
     move |source| ServeError::System { what, source }
 }
 
-/// How long clients are kept waiting for the stream at the start.
+/// The longest time that clients wait for the stream at the start.
 const MET_WITHIN: Duration = Duration::from_secs(2);
 
 /// Serves until a signal ends it.
 ///
 /// # Errors
-/// Whatever stands in the way of starting.
+/// The first obstacle to starting.
 pub fn run(config: Config) -> Result<(), ServeError> {
     limits::raise_open_files(&config);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -73,7 +73,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     sessions.load_created()?;
     sessions.maintain().map_err(system("cannot start a thread"))?;
     sessions.prepare().await;
-    // A session that is older than the stream stores nothing: it may have rights that were taken away meanwhile.
+    // A session that is older than the stream stores nothing: its rights may have been taken away meanwhile.
     sessions.shared().upstream.meets(MET_WITHIN).await;
     let listeners = bind(&config.listen).await?;
     let (pauses, mut paused) = watch::channel(false);
@@ -103,7 +103,7 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Lets clients of the admin port in, until one of them ends the program; for ever if there is no such port.
+/// Accepts clients of the admin port, until one of them ends the program; waits forever if there is no such port.
 async fn administrate(port: Option<Port>) {
     match port {
         Some(port) => port.accept().await,
@@ -119,7 +119,7 @@ async fn bind(listen: &[Listen]) -> Result<Vec<Listener>, ServeError> {
     Ok(listeners)
 }
 
-/// Lets clients in, for ever, but while that is paused. Nobody listens then: a client learns at once that it has to go elsewhere.
+/// Accepts clients, forever, except while that is paused. Then nobody listens: a client learns at once that it has to go elsewhere.
 async fn accept_all(
     listeners: Vec<Listener>,
     workers: &[Worker],
@@ -151,7 +151,7 @@ async fn accept_all(
     }
 }
 
-/// Deals clients out to the workers, for ever.
+/// Deals clients out to the workers, forever.
 async fn accept(listeners: Vec<Listener>, workers: &[Worker], clients_max: usize) {
     let (sender, mut accepted) = tokio::sync::mpsc::channel::<Incoming>(1);
     let mut tasks = JoinSet::new();
@@ -182,7 +182,7 @@ fn refuse(incoming: Incoming) {
     tracing::debug!("a client was refused: max_clients is reached");
 }
 
-/// Ends the workers: politely, after the drain timeout not, and on a second signal at once.
+/// Ends the workers: politely at first, by force after the drain timeout, and at once on a second signal.
 async fn drain(config: &Config, workers: Vec<Worker>, phase: watch::Sender<Phase>, mut signals: Signals) {
     let _ = phase.send(Phase::Draining);
     let gone = tokio::task::spawn_blocking(move || workers.into_iter().for_each(Worker::join));

@@ -1,4 +1,4 @@
-//! Puts the rooms together, and hands clients to the session room.
+//! Connects the rooms, and hands clients to the session room.
 
 use std::io;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use tokio::net::{TcpStream, UnixStream};
 use crate::config::Config;
 use crate::listen::Incoming;
 
-/// How often idle clients are looked for, and results that no one can be given any more.
+/// The time between two looks for idle clients, and for results that can never be served again.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
-/// How often it is looked for sessions whose clients are silent.
+/// The time between two looks for sessions whose clients are silent.
 const REST_PERIOD: Duration = Duration::from_millis(200);
 
-/// How many entries one round of housekeeping looks at: a bounded share of a busy core.
+/// The most entries that one round of housekeeping looks at: a bounded share of a busy core.
 const SWEEP_ENTRIES_MAX: usize = 20_000;
 
 /// What the sessions of all event loops share.
@@ -80,7 +80,7 @@ impl Sessions {
         Ok(Sessions { shared: Arc::new(shared) })
     }
 
-    /// Takes the values that SET PERSIST has kept.
+    /// Loads the values that SET PERSIST has kept.
     ///
     /// # Errors
     /// When there is a file that cannot be used.
@@ -88,7 +88,7 @@ impl Sessions {
         freshet_session::load_persisted(&self.shared)
     }
 
-    /// Takes the caches of single queries that were made before a restart.
+    /// Loads the caches of single queries that were made before a restart.
     ///
     /// # Errors
     /// When there is a file that cannot be used.
@@ -96,12 +96,12 @@ impl Sessions {
         freshet_session::load_created(&self.shared)
     }
 
-    /// Asks again for what changes have dropped of queries with caches of their own, for ever.
+    /// Asks again, forever, for results that changes have dropped, of queries with caches of their own.
     pub async fn refresh_created(&self) {
         freshet_session::refresh_created(&self.shared).await;
     }
 
-    /// Creates caches of queries where that pays, for ever.
+    /// Creates caches for queries for which that pays, forever.
     pub async fn create_automatically(&self) {
         freshet_session::create_automatically(&self.shared).await;
     }
@@ -116,12 +116,12 @@ impl Sessions {
         keeper.spawn(move || freshet_session::maintain(&shared)).map(drop)
     }
 
-    /// What they share.
+    /// Returns the state that the sessions share.
     pub fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
 
-    /// Serves one client until it is gone.
+    /// Serves one client until it leaves.
     pub async fn serve(&self, incoming: Incoming) {
         match stream(incoming) {
             Ok(stream) => serve(stream, Arc::clone(&self.shared)).await,
@@ -129,24 +129,24 @@ impl Sessions {
         }
     }
 
-    /// Lets every client finish what it is at, and then go.
+    /// Lets every client finish its statement, and then ends it.
     pub fn drain(&self) {
         self.shared.drain();
     }
 
-    /// Makes what the first login would otherwise wait for.
+    /// Makes in advance what the first login would wait for.
     pub async fn prepare(&self) {
         let shared = Arc::clone(&self.shared);
-        // It can only fail by being cancelled, and then nobody logs in any more.
+        // This can only fail by being cancelled, and then nobody logs in any more.
         let _ = tokio::task::spawn_blocking(move || shared.gate.prepare()).await;
     }
 
-    /// Keeps the cache to its size when that goes down, for ever.
+    /// Keeps the cache to its size when the size goes down, forever.
     pub async fn keep_to_size(&self) {
         self.shared.keep_to_size().await;
     }
 
-    /// Has sessions give up what they do not use, for ever.
+    /// Makes sessions give up what they do not use, forever.
     pub async fn rest_idle(&self) {
         let mut period = tokio::time::interval(REST_PERIOD);
         loop {
@@ -155,7 +155,7 @@ impl Sessions {
         }
     }
 
-    /// Ends idle clients, closes connections to the server that nobody took over, and reclaims dead results, for ever.
+    /// Ends idle clients, closes connections to the server that nobody took over, and reclaims dead results, forever.
     pub async fn keep_house(&self) {
         let mut period = tokio::time::interval(HOUSEKEEPING_PERIOD);
         loop {

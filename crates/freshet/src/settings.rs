@@ -1,16 +1,16 @@
-//! Every setting the program has, in one table.
+//! All settings of the program, in one table.
 //!
-//! Help, environment, file keys, validation messages and the reference in the docs are made from it; a setting that is
-//! not here does not exist. MySQL's own names are used wherever MySQL has one.
+//! Help, environment, file keys, validation messages and the reference in the docs are made from it; every setting is here. MySQL's own
+//! names are used wherever MySQL has one.
 
-/// One setting: its names, what it means, and what it may be.
+/// One setting: its names, its meaning, and its allowed values.
 #[derive(Debug)]
 pub struct Setting {
     /// The key in the configuration file; with dashes for underscores, the flag.
     pub name: &'static str,
     /// The environment variable.
     pub env: &'static str,
-    /// What is taken when nobody says anything; `None` means that it must be said.
+    /// The value if none is given; `None` means that a value must be given.
     pub default: Option<&'static str>,
     /// The values that are accepted, in words, for help and for refusals.
     pub allowed: &'static str,
@@ -21,7 +21,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The long flag, without its two dashes.
+    /// Returns the long flag, without its two dashes.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
@@ -498,7 +498,7 @@ pub static CONFIG: Setting = setting(
     "A file with any of these settings; flags count before the environment, the environment before the file",
 );
 
-/// The setting of that name, if there is one.
+/// Returns the setting of that name, if there is one.
 pub fn find(name: &str) -> Option<&'static Setting> {
     ALL.iter().copied().find(|setting| setting.name == name)
 }

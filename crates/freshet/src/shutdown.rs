@@ -3,14 +3,14 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// Where the program stands. It only ever moves down this list.
+/// The phase of the program's life. It only ever moves down this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Clients come and go.
     Running,
-    /// No client is let in; those that are idle are sent away, the others finish what they are at.
+    /// No client is let in; idle clients are sent away, the others finish their statements.
     Draining,
-    /// Whoever is left is cut off.
+    /// All remaining clients are cut off.
     Ended,
 }
 
@@ -37,7 +37,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",

@@ -1,4 +1,4 @@
-//! The certificate shown to clients: the one given, or one made at start.
+//! The certificate shown to clients: the given one, or one that is made at the start.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::config::Config;
 
-/// The names in a certificate of our own making. No client verifies it: it is for secrecy, as the servers' own ones are.
+/// The names in a certificate of our own making. No client verifies it: it only gives secrecy, like the servers' own certificates.
 const SELF_MADE_NAMES: [&str; 2] = ["localhost", "freshet"];
 
 /// Why there is no TLS towards clients.
@@ -27,7 +27,7 @@ pub enum TlsError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// A file holds no PEM of the kind needed.
+    /// A file holds no PEM of the needed kind.
     #[error("{setting}: {path}: {source}")]
     Pem {
         /// The setting that names it.
@@ -37,15 +37,15 @@ pub enum TlsError {
         /// What is wrong with it.
         source: rustls::pki_types::pem::Error,
     },
-    /// Certificate and key do not belong together, or are of no kind that is known.
+    /// Certificate and key do not belong together, or are of an unknown kind.
     #[error("tls_cert and tls_key: {0}")]
     Pair(#[from] rustls::Error),
-    /// None could be made.
+    /// No certificate could be made.
     #[error("no certificate could be made: {0}")]
     Make(#[from] rcgen::Error),
 }
 
-/// What the handshake with a client needs.
+/// Returns the configuration of the handshake with clients.
 ///
 /// # Errors
 /// See [`TlsError`].
@@ -59,7 +59,7 @@ pub fn server_config(config: &Config) -> Result<Arc<ServerConfig>, TlsError> {
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
-    // Clients that come again resume what they had; the key is ours alone, and changes every few hours.
+    // Clients that come again resume their session; the key is ours alone, and changes every few hours.
     server.ticketer = aws_lc_rs::Ticketer::new()?;
     Ok(Arc::new(server))
 }

@@ -1,4 +1,4 @@
-//! `freshet why` and `freshet advise`: what a running Freshet makes of one statement, by `EXPLAIN FRESHET`, and what it would set, by
+//! `freshet why` and `freshet advise`: what a running Freshet does with one statement, by `EXPLAIN FRESHET`, and its advice, from
 //! `freshet.advice`.
 
 use freshet_upstream::{Address, Config as Upstream, Error, TlsMode, control};
@@ -6,7 +6,7 @@ use freshet_upstream::{Address, Config as Upstream, Error, TlsMode, control};
 use crate::config::{Config, Listen};
 use crate::exit::{Exit, Report};
 
-/// Where MySQL's protocol is spoken if no port is said.
+/// The port of MySQL's protocol if none is given.
 const PORT: u16 = 3306;
 
 /// Asks about a statement.
@@ -15,7 +15,7 @@ pub fn run(config: &Config, statement: &str) -> Report {
     asked(config, &format!("EXPLAIN FRESHET {statement}"), line)
 }
 
-/// Asks for advice, likewise.
+/// Asks for advice in the same way.
 pub fn advise(config: &Config) -> Report {
     let piece = |row: &[&str]| {
         let cell = |at: usize| row.get(at).copied().unwrap_or_default();
@@ -58,7 +58,7 @@ async fn ask(own: &Upstream, sql: &str, shown: impl Fn(&[&str]) -> String) -> Re
     Ok(rows.texts().map(|row| shown(&row)).collect())
 }
 
-/// Where a client on this machine finds a listener.
+/// Returns an address at which a client on this machine reaches a listener.
 fn address(listen: &Listen) -> Option<Address> {
     let address = match listen {
         Listen::Unix(path) => return Some(Address::Unix(path.clone())),

@@ -1,4 +1,4 @@
-//! One event loop on one thread: every session on it stays on it.
+//! One event loop on one thread: a session stays on its event loop.
 
 use std::io;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::listen::Incoming;
 use crate::sessions::Sessions;
 use crate::shutdown::{Phase, Watch};
 
-/// Clients that may wait for a busy loop to take them over; the acceptor waits when it is reached.
+/// The most clients that may wait until a busy loop takes them over; beyond that the acceptor waits.
 const HANDOVER_MAX: usize = 1024;
 
 /// A worker as the acceptor sees it.
@@ -23,7 +23,7 @@ pub struct Worker {
     thread: JoinHandle<()>,
 }
 
-/// A client on its way to its worker, counted there from the moment it is dealt to the moment it is gone.
+/// A client on its way to its worker. The worker counts it from the moment it is dealt until it is gone.
 struct Client {
     incoming: Incoming,
     _place: ClientCount,
@@ -34,7 +34,7 @@ struct ClientCount(Arc<AtomicUsize>);
 
 impl ClientCount {
     fn take(clients: &Arc<AtomicUsize>) -> ClientCount {
-        // The count steers the dealing and ends the draining; nothing else is published by it.
+        // The count guides the dealing and ends the draining; it publishes nothing else.
         clients.fetch_add(1, Ordering::Relaxed);
         ClientCount(Arc::clone(clients))
     }
@@ -55,7 +55,7 @@ impl Worker {
         let (sender, receiver) = mpsc::channel(HANDOVER_MAX);
         let (started, outcome) = std::sync::mpsc::channel();
         let thread = thread::Builder::new().name(format!("freshet-{number}")).spawn(move || {
-            // An event loop that takes tasks which stay on its thread cannot be made on another one.
+            // A runtime whose tasks stay on its thread has to be made on that thread.
             let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
             let runtime = match runtime {
                 Ok(runtime) => started.send(Ok(())).map(|()| runtime),
@@ -69,19 +69,19 @@ impl Worker {
         Ok(Worker { sender, clients: Arc::default(), thread })
     }
 
-    /// How many clients it has.
+    /// Returns how many clients the worker has.
     pub fn clients(&self) -> usize {
         self.clients.load(Ordering::Relaxed)
     }
 
-    /// Gives it a client; waits while it has taken none of many before.
+    /// Gives the worker a client; waits while many earlier ones have not been taken yet.
     pub async fn deal(&self, incoming: Incoming) {
         let client = Client { incoming, _place: ClientCount::take(&self.clients) };
-        // A worker ends only after the acceptor has: there is no one to be told.
+        // A worker ends only after the acceptor: nobody is there to be told.
         let _ = self.sender.send(client).await;
     }
 
-    /// Waits for its clients to be gone, which the phase brings about.
+    /// Waits until its clients are gone; the phase brings that about.
     pub fn join(self) {
         drop(self.sender);
         if self.thread.join().is_err() {
@@ -102,7 +102,7 @@ async fn work(mut receiver: mpsc::Receiver<Client>, sessions: Sessions, mut phas
             gone.notify_one();
         });
     }
-    // The acceptor is gone. What is left finishes, or is cut off when this returns and its loop is dropped.
+    // The acceptor is gone. The remaining clients finish, or are cut off when this returns and its loop is dropped.
     let cut = phase.wait_for(|phase| *phase == Phase::Ended);
     tokio::pin!(cut);
     while Rc::strong_count(&here) > 1 {

@@ -33,7 +33,7 @@ impl Corpus {
         self.inputs.get(random.below(self.inputs.len())).map_or(b"", Vec::as_slice)
     }
 
-    /// How many behaviours were seen.
+    /// Returns how many behaviours were seen.
     pub fn behaviours(&self) -> usize {
         self.shown.len()
     }

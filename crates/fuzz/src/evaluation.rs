@@ -6,7 +6,7 @@ use freshet_sql::{Given, RowWrite, RowWrites, row_writes};
 
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 
-/// The tables there are.
+/// Returns the tables there are.
 fn columns_of(table: &TableName) -> Option<Definition<'static>> {
     let columns: &[&str] = match table.name.as_str() {
         "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],

@@ -9,7 +9,7 @@ const CHANGES_MAX: usize = 6;
 /// Numbers at the edges of what fields can hold.
 const EDGES: [u64; 12] = [0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFF, 0x7FFF, 0xFFFF, 0xFF_FFFF, u64::MAX];
 
-/// A changed copy of `input`; `other` gives pieces.
+/// Returns a changed copy of `input`; `other` gives pieces.
 pub fn mutate(random: &mut Random, input: &[u8], other: &[u8], is_text: bool) -> Vec<u8> {
     let mut out = input.to_vec();
     for _ in 0..=random.below(CHANGES_MAX) {
@@ -23,7 +23,7 @@ pub fn mutate(random: &mut Random, input: &[u8], other: &[u8], is_text: bool) ->
     out
 }
 
-/// A place and a length within `len` bytes; short ones more often.
+/// Returns a place and a length within `len` bytes; short ones more often.
 fn span(random: &mut Random, len: usize) -> (usize, usize) {
     let at = random.below(len + 1);
     let most = if random.chance(80) { 16 } else { len };

@@ -5,7 +5,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A generator for a seed.
+    /// Returns a generator for a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -18,7 +18,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`, 0 if that is 0.
+    /// Returns a number below `bound`, 0 if that is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { (self.any() >> 11) as usize % bound }
     }
@@ -28,7 +28,7 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// A byte.
+    /// Returns a byte.
     pub fn byte(&mut self) -> u8 {
         (self.any() >> 32) as u8
     }

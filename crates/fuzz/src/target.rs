@@ -31,7 +31,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding on a rule.
+    /// Returns a finding on a rule.
     pub fn new(rule: &str, detail: impl Into<String>) -> Self {
         Self { rule: rule.to_owned(), detail: detail.into() }
     }
@@ -47,7 +47,7 @@ macro_rules! hold {
 }
 pub(crate) use hold;
 
-/// A behaviour out of anything that can be hashed.
+/// Returns a behaviour out of anything that can be hashed.
 pub fn behaviour(of: impl std::hash::Hash) -> Behaviour {
     use std::hash::{DefaultHasher, Hasher};
     let mut hasher = DefaultHasher::new();

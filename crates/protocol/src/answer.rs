@@ -1,12 +1,11 @@
 //! Follows the server's answer to one command, frame by frame.
 //!
-//! A relay must know where an answer ends and where the status flags stand,
-//! and nothing else. Which bytes say so depends on the command, on the
-//! capabilities and on what came before; that is this state machine. It reads
-//! a byte of each row, allocates nothing and keeps no payload.
+//! A relay must know where an answer ends and where the status flags stand, and nothing else. Which bytes tell that depends on the
+//! command, on the capabilities and on the earlier packets; this state machine follows them. It reads a byte of each row, allocates
+//! nothing and keeps no payload.
 //!
-//! The protocol's description leaves out much of what the servers do. Where a
-//! comment here says so, it was seen on MariaDB 10.11 and MySQL 9.7.
+//! The protocol's description leaves out much of what the servers do. Where a comment here says so, the behaviour was seen on MariaDB
+//! 10.11 and MySQL 9.7.
 
 mod part;
 mod state;
@@ -21,7 +20,7 @@ use crate::reply::summary;
 use crate::{Capabilities, Command, EofPacket, ErrPacket, FRAME_MAX, Malformed, OkPacket};
 use crate::{PrepareOk, Reader, StatusFlags};
 
-/// The first byte of the server's wish for a file.
+/// The first byte of the server's request for a file.
 const LOCAL_INFILE: u8 = 0xFB;
 /// The least length of an OK packet, in bytes.
 const OK_LEN_MIN: usize = 7;
@@ -67,7 +66,7 @@ impl Answer {
         !matches!(State::at_first(command), State::Done)
     }
 
-    /// Whether nothing more comes, save what continues the last packet.
+    /// Whether nothing more comes, except the continuation of the last packet.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self.state, State::Done) && self.continued.is_none()
@@ -105,16 +104,15 @@ impl Answer {
         Ok(seen)
     }
 
-    /// The client has sent its file, and the empty packet behind it; now the
-    /// server says what it made of it. Without a wish for a file this does
-    /// nothing.
+    /// Notes that the client has sent its file, and the empty packet behind it; the server's reply to the file comes next. Without a
+    /// request for a file this does nothing.
     pub const fn infile_done(&mut self) {
         if matches!(self.state, State::Infile) {
             self.state = State::Result;
         }
     }
 
-    /// The first frame of a packet.
+    /// Reads the first frame of a packet.
     fn begin(&mut self, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         let first = *head.first().ok_or(Malformed::new("empty packet"))?;
         if first == ErrPacket::HEADER && !matches!(self.state, State::Done) {
@@ -157,7 +155,7 @@ impl Answer {
         Ok(Seen { last: true, ..Seen::plain(Part::Err) })
     }
 
-    /// The first packet of a result.
+    /// Reads the first packet of a result.
     fn result(&mut self, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         match head.first() {
             // An EOF packet answers COM_SET_OPTION and COM_DEBUG.
@@ -173,7 +171,7 @@ impl Answer {
         }
     }
 
-    /// The number of columns. Behind it a byte says whether their definitions
+    /// Reads the number of columns. Behind it a byte says whether their definitions
     /// follow, if MariaDB's clients may know them already or MySQL's may not
     /// want them. (MySQL's description puts that byte first; it is not.) An
     /// EOF packet behind the columns comes even if the columns do not.
@@ -189,7 +187,7 @@ impl Answer {
         Ok(Seen::plain(Part::ColumnCount))
     }
 
-    /// Waits for what is due of the columns, or else for the rows.
+    /// Waits for the definitions that are due, or otherwise for the rows.
     const fn expect_columns(&mut self, due: Due) {
         self.state = if due.is_nothing() { State::Rows } else { State::Columns(due) };
     }
@@ -218,7 +216,7 @@ impl Answer {
         Ok(seen)
     }
 
-    /// The end of rows; also of the columns of a cursor, where EOF packets are
+    /// Reads the end of rows; also of the columns of a cursor, where EOF packets are
     /// deprecated.
     fn rows_end(&mut self, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         let seen = self.closing(Part::RowsEnd, len, head)?;
@@ -234,7 +232,7 @@ impl Answer {
         Seen { last: !more, ..seen }
     }
 
-    /// The head of the answer to a preparation. Behind each kind of definition
+    /// Reads the head of the answer to a preparation. Behind each kind of definition
     /// an EOF packet comes even if the client did not want the definitions.
     fn prepare_ok(&mut self, head: &[u8]) -> Result<Seen, Malformed> {
         let ok = PrepareOk::parse(head, self.caps)?;
@@ -282,8 +280,8 @@ impl Answer {
         Ok(Seen { last: true, ..self.closing(Part::ColumnsEnd, len, head)? })
     }
 
-    /// Reads status and warnings of an OK or EOF packet. Which of the two a
-    /// header of 0xFE means is told by the length, whatever was agreed.
+    /// Reads status and warnings of an OK or EOF packet. For a header of 0xFE, the length tells which of the two it is, whatever was
+    /// agreed.
     fn closing(&self, part: Part, len: usize, head: &[u8]) -> Result<Seen, Malformed> {
         if head.first() == Some(&EofPacket::HEADER) && len < OK_LEN_MIN {
             let EofPacket { warnings, status } = EofPacket::parse(head)?;

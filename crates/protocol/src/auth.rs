@@ -1,5 +1,4 @@
-//! How a password is proven without being sent, and how it is encrypted where
-//! it must be sent without TLS.
+//! The proof of a password without sending it, and the encryption of a password that must be sent without TLS.
 
 pub mod caching_sha2;
 mod digest;

@@ -1,15 +1,12 @@
-//! The binary log: bytes of one event in, what happened out.
+//! The binary log: the bytes of one event go in, its meaning comes out.
 //!
-//! Speaks the row-based dialect of both servers, checks every checksum and
-//! unpacks what they compress. It knows no tables and no policy: an event that
-//! it cannot name is [`Body::Unknown`], and what to do about that (forget
-//! everything) is the reader's decision. Nothing here panics on any input and
-//! nothing grows beyond a named bound, since a decoder that falls over takes
-//! the freshness of every cached result with it.
+//! Speaks the row-based dialect of both servers, checks every checksum and unpacks compressed events. It knows no tables and no policy:
+//! an event that it cannot name is [`Body::Unknown`], and the reader decides what to do about that (forget everything). Nothing here
+//! panics on any input and nothing grows beyond a named bound, since a decoder that fails takes the freshness of every cached result with
+//! it.
 //!
-//! An event is decoded in two steps. [`Decoder::event`] splits it and copies
-//! its row data once; [`Rows::rows`] then walks the rows where they lie and
-//! allocates nothing, so that a reader who only wants a key pays only for it.
+//! An event is decoded in two steps. [`Decoder::event`] splits it and copies its row data once; [`Rows::rows`] then walks the rows in
+//! place and allocates nothing, so that a reader that needs only a key pays only for the key.
 
 mod flavor;
 mod event;

@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         Self { bytes }
     }
 
-    /// How many bytes are left.
+    /// Returns how many bytes are left.
     #[must_use]
     pub const fn remaining(&self) -> usize {
         self.bytes.len()
@@ -65,13 +65,13 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The next byte, which stays where it is.
+    /// Returns the next byte, which stays where it is.
     #[must_use]
     pub fn peek(&self) -> Option<u8> {
         self.bytes.first().copied()
     }
 
-    /// Everything that is left, which may be nothing.
+    /// Returns everything that is left, which may be nothing.
     #[must_use]
     pub const fn rest(&mut self) -> &'a [u8] {
         let rest = self.bytes;
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// The next `n` bytes.
+    /// Takes the next `n` bytes.
     ///
     /// # Errors
     /// If fewer are left.
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// The next `N` bytes, copied.
+    /// Takes the next `N` bytes, copied.
     ///
     /// # Errors
     /// If fewer are left.
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    /// A byte.
+    /// Takes a byte.
     ///
     /// # Errors
     /// If none is left.
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A length-encoded integer. Overlong forms are accepted, as every server
+    /// Takes a length-encoded integer. Overlong forms are accepted, as every server
     /// and client accepts them; NULL (0xFB) and 0xFF are no integers.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A length-encoded string.
+    /// Takes a length-encoded string.
     ///
     /// # Errors
     /// If the length is no integer or exceeds what is left.
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(len).map_err(|_| Malformed::new("length"))?)
     }
 
-    /// A string up to a NUL, which is taken too but not returned.
+    /// Takes a string up to a NUL, which is taken too but not returned.
     ///
     /// # Errors
     /// If there is no NUL.

@@ -24,7 +24,7 @@ macro_rules! commands {
                 }
             }
 
-            /// The byte that names it.
+            /// Returns the byte that names it.
             #[must_use]
             pub const fn byte(self) -> u8 {
                 match self {

@@ -41,7 +41,7 @@ pub enum Compression {
 pub struct NoSuchLevel;
 
 impl Compression {
-    /// What a login with these capabilities and this level agrees on; zlib goes before zstd, as in the server.
+    /// Returns what a login with these capabilities and this level agrees on; zlib goes before zstd, as in the server.
     ///
     /// # Errors
     /// [`NoSuchLevel`]; the server refuses the login then.
@@ -79,7 +79,7 @@ impl CompressedHeader {
         Some(Self { len: len([a, b, c]), seq, unpacked_len: len([d, e, f]) })
     }
 
-    /// The header's bytes. A length beyond [`COMPRESSED_MAX`] loses its high bits.
+    /// Returns the header's bytes. A length beyond [`COMPRESSED_MAX`] loses its high bits.
     #[must_use]
     pub const fn encode(self) -> [u8; COMPRESSED_HEADER_LEN] {
         let [a, b, c, ..] = self.len.to_le_bytes();
@@ -87,7 +87,7 @@ impl CompressedHeader {
         [a, b, c, self.seq, d, e, f]
     }
 
-    /// The most bytes that the frame stands for, as far as its header tells.
+    /// Returns the most bytes that the frame stands for, as far as its header tells.
     #[must_use]
     pub const fn announced(self) -> usize {
         if self.unpacked_len > self.len { self.unpacked_len } else { self.len }

@@ -194,7 +194,7 @@ impl<'a> ExecutionParts<'a> {
         })
     }
 
-    /// The types, if this packet brings them.
+    /// Returns the types, if this packet brings them.
     pub fn types(&self) -> Option<impl Iterator<Item = ParameterType> + Clone + 'a> {
         let (types, bytes) = self.types?;
         Some(
@@ -204,7 +204,7 @@ impl<'a> ExecutionParts<'a> {
         )
     }
 
-    /// The values of parameters of these types; an error ends them.
+    /// Returns the values of parameters of these types; an error ends them.
     pub fn parameters(
         &self,
         types: &'a [ParameterType],
@@ -216,7 +216,7 @@ impl<'a> ExecutionParts<'a> {
         })
     }
 
-    /// The packet with these types; none if it brings its own, if it has no parameters, or if it has another number of them.
+    /// Returns the packet with these types; none if it brings its own, if it has no parameters, or if it has another number of them.
     #[must_use]
     pub fn with_types(&self, packet: &[u8], types: &[ParameterType], caps: Capabilities) -> Option<Vec<u8>> {
         if types.len() != self.count {
@@ -236,7 +236,7 @@ impl<'a> ExecutionParts<'a> {
 }
 
 impl ParameterType {
-    /// The type's number and its sign, as a packet has them.
+    /// Returns the type's number and its sign, as a packet has them.
     #[must_use]
     pub const fn bytes(self) -> [u8; 2] {
         self.0.to_le_bytes()

@@ -30,7 +30,7 @@ impl FrameHeader {
         Some(Self { len: usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16, seq })
     }
 
-    /// The header's bytes. A length beyond [`FRAME_MAX`] loses its high bits.
+    /// Returns the header's bytes. A length beyond [`FRAME_MAX`] loses its high bits.
     #[must_use]
     pub const fn encode(self) -> [u8; HEADER_LEN] {
         let [a, b, c, ..] = self.len.to_le_bytes();

@@ -105,7 +105,7 @@ impl ResultSetWriter<'_> {
     }
 }
 
-/// The column count, and the byte that the clients of both servers expect
+/// Returns the column count, and the byte that the clients of both servers expect
 /// behind it if they may do without the definitions.
 fn column_count(caps: Capabilities, columns: usize) -> Vec<u8> {
     const SAYS_METADATA: Capabilities =

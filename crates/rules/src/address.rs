@@ -1,17 +1,17 @@
-//! From where a client comes, as rules tell clients apart by it.
+//! The place of a client, in the form in which rules tell clients apart.
 
-/// From where a client comes, and where it has come to.
+/// The place of a client: its own address, and the address to which it has connected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Client {
-    /// Its address; `localhost` of one that has come by a unix socket.
+    /// Its address; `localhost` if it has come by a unix socket.
     pub addr: String,
-    /// The address at which it has connected; empty of a unix socket.
+    /// The address to which it has connected; empty for a unix socket.
     pub proxy_addr: String,
-    /// The port at which it has connected; 0 of a unix socket.
+    /// The port to which it has connected; 0 for a unix socket.
     pub proxy_port: u16,
 }
 
-/// What a rule says of where clients come from.
+/// A rule's conditions on the place of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClientPattern {
     pub(crate) client_addr: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct ClientPattern {
 }
 
 impl ClientPattern {
-    /// Whether it says anything.
+    /// Whether there is any condition.
     pub(crate) const fn says_anything(&self) -> bool {
         self.client_addr.is_some() || self.proxy_addr.is_some() || self.proxy_port.is_some()
     }
@@ -33,7 +33,7 @@ impl ClientPattern {
     }
 }
 
-/// Whether an address is this one, or begins so if that ends with `%`.
+/// Whether an address is the wanted one, or begins with it if that ends with `%`.
 fn is_like(wanted: &str, addr: &str) -> bool {
     wanted.strip_suffix('%').map_or_else(|| wanted == addr, |start| addr.starts_with(start))
 }

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-/// What a rule's attributes say.
+/// The attributes of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Attributes {
-    /// `"freshness"`: `"ttl"` lets answers be stale, `"proven"` takes back what an earlier rule has said.
+    /// `"freshness"`: `"ttl"` lets answers be stale, `"proven"` takes back what an earlier rule said.
     pub(crate) is_bargain: Option<bool>,
 }
 
 impl Attributes {
-    /// Reads them. Nothing at all is an object without members.
+    /// Reads attributes. An empty text is an object without members.
     ///
     /// # Errors
-    /// What is no JSON object, or names what is not carried out.
+    /// The text is no JSON object, or names an attribute that is not carried out.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());

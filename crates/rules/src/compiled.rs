@@ -8,7 +8,7 @@ use crate::attributes::Attributes;
 use crate::replace::Replacement;
 use crate::{Rule, RuleError, Settings};
 
-/// How much memory a compiled pattern may take, in bytes.
+/// The most memory that a compiled pattern may take, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// A rule that can be carried out.
@@ -18,7 +18,7 @@ pub(crate) struct Compiled {
     username: Option<Vec<u8>>,
     schemaname: Option<String>,
     flag_in: u32,
-    /// Which of the set's places; `None` if it says nothing of places.
+    /// The index of its conditions on places in the set; `None` if it has none.
     pub(crate) place: Option<usize>,
     digest: Option<Digest>,
     match_digest: Option<Regex>,
@@ -31,12 +31,12 @@ pub(crate) struct Compiled {
     pub(crate) settings: Settings,
 }
 
-/// How far a rule is met by a statement.
+/// How far a statement meets a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Met {
     No,
     Yes,
-    /// All but the statement's text, which was not looked at.
+    /// In everything but the statement's text, which was not looked at.
     ButForText,
 }
 
@@ -48,10 +48,10 @@ pub(crate) struct StatementDigest<'a> {
 }
 
 impl Compiled {
-    /// Makes a rule usable. `place` is where its set has what it says of places.
+    /// Makes a rule usable. `place` is the index of its conditions on places in its set.
     ///
     /// # Errors
-    /// What cannot be carried out.
+    /// The part that cannot be carried out.
     pub(crate) fn of(rule: &Rule, place: Option<usize>) -> Result<Self, RuleError> {
         refuse_unsupported(rule)?;
         let attributes = Attributes::read(&rule.attributes).map_err(|what| rule.error(what))?;
@@ -103,7 +103,7 @@ impl Compiled {
             && self.schemaname.as_ref().is_none_or(|name| name == schema)
     }
 
-    /// Whether a statement with this digest meets it; `text` is looked at last, if it is there.
+    /// Whether a statement with this digest meets the rule; `text` is looked at last, if it is given.
     pub(crate) fn is_met(&self, digest: StatementDigest<'_>, text: Option<&[u8]>) -> Met {
         let is_found = |pattern: &Option<Regex>, text: &[u8]| {
             pattern.as_ref().is_none_or(|pattern| pattern.is_match(text) != self.negates)
@@ -120,20 +120,20 @@ impl Compiled {
         }
     }
 
-    /// The statement in the place of one that meets it.
+    /// Returns the statement that replaces one that meets the rule.
     pub(crate) fn rewritten(&self, text: &[u8]) -> Option<Vec<u8>> {
         let pattern = self.match_pattern.as_ref()?;
         Some(self.replacement.as_ref()?.apply(pattern, text, self.replaces_all))
     }
 }
 
-/// What a rule says of places.
+/// Returns the rule's conditions on places.
 pub(crate) fn place(rule: &Rule) -> Option<ClientPattern> {
     let Rule { client_addr, proxy_addr, proxy_port, .. } = rule.clone();
     Some(ClientPattern { client_addr, proxy_addr, proxy_port }).filter(ClientPattern::says_anything)
 }
 
-/// A rule that asks for what is not done here is not taken for one that is carried out.
+/// Refuses a rule that asks for something that is not done here.
 fn refuse_unsupported(rule: &Rule) -> Result<(), RuleError> {
     let asked = [
         (rule.mirror_flag_out.is_some(), "mirror_flagOUT"),
@@ -146,7 +146,7 @@ fn refuse_unsupported(rule: &Rule) -> Result<(), RuleError> {
     }
 }
 
-/// Whether case is ignored, and whether all that is found is replaced.
+/// Returns whether case is ignored, and whether all matches are replaced.
 fn modifiers(rule: &Rule) -> Result<(bool, bool), RuleError> {
     let (mut ignores_case, mut replaces_all) = (false, false);
     let modifiers = rule.re_modifiers.as_deref().unwrap_or_default();
@@ -160,7 +160,7 @@ fn modifiers(rule: &Rule) -> Result<(bool, bool), RuleError> {
     Ok((ignores_case, replaces_all))
 }
 
-/// A message of several lines, with what it points at, in one.
+/// Returns a message of several lines, which points at a place, in one line.
 fn in_one_line(message: &str) -> String {
     message.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }

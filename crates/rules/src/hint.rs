@@ -1,13 +1,13 @@
-//! What a statement asks for itself, in a comment that it begins with: `/* cache_ttl=5000;hostgroup=2 */ SELECT …`.
+//! The settings that a statement asks for itself, in a comment at its beginning: `/* cache_ttl=5000;hostgroup=2 */ SELECT …`.
 
 use crate::Settings;
 
-/// How much of a comment is read, in bytes.
+/// The most bytes of a comment that are read.
 const COMMENT_BYTES_MAX: usize = 1024;
-/// How often a statement can ask to be sent again, as in a rule.
+/// How often a statement can ask to be sent again; the same limit as for a rule.
 const RETRIES_MAX: u64 = 1000;
 
-/// The names that count. ProxySQL says `query_timeout`, `query_delay` and `query_retries`; columns of rules are named without `query_`.
+/// The known names. ProxySQL says `query_timeout`, `query_delay` and `query_retries`; columns of rules are named without `query_`.
 const NAMES: [&str; 8] = [
     "cache_ttl",
     "hostgroup",
@@ -25,7 +25,7 @@ pub fn has_hint(text: &[u8]) -> bool {
     named(text).is_some_and(|mut named| named.next().is_some())
 }
 
-/// What a text asks for, if it asks for anything.
+/// Returns the settings that a text asks for, if it asks for any.
 pub(crate) fn settings(text: &[u8]) -> Option<Settings> {
     let mut found = None;
     for (name, value) in named(text)? {
@@ -41,10 +41,10 @@ pub(crate) fn settings(text: &[u8]) -> Option<Settings> {
     found
 }
 
-/// The names and values in the comment that a text begins with.
+/// Returns the names and values in the comment that a text begins with.
 fn named(text: &[u8]) -> Option<impl Iterator<Item = (&str, u64)>> {
     let comment = text.trim_ascii_start().strip_prefix(b"/*")?;
-    // What the server reads as a part of the statement is no comment.
+    // A comment that the server reads as a part of the statement is no comment here.
     if matches!(comment.first(), Some(b'!' | b'+' | b'M')) {
         return None;
     }

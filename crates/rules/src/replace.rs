@@ -1,8 +1,8 @@
-//! What a rule puts in the place of what its pattern has found.
+//! The replacement of a rule, for the parts that its pattern has found.
 
 use regex::bytes::{Captures, Regex};
 
-/// A `replace_pattern`: text, with `\0` for the whole of what was found and `\1` to `\9` for its groups.
+/// A `replace_pattern`: text, with `\0` for the whole match and `\1` to `\9` for its groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Replacement(Vec<Part>);
 
@@ -13,7 +13,7 @@ enum Part {
 }
 
 impl Replacement {
-    /// Reads one for this pattern.
+    /// Reads a replacement for this pattern.
     ///
     /// # Errors
     /// A backslash before anything but a digit or another backslash, and a group that the pattern does not have.
@@ -47,7 +47,7 @@ impl Replacement {
         Ok(Self(parts))
     }
 
-    /// The text with what the pattern finds replaced: the first, or all of it.
+    /// Returns the text with the matches of the pattern replaced: the first, or all of them.
     pub(crate) fn apply(&self, pattern: &Regex, text: &[u8], all: bool) -> Vec<u8> {
         let (mut out, mut from) = (Vec::with_capacity(text.len()), 0);
         for found in pattern.captures_iter(text).take(if all { usize::MAX } else { 1 }) {

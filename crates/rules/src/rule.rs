@@ -84,7 +84,7 @@ impl Rule {
     /// Reads a row, whose values are those of [`Rule::COLUMNS`].
     ///
     /// # Errors
-    /// A value that its column cannot have. The table's own constraints let some through.
+    /// A value that its column cannot have. The table's own constraints accept some of these.
     pub fn read(row: &[Option<String>]) -> Result<Self, RuleError> {
         let row = Row { rule: 0, values: row };
         let row = Row { rule: row.number("rule_id")?.unwrap_or_default(), ..row };
@@ -125,7 +125,8 @@ impl Rule {
         })
     }
 
-    /// What of it is accepted and does nothing, for whoever wrote it: `rule 7: retries`. `None`: all of it does what it says.
+    /// Returns the columns that are accepted and have no effect, for the author of the rule: `rule 7: retries`. `None`: all of them have
+    /// their effect.
     #[must_use]
     pub fn without_effect(&self) -> Option<String> {
         let asked = [(self.reconnect.is_some(), "reconnect"), (self.sticky_conn.is_some(), "sticky_conn")];
@@ -133,13 +134,13 @@ impl Rule {
         (!idle.is_empty()).then(|| format!("rule {}: {}", self.rule_id, idle.join(", ")))
     }
 
-    /// An error of this rule.
+    /// Returns an error of this rule.
     pub(crate) fn error(&self, what: impl Into<String>) -> RuleError {
         RuleError { rule: self.rule_id, what: what.into() }
     }
 }
 
-/// A row under way.
+/// A row that is being read.
 struct Row<'a> {
     rule: i64,
     values: &'a [Option<String>],

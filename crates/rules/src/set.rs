@@ -1,4 +1,4 @@
-//! A set of rules, and the chain that a statement goes through.
+//! A set of rules, and the chain through which a statement goes.
 
 #[cfg(test)]
 mod tests;
@@ -16,19 +16,21 @@ use crate::{Decision, Outcome, Rule, RuleError, Settings};
 
 /// How many digests' outcomes are remembered. With one more, all are forgotten.
 const REMEMBERED_MAX: usize = 8192;
-/// How many different outcomes are told apart. Statements of others are not cached.
+/// The most outcomes that are told apart. Statements with further ones are not cached.
 const OUTCOMES_MAX: usize = 4096;
-/// How many hostgroups that statements ask for themselves are told apart. Statements that ask for others are counted as their rules say.
+/// The most hostgroups, asked for by statements themselves, that are told apart. Statements that ask for further ones are counted as
+/// their rules say.
 const ASKED_MAX: usize = 1024;
 
-/// What counts where no rule says anything.
+/// The defaults where no rule says anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Defaults {
-    /// Nothing is cached but what a rule gives a `cache_ttl`.
+    /// Only statements to which a rule gives a `cache_ttl` are cached.
     pub rules_only: bool,
     /// Answers without rows are stored.
     pub stores_empty: bool,
-    /// After which part of its time to live an answer is made anew by the first who asks for it, in percent; 0: not before its end.
+    /// The part of its time to live, in percent, after which the first client that asks for an answer makes it anew; 0: not before its
+    /// end.
     pub soft_ttl_pct: u8,
     /// How often a statement may be sent again, where that is safe.
     pub retries: u64,
@@ -51,7 +53,7 @@ impl Default for Defaults {
     }
 }
 
-/// What is known of a statement.
+/// The facts about a statement that rules look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// Its session's user.
@@ -66,25 +68,25 @@ pub struct Facts<'a> {
     pub text: &'a [u8],
 }
 
-/// Outcomes by what they hang on.
+/// Outcomes by the facts on which they depend.
 type Remembered = HashMap<Box<[u8]>, Option<Arc<Outcome>>>;
 
 /// Rules that are carried out together.
 #[derive(Debug)]
 pub struct RuleSet {
-    /// No two sets of the process have the same; none has 0.
+    /// A number that no other set of the process has; never 0.
     pub generation: u64,
     source: Vec<Rule>,
     rules: Vec<Compiled>,
     defaults: Defaults,
     /// The places that the rules tell apart.
     places: Vec<ClientPattern>,
-    /// Which of them a class is in.
+    /// The places in which each class is.
     classes: RwLock<Vec<Box<[bool]>>>,
-    /// By all but the text; nothing where the text counts too.
+    /// By all facts except the text; empty where the text counts too.
     remembered: RwLock<Remembered>,
     outcomes: Mutex<HashMap<Box<[u32]>, Arc<Outcome>>>,
-    /// The same under a hostgroup that a statement asks for itself, by the outcome's `id` and the hostgroup.
+    /// Outcomes under a hostgroup for which a statement asks itself, by the outcome's `id` and the hostgroup.
     asked: Mutex<HashMap<(u64, i64), Arc<Outcome>>>,
     nothing: Arc<Outcome>,
 }
@@ -97,7 +99,7 @@ fn next() -> u64 {
 }
 
 impl RuleSet {
-    /// Makes rules usable, which are those that count, in any order.
+    /// Makes rules usable. They are the active ones, in any order.
     ///
     /// # Errors
     /// The first rule that cannot be carried out.
@@ -134,26 +136,26 @@ impl RuleSet {
         })
     }
 
-    /// Whether it was made of these.
+    /// Whether the set was made of these rules.
     #[must_use]
     pub fn is_of(&self, rules: &[Rule], defaults: Defaults) -> bool {
         self.source == rules && self.defaults == defaults
     }
 
-    /// The rules that it was made of.
+    /// Returns the rules of which the set was made.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.source
     }
 
-    /// Whether it decides nothing: no rule, all that can be cached is, nothing is sent again, and nothing is written to the query log.
+    /// Whether the set decides nothing: it has no rule, caches everything that can be cached, sends nothing again, and logs nothing.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let Defaults { rules_only, stores_empty, retries, logs, .. } = self.defaults;
         self.rules.is_empty() && !rules_only && stores_empty && retries == 0 && !logs
     }
 
-    /// The class of a client: those of one meet all conditions on places alike.
+    /// Returns the class of a client: clients of one class meet the same conditions on places.
     #[must_use]
     pub fn class_of(&self, client: &Client) -> u32 {
         if self.places.is_empty() {
@@ -168,7 +170,7 @@ impl RuleSet {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// What becomes of a statement.
+    /// Returns the decision about a statement.
     #[must_use]
     pub fn decide(&self, facts: Facts<'_>) -> Decision {
         let (mut outcome, rewritten) = self.outcome(facts);
@@ -184,10 +186,10 @@ impl RuleSet {
             Some(ttl) => ttl > 0,
             None => !self.defaults.rules_only,
         };
-        // What changes how the next statement is looked at has to come by here each time.
+        // A rule that changes how the next statement is looked at has to be reached each time.
         let is_cached = is_known && is_wanted && settings.next_query_flag_in.is_none();
         let stores_empty = settings.cache_empty_result.unwrap_or(self.defaults.stores_empty);
-        // Without a time to live there is no bargain.
+        // Without a time to live there is no stale answer.
         let is_bargain =
             settings.is_bargain == Some(true) && settings.cache_ttl_ms.is_some_and(|ttl| ttl > 0);
         let soft_ttl_ms = match (settings.cache_ttl_ms, u64::from(self.defaults.soft_ttl_pct)) {
@@ -238,7 +240,8 @@ impl RuleSet {
         (self.interned(rules), rewritten)
     }
 
-    /// The rules that are met, and the text that they make of it. `None` where `text` would have to be looked at and is not there.
+    /// Returns the rules that are met, and the text that they make of `text`. `None` where the text would have to be looked at and is not
+    /// given.
     fn walk(
         &self,
         facts: Facts<'_>,
@@ -267,7 +270,7 @@ impl RuleSet {
                 break;
             }
         }
-        // What is the same again is not rewritten.
+        // A text that stays the same is not rewritten.
         Some((met, rewritten.filter(|later| later != facts.text)))
     }
 
@@ -292,7 +295,7 @@ impl RuleSet {
         outcome
     }
 
-    /// The same outcome for statements that ask for this hostgroup themselves, which are counted under it.
+    /// Returns the same outcome for statements that ask for this hostgroup themselves, and are counted under it.
     fn under(&self, outcome: Arc<Outcome>, hostgroup: i64) -> Arc<Outcome> {
         let is_too_much = outcome.id == 0 && !outcome.rules.is_empty();
         if is_too_much || outcome.settings.hostgroup == Some(hostgroup) {
@@ -317,7 +320,7 @@ impl RuleSet {
         apart
     }
 
-    /// All outcomes that have come about, of which each is counted by itself.
+    /// Calls `look` for all outcomes that have been reached; each of them is counted by itself.
     fn each_outcome(&self, mut look: impl FnMut(&Outcome)) {
         let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
         outcomes.values().for_each(|outcome| look(outcome));
@@ -326,8 +329,8 @@ impl RuleSet {
         asked.values().for_each(|outcome| look(outcome));
     }
 
-    /// The rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, came about that is counted
-    /// elsewhere.
+    /// Returns the rules by their `rule_id`, with how often each was met. `more`: how often outcomes, by their `id`, were reached that
+    /// are counted elsewhere.
     #[must_use]
     pub fn hits(&self, more: &HashMap<u64, u64>) -> Vec<(i64, u64)> {
         let mut counts = vec![0; self.rules.len()];
@@ -338,7 +341,7 @@ impl RuleSet {
         self.rules.iter().map(|rule| rule.rule_id).zip(counts).collect()
     }
 
-    /// The outcomes that one rule is a part of.
+    /// Returns the outcomes in which this rule has a part.
     #[must_use]
     pub fn outcomes_of(&self, rule_id: i64) -> Vec<u64> {
         let mut found = Vec::new();
@@ -351,7 +354,8 @@ impl RuleSet {
     }
 }
 
-/// All that an outcome hangs on beside the set, and beside the text where that counts. Each part but the last is preceded by its length.
+/// Returns the key of an outcome: all facts on which it depends besides the set, and besides the text where that counts. Each part but
+/// the last is preceded by its length.
 fn key_of(facts: Facts<'_>, digest_text: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(16 + facts.user.len() + facts.schema.len() + digest_text.len());
     key.extend_from_slice(&facts.class.to_le_bytes());

@@ -1,38 +1,38 @@
-//! What rules say of a statement.
+//! The settings that rules give a statement.
 
 use std::sync::Arc;
 
 use crate::Rule;
 use crate::attributes::Attributes;
 
-/// What rules say of a statement. `None`: they say nothing.
+/// The settings that rules give a statement. `None`: they give none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// The hostgroup that it is counted under.
+    /// The hostgroup under which it is counted.
     pub hostgroup: Option<i64>,
-    /// How old an answer from memory may be at most, in milliseconds; 0: none may be given.
+    /// The greatest age of an answer from memory, in milliseconds; 0: none may be given.
     pub cache_ttl_ms: Option<u64>,
-    /// Whether it may be stale for as long: nothing that is written drops it.
+    /// Whether the answer may be stale for as long: no write drops it.
     pub is_bargain: Option<bool>,
     /// Whether an answer without rows is stored.
     pub cache_empty_result: Option<bool>,
-    /// How long the server may take for it, in milliseconds; 0: as long as it likes.
+    /// How long the server may take for it, in milliseconds; 0: no limit.
     pub timeout_ms: Option<u64>,
-    /// How long it waits for the answer to another client that has asked the same, in milliseconds.
+    /// How long it waits for the answer to another client with the same question, in milliseconds.
     pub cache_timeout_ms: Option<u64>,
     /// How long it waits before it is sent to the server, in milliseconds.
     pub delay_ms: Option<u64>,
     /// The flag with which the rules begin for the session's next statement.
     pub next_query_flag_in: Option<u32>,
-    /// 0: its session's reads are carried on no connection of another client's from now on; 1: they may be again.
+    /// 0: from now on its session's reads are carried on no other client's connection; 1: they may be again.
     pub multiplex: Option<u8>,
     /// How often it may be sent again, where that is safe.
     pub retries: Option<u64>,
     /// Whether it is written to the query log.
     pub log: Option<bool>,
-    /// The error that it is answered with.
+    /// The error with which it is answered.
     pub error_msg: Option<Arc<str>>,
-    /// The message of the OK packet that it is answered with.
+    /// The message of the OK packet with which it is answered.
     pub ok_msg: Option<Arc<str>>,
 }
 
@@ -55,7 +55,7 @@ impl Settings {
         }
     }
 
-    /// These, with what a later rule says in the place of what they say.
+    /// Returns these settings, replaced where a later rule says something.
     pub(crate) fn overridden_by(self, later: &Self) -> Self {
         Self {
             hostgroup: later.hostgroup.or(self.hostgroup),

@@ -1,17 +1,17 @@
-//! What each pass over a text costs, for texts that are made to cost much: `cargo run --profile quick -p freshet-sql
-//! --example hostile [-- MIB]`, of 64 MiB unless told.
+//! Measures what each pass over a text costs, for texts that are made to cost much: `cargo run --profile quick -p freshet-sql --example
+//! hostile [-- MIB]`. The default is 64 MiB.
 #![allow(clippy::print_stdout)]
 
 use freshet_sql::{Flavor, Modes, RowReads};
 use std::time::Instant;
 
-/// Repeats `unit` behind `front` up to about `len` bytes, and ends with `end`.
+/// Returns a text: `front`, then `unit` repeated up to about `len` bytes, then `end`.
 fn text(len: usize, front: &str, unit: &str, end: &str) -> Vec<u8> {
     let times = len.saturating_sub(front.len() + end.len()) / unit.len().max(1);
     [front.as_bytes(), &unit.as_bytes().repeat(times), end.as_bytes()].concat()
 }
 
-/// The same with a number in each unit, in the place of `#`.
+/// Returns such a text with a number in each unit, in the place of `#`.
 fn numbered(len: usize, front: &str, unit: &str, end: &str) -> Vec<u8> {
     let mut out = front.as_bytes().to_vec();
     for n in 0.. {

@@ -1,5 +1,5 @@
-//! What it costs to tell which rows a statement reads or writes, in nanoseconds:
-//! `cargo run --profile quick -p freshet-sql --example reading_cost`.
+//! Measures what it costs to tell which rows a statement reads or writes, in nanoseconds: `cargo run --profile quick -p freshet-sql
+//! --example reading_cost`.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use freshet_sql::{Definition, Flavor, Modes, TableName, row_reads, row_reads_of,
 
 const MODES: Modes = Modes::new(Flavor::MySql);
 
-/// The least time of one run over short batches: other programs disturb only some of them.
+/// Returns the least time of one run over short batches: other programs disturb only some of them.
 fn least_time(run: &dyn Fn() -> bool) -> u128 {
     const BATCHES: u32 = 500;
     const ROUNDS: u32 = 100;

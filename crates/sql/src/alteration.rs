@@ -1,12 +1,12 @@
-//! Definitions of a table that leave its rows what they are, but for columns that come, go or change.
+//! Definitions of a table that keep its rows and values, except in columns that come, go or change.
 //!
-//! Whoever holds copies of rows goes on with them across such a definition, and reads the row images that follow with the columns that
-//! it leaves. A text is read to its end or not at all: of whatever is not named here, nothing is said.
+//! A holder of copies of rows can keep them across such a definition: it reads the later row images with the new columns. A text is read
+//! to its end or not at all: a definition with anything that is not known here is not told.
 
 use crate::cursor::Cursor;
 use crate::token::{Token, TokenKind};
 
-/// What a definition does to the columns of a table. All rows stay, and each value of a column that is not named.
+/// What a definition does to the columns of a table. All rows stay, and so does each value of a column that is not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alteration {
     steps: Vec<ColumnChange>,
@@ -17,7 +17,7 @@ pub struct Alteration {
 pub struct AlteredColumn {
     /// Its name, lower case.
     pub name: String,
-    /// Which column it was before, if nothing of it has changed.
+    /// The place that the column had before, if nothing of it has changed.
     pub from: Option<usize>,
 }
 
@@ -28,12 +28,12 @@ enum ColumnChange {
     Change { name: String, to: String, place: ColumnPlace, if_there: bool },
 }
 
-/// Where a column is put.
+/// The place of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ColumnPlace {
     First,
     After(String),
-    /// No place is said: a new column becomes the last, and a column that is there keeps its place.
+    /// No place is given: a new column becomes the last, and an existing column keeps its place.
     Unsaid,
 }
 
@@ -41,7 +41,7 @@ enum ColumnPlace {
 const STEPS_MAX: usize = 4096;
 
 impl ColumnChange {
-    /// The names that it gives or takes.
+    /// Returns the names that the definition gives or takes.
     fn names(&self) -> Vec<&str> {
         match self {
             Self::Add { name, .. } | Self::Drop { name, .. } => vec![name],
@@ -52,7 +52,7 @@ impl ColumnChange {
 }
 
 impl Alteration {
-    /// Whether a column of this name, which is in lower case, goes or changes.
+    /// Whether a column of this name, in lower case, goes or changes.
     #[must_use]
     pub fn touches(&self, column: &str) -> bool {
         self.steps.iter().any(|step| match step {
@@ -61,9 +61,11 @@ impl Alteration {
         })
     }
 
-    /// The columns of a table that had those of these names, in the order of its row images; `None` if that cannot be told.
+    /// Returns the columns after the definition, in the order of the row images. `None` if they cannot be told. `names` are the columns
+    /// before.
     ///
-    /// As the servers do it: first columns go, or change where they stand, then the others are put in their places in the order of the text.
+    /// The order is that of the servers: first columns go, or change in place; then the others are put in their places in the order of
+    /// the text.
     #[must_use]
     pub fn apply(&self, before: &[&str]) -> Option<Vec<AlteredColumn>> {
         let mut named: Vec<&str> = self.steps.iter().flat_map(ColumnChange::names).collect();
@@ -117,9 +119,9 @@ fn put(columns: &mut Vec<AlteredColumn>, name: &str, place: &ColumnPlace) -> Opt
     Some(())
 }
 
-/// What a statement does that defines something; `cursor` stands at its first word. `None` if that is not known in full.
+/// Returns what a defining statement does; `cursor` stands at its first word. `None` if that is not known in full.
 pub(crate) fn alteration(mut cursor: Cursor<'_>) -> Option<Alteration> {
-    // What stands in such a comment may be read or not.
+    // A server may read the contents of such a comment or not.
     if cursor.text.windows(3).any(|part| part == b"/*!" || part == b"/*M") {
         return None;
     }
@@ -159,7 +161,7 @@ fn is_primary(name: &str) -> bool {
     name.eq_ignore_ascii_case("PRIMARY")
 }
 
-/// One of the actions of ALTER TABLE.
+/// Reads one of the actions of ALTER TABLE.
 fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     const OPTIONS: &[&str] = &[
         "ALGORITHM",
@@ -197,7 +199,7 @@ fn action(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> 
     matches!(value.kind, TokenKind::Word | TokenKind::Str | TokenKind::Int).then_some(())
 }
 
-/// Behind ADD: an index, or columns.
+/// Reads what follows ADD: an index, or columns.
 fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     const OTHERS: &[&str] = &["CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PERIOD", "PRIMARY", "SYSTEM"];
     let is_vector =
@@ -226,7 +228,7 @@ fn add(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     Some(())
 }
 
-/// Behind DROP: an index, or a column.
+/// Reads what follows DROP: an index, or a column.
 fn drop(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     if cursor.any(&["INDEX", "KEY"]) {
         cursor.skip_if_exists();
@@ -243,7 +245,7 @@ fn drop(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     is_over(cursor)
 }
 
-/// Behind MODIFY or CHANGE. With CHANGE there are two names.
+/// Reads what follows MODIFY or CHANGE. With CHANGE there are two names.
 fn change(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     let has_two = cursor.previous()?.is_word(cursor.text, "CHANGE");
     cursor.word("COLUMN");
@@ -256,7 +258,7 @@ fn change(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> 
     Some(())
 }
 
-/// Behind RENAME: an index, or a column. A table of another name is another table.
+/// Reads what follows RENAME: an index, or a column. A table with another name is another table.
 fn rename(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     let is_column = cursor.word("COLUMN");
     (is_column || cursor.any(&["INDEX", "KEY"])).then_some(())?;
@@ -270,7 +272,7 @@ fn rename(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> 
     is_over(cursor)
 }
 
-/// Behind ALTER: whether an index is used, or what a column is when nothing is given.
+/// Reads what follows ALTER: whether an index is used, or the default of a column.
 fn alter(cursor: &mut Cursor<'_>, steps: &mut Vec<ColumnChange>) -> Option<()> {
     if cursor.any(&["INDEX", "KEY"]) {
         return skip(cursor, &[]);
@@ -289,7 +291,7 @@ fn column(cursor: &mut Cursor<'_>) -> Option<String> {
     Some(cursor.identifier()?.to_ascii_lowercase())
 }
 
-/// Moves behind what is declared of a column, if that is about this column alone.
+/// Moves behind the declaration of a column, if it concerns this column alone.
 fn declared(cursor: &mut Cursor<'_>) -> Option<()> {
     const MORE: &[&str] = &[
         "AS",
@@ -309,7 +311,8 @@ fn declared(cursor: &mut Cursor<'_>) -> Option<()> {
     skip(cursor, MORE)
 }
 
-/// Moves to the next comma, the place of a column, the parenthesis that closes, or the end; `None` if one of these words stands before that.
+/// Moves to the next comma, the place of a column, the closing parenthesis, or the end; `None` if one of the refused words comes before
+/// that.
 fn skip(cursor: &mut Cursor<'_>, refused: &[&str]) -> Option<()> {
     let begun = cursor.rest().len();
     while let Some(token) = cursor.peek() {
@@ -327,7 +330,7 @@ fn skip(cursor: &mut Cursor<'_>, refused: &[&str]) -> Option<()> {
     (cursor.rest().len() < begun).then_some(())
 }
 
-/// Where a column is put; it is the last that is said of it.
+/// Reads where a column is put. The last place that is given counts.
 fn place(cursor: &mut Cursor<'_>) -> Option<ColumnPlace> {
     let place = if cursor.word("FIRST") {
         ColumnPlace::First

@@ -1,9 +1,9 @@
-//! Whether a statement's result depends on nothing but the rows of tables it names.
+//! Whether a statement's result depends on nothing but the rows of the tables that it names.
 //!
-//! Three passes, each of which may refuse. `gate` reads the tokens and refuses what shows in a single word: variables,
-//! the time, locks. `feed` rewrites the tokens for the parser: the structure of a query is kept (its SELECTs, its FROMs,
-//! its calls), and what cannot name a table is made uniform, so that MySQL's many spellings need no support there.
-//! `walk` goes over the parsed tree and collects tables; a node that it does not know refuses, none is skipped.
+//! There are three passes, each of which may refuse. `gate` reads the tokens and refuses what a single word shows: variables, the time,
+//! locks. `feed` rewrites the tokens for the parser: it keeps the structure of a query (its SELECTs, its FROMs, its calls), and makes
+//! uniform what cannot name a table, so that the parser need not know MySQL's many spellings. `walk` goes over the parsed tree and
+//! collects tables; a node that it does not know refuses, and none is skipped.
 
 mod feed;
 mod frame;
@@ -29,7 +29,7 @@ use crate::tokens::Tokens;
 
 /// The longest text that is analysed, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// The most tokens that are analysed. Lists of literals count only once when they are fed to the parser.
+/// The most tokens that are analysed. A list of literals counts once when it is fed to the parser.
 const TOKENS_MAX: usize = 200_000;
 /// How deep the parser may recurse.
 const RECURSION_MAX: usize = 64;
@@ -39,14 +39,14 @@ const RECURSION_MAX: usize = 64;
 pub enum Analysis {
     /// The result is a function of these tables and of the session's environment.
     Cacheable {
-        /// Every table and view named anywhere in it, once each; names of common table expressions are not among them.
+        /// Every table and view named anywhere in it, once each; names of common table expressions are left out.
         tables: Vec<TableName>,
         /// How often tables and views are named; a self-join names one twice.
         named: usize,
         /// The hint in its first SELECT.
         hint: Option<Hint>,
     },
-    /// It is not, or it could not be proven.
+    /// The result depends on more, or it could not be proven that it does not.
     Not(Reason),
 }
 
@@ -56,17 +56,17 @@ pub fn analyse(text: &[u8], modes: Modes) -> Analysis {
 }
 
 impl Tokens<'_> {
-    /// The analysis of the text: [`analyse`].
+    /// Returns the analysis of the text: [`analyse`].
     #[must_use]
     pub fn analyse(&self) -> Analysis {
         analyse_from(self.walk())
     }
 
-    /// The tables and views that a SELECT names, which may be none, if its result is a function of them, of the session's environment, and of
-    /// the time, or is made anew at each call as UUID() is: on whatever connection it is asked, it is as good.
+    /// Returns the tables and views that a SELECT names; there may be none. Its result depends only on them, on the session's
+    /// environment, and on the time, or is made anew at each call as that of UUID(): every connection gives an equally good answer.
     ///
     /// # Errors
-    /// Why it may be something else.
+    /// Why the result may depend on more.
     pub fn tables_at_this_time(&self) -> Result<Vec<TableName>, Reason> {
         read(self.walk(), Admits::Time).map(|read| read.tables)
     }
@@ -80,22 +80,22 @@ fn analyse_from(lexer: Lexer<'_>) -> Analysis {
     }
 }
 
-/// The tables and views that a SELECT names, whose result is a function of them, of the session's environment, of the time and of chance, and which
-/// changes nothing.
+/// Returns the tables and views of a SELECT that changes nothing, and whose result depends only on them, on the session's environment, on
+/// the time and on chance.
 ///
 /// # Errors
-/// Why it may be something else.
+/// Why the result may depend on more.
 pub fn tables_at_a_moment(text: &[u8], modes: Modes) -> Result<Vec<TableName>, Reason> {
     read(Lexer::new(text, modes), Admits::TimeAndChance).map(|read| read.tables)
 }
 
-/// The tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why the view cannot be
-/// depended on.
+/// Returns the tables that a view's SELECT reads, which may be none, and how often tables are named in it; or why nothing may depend on
+/// the view.
 pub(crate) fn view_named(definition: &[u8], modes: Modes) -> Result<(Vec<TableName>, usize), Reason> {
     read(Lexer::new(definition, modes), Admits::RowsAlone).map(|read| (read.tables, read.named))
 }
 
-/// The tables of a cacheable statement, once each, and how often tables are named in it.
+/// Returns the tables of a cacheable statement, once each, and how often tables are named in it.
 pub(crate) fn tables_named(text: &[u8], modes: Modes) -> Option<(Vec<TableName>, usize)> {
     let TablesRead { tables, named, .. } = read(Lexer::new(text, modes), Admits::RowsAlone).ok()?;
     (!tables.is_empty()).then_some((tables, named))
@@ -106,12 +106,12 @@ pub fn pure_expression(text: &[u8], modes: Modes) -> bool {
     expression(text, modes).is_ok_and(|tables| tables.is_empty())
 }
 
-/// Whether this is a schema of the server's own, on the tables of which no result may rest.
+/// Whether this is the server's own schema; no result may rest on its tables.
 pub fn is_system_schema(schema: &str) -> bool {
     walk::is_system_schema(schema)
 }
 
-/// What the parser's tree says.
+/// The tables that the parser's tree names.
 struct TablesRead {
     tables: Vec<TableName>,
     /// How often tables are named; a self-join names one twice.
@@ -131,7 +131,7 @@ fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
     Ok(TablesRead { tables, named, hint: hints.hint() })
 }
 
-/// The tokens of a SELECT of which no word alone makes its result depend on more than tables.
+/// Returns the tokens of a SELECT. Refuses it if a single word makes its result depend on more than tables.
 pub(crate) fn tokens_of_select(lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
     checked(lexer, Admits::RowsAlone).map(|(tokens, _)| tokens)
 }
@@ -179,7 +179,7 @@ fn at_end(parser: &Parser<'_>) -> Result<(), Reason> {
     }
 }
 
-/// All tokens of a text of one statement, without a `;` at its end.
+/// Returns all tokens of a text with one statement, without a `;` at its end.
 fn cut(mut lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
     if lexer.modes().other_syntax {
         return Err(Reason::OtherSyntax);

@@ -48,9 +48,9 @@ pub enum BinlogEffect {
     Definition {
         /// The tables and views.
         tables: Vec<(String, String)>,
-        /// Foreign keys by which one of them refers to another table may have come with it.
+        /// Foreign keys may have come with it, by which one of these refers to another table.
         may_refer: bool,
-        /// What it does to their columns, if all their rows stay.
+        /// The effect on their columns, if all their rows stay.
         alteration: Option<Alteration>,
     },
     /// This procedure or function (schema, name) was defined, redefined or dropped.
@@ -60,34 +60,34 @@ pub enum BinlogEffect {
         /// Its name, in any case.
         name: String,
     },
-    /// These tables were emptied; their definitions are what they were.
+    /// These tables were emptied; their definitions have not changed.
     Truncate {
         /// The tables.
         tables: Vec<(String, String)>,
     },
-    /// Anything in this schema may have changed.
+    /// Everything in this schema may have changed.
     Schema(String),
     /// Accounts, roles or privileges changed.
     Accounts {
-        /// Of these user names, in lower case; None for any.
+        /// The rights of these user names, in lower case; None for any.
         users: Option<Vec<String>>,
-        /// By a statement that the server counts as one on accounts (`Com_grant`, `Com_create_user` and their like).
+        /// The server counts the statement as one on accounts (`Com_grant`, `Com_create_user` and their like).
         is_counted: bool,
-        /// What it does to who has rights.
+        /// What the statement does to users' rights.
         on_rights: OnRights,
     },
-    /// Anything may have changed, or the text is not understood.
+    /// Everything may have changed, or the text is not understood.
     Everything,
 }
 
-/// What a statement on accounts does to those who have rights.
+/// What a statement on accounts does to users' rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRights {
     /// It takes none away.
     Keeps,
     /// It may take some away.
     Takes,
-    /// What the grant tables hold comes into effect.
+    /// The contents of the grant tables come into effect.
     Reloads,
 }
 
@@ -102,7 +102,7 @@ pub enum Boundary {
     Rollback,
 }
 
-/// The identity of an XA branch, in the form that compares by value however it was written.
+/// The identity of an XA branch, in a form that compares by value however it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Xid {
     /// formatID; 1 if none was written.
@@ -114,7 +114,7 @@ pub struct Xid {
 }
 
 impl Xid {
-    /// One string of bytes for a map's key: format id (8 bytes, little-endian), length of gtrid (1), of bqual (1), both.
+    /// Returns one string of bytes for a map's key: format id (8 bytes, little-endian), length of gtrid (1), of bqual (1), then both.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.format_id.to_le_bytes().to_vec();
         for part in [&self.gtrid, &self.bqual] {
@@ -126,14 +126,14 @@ impl Xid {
     }
 }
 
-/// The most tokens of an event's text that are looked at.
+/// The most tokens of an event's text that are read.
 const TOKENS_MAX: usize = 100_000;
 
-/// What a Query event's text, run with `schema` as the current one, means to whoever caches the server's tables.
+/// Returns what a Query event's text, run with `schema` as the current one, means for a cache of the server's tables.
 ///
-/// Of the session's modes, which are in the event, it is handed in whether they are the usual ones. Where they could matter, the
-/// text is read in all of them, and means everything unless they agree; but accounts are taken as the usual modes have them,
-/// since the server writes their secrets into the text, which look like anything.
+/// `is_usual` says whether the session's modes, which are in the event, are the usual ones. If they could matter, the text is read in all
+/// modes, and means everything unless the readings agree. Statements on accounts are read in the usual modes, since the server writes
+/// their secrets into the text, which can look like anything.
 pub fn binlog_effect(text: &[u8], schema: &str, flavor: Flavor, is_usual: bool) -> BinlogEffect {
     let plain = Modes::new(flavor);
     let effect = read(text, schema, plain);
@@ -157,7 +157,7 @@ fn read(text: &[u8], schema: &str, modes: Modes) -> BinlogEffect {
     statement(Cursor::new(text, modes, &tokens), schema).unwrap_or(BinlogEffect::Everything)
 }
 
-/// None for what is not understood.
+/// Reads a statement. `None` if it is not understood.
 fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
     if cursor.at_end() {
         return Some(BinlogEffect::Nothing); // Nothing but a comment.
@@ -198,8 +198,8 @@ fn statement(mut cursor: Cursor<'_>, schema: &str) -> Option<BinlogEffect> {
     boundary(cursor)
 }
 
-/// Transactions. Rows that are changed by a statement's text are not in the binlog: neither are those that its triggers
-/// change, so such a text, like anything else, may have changed everything.
+/// Reads the bounds of a transaction. Statements that change rows are not in the binlog as text, nor are their triggers' changes. So such
+/// a text, like any other, may have changed everything.
 fn boundary(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
     let found = if cursor.words(&["START", "TRANSACTION"]) {
         return Some(BinlogEffect::Transaction(Boundary::Begin));
@@ -222,8 +222,8 @@ fn boundary(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
     cursor.at_end().then_some(BinlogEffect::Transaction(found))
 }
 
-/// Whether a definition may bring foreign keys to a table that has none: it says so, or gives a table another name. The word is
-/// looked for in the whole text, comments included.
+/// Whether a definition may bring foreign keys to a table that has none: it says so, or gives a table another name. The word is looked
+/// for in the whole text, comments included.
 fn may_refer(cursor: Cursor<'_>) -> bool {
     const REFERS: &[u8] = b"REFERENCES";
     const RENAMES: &[&str] = &["EXCHANGE", "RENAME", "TO"];

@@ -1,11 +1,11 @@
-//! What the body of a trigger or a routine may do: a statement, or a compound statement of them.
+//! What the body of a trigger or a routine may do. A body is a statement, or a compound statement.
 //!
-//! It is taken from the statement that made it, as the server shows it: the bodies in information_schema have lost the
-//! backslashes and doubled quotes of their strings on some servers, so that code can look like a string there.
+//! The body is taken from the statement that made it, as the server shows it: on some servers the bodies in information_schema have lost
+//! the backslashes and doubled quotes of their strings, so that code can look like a string there.
 //!
-//! A body is walked by its grammar, statement by statement; each plain statement is read as if it had been sent. Whatever
-//! the walk does not know (prepared texts, definitions, cursors in loops of MariaDB's own) makes the whole body one of which
-//! nothing is known: a body is either understood to its last word or not at all.
+//! A body is walked by its grammar, statement by statement; each plain statement is read as if it had been sent. If the walk meets
+//! something that it does not know (prepared texts, definitions, MariaDB's own loops over cursors), nothing is known of the whole body: a
+//! body is either understood to its last word or not at all.
 
 mod header;
 mod written;
@@ -27,18 +27,18 @@ pub use written::BodyWrite;
 const TOKENS_MAX: usize = 20_000;
 /// How deep blocks may stand in each other.
 const DEPTH_MAX: usize = 32;
-/// The writes of a body that are told by their rows; of further ones the tables are.
+/// The most writes of a body whose rows are told; of further writes only the tables are told.
 const WRITES_MAX: usize = 64;
-/// The most tables that a body may write or read before it counts as one of which nothing is known.
+/// The most tables that a body may write or read; a body with more counts as unknown code.
 const TABLES_MAX: usize = 256;
 
-/// What a body may do, and nothing else than that: it makes no temporary tables.
+/// Everything that a body may do: it makes no temporary tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Body {
-    /// The tables it may write, directly. Without a schema, they are in that of the trigger.
+    /// The tables it may write, directly. A table without a schema is in the trigger's schema.
     pub writes: Vec<TableName>,
-    /// What it writes of tables whose rows can be told: those tables are among the ones above only if it writes other rows of them too.
-    /// Nothing for a trigger or a text.
+    /// Its writes to tables whose rows can be told. Such a table is also in `writes` only if the body writes other rows of it too. Empty
+    /// for a trigger or a text.
     pub rows: Vec<BodyWrite>,
     /// The tables and views it may read.
     pub reads: Vec<TableName>,
@@ -46,23 +46,24 @@ pub struct Body {
     pub session: bool,
     /// It may begin and end transactions.
     pub commits: bool,
-    /// It may ask about the statement before it, which can be the one before whatever runs it: FOUND_ROWS() and the like.
+    /// It may ask about the statement before it, which can be the one before the statement that runs the body: FOUND_ROWS() and the like.
     pub reads_last_statement: bool,
-    /// The routines that it may call, directly. Without a schema, they are in that of the trigger or routine.
+    /// The routines that it may call, directly. A routine without a schema is in the schema of the trigger or routine.
     pub calls: Vec<Call>,
 }
 
-/// What a trigger may do that is made by this text; `None` if that cannot be told.
+/// Returns what the trigger of this text may do; `None` if that cannot be told.
 pub fn trigger_body(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, header::trigger)
 }
 
-/// What a procedure or function may do that is made by this text; `None` if that cannot be told. Of a function no rows are told.
+/// Returns what the procedure or function of this text may do; `None` if that cannot be told. The rows of a function's writes are not
+/// told.
 pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, header::routine)
 }
 
-/// What a compound statement may do that is sent as it is; `None` if that cannot be told.
+/// Returns what a compound statement of this text may do; `None` if that cannot be told.
 pub(crate) fn block(text: &[u8], modes: Modes) -> Option<Body> {
     read(text, modes, |_| Some(Header::default()))
 }
@@ -90,15 +91,15 @@ fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<He
     reader.cursor.at_end().then(|| reader.done())
 }
 
-/// The reader of a body: every step is `None` where the body is not understood.
+/// The reader of a body: every step returns `None` where the body is not understood.
 struct BodyReader<'a> {
     cursor: Cursor<'a>,
     parameters: &'a [Parameter],
-    /// It is a procedure, which is called with values.
+    /// The body is a procedure's, which is called with values.
     is_procedure: bool,
     /// The parameters, and the variables declared so far in the blocks that are open.
     locals: Vec<String>,
-    /// Names of variables that may be given other values.
+    /// The variables that may be given other values.
     changed: Vec<String>,
     depth: usize,
     body: Body,
@@ -115,7 +116,7 @@ impl BodyReader<'_> {
         body
     }
 
-    /// Any variable that is named up to the end of the statement may be given another value.
+    /// Notes that every variable named up to the end of the statement may get another value.
     fn may_change_all(&mut self) {
         let mut ahead = self.cursor;
         while let Some(token) = ahead.peek().filter(|token| !token.is(b';')) {
@@ -125,7 +126,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// One statement, without the `;` behind it.
+    /// Reads one statement, without the `;` behind it.
     fn statement(&mut self) -> Option<()> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -159,7 +160,7 @@ impl BodyReader<'_> {
         Some(())
     }
 
-    /// Loops, declarations and assignments.
+    /// Reads loops, declarations and assignments.
     fn iteration(&mut self) -> Option<()> {
         if self.cursor.word("WHILE") {
             self.expression(&["DO"])?;
@@ -196,8 +197,8 @@ impl BodyReader<'_> {
         Some(())
     }
 
-    /// What begins or ends a transaction, but for what leaves the session in another one than before (`AND CHAIN`) or ends it
-    /// (`RELEASE`).
+    /// Reads the begin or the end of a transaction. Refuses forms that leave the session in another transaction (`AND CHAIN`) or end the
+    /// session (`RELEASE`).
     fn transaction(&mut self) -> Option<()> {
         let is_savepoint = self.cursor.word("SAVEPOINT") || self.cursor.words(&["RELEASE", "SAVEPOINT"]);
         if is_savepoint {
@@ -218,7 +219,7 @@ impl BodyReader<'_> {
         is_over.then_some(())
     }
 
-    /// `label:` in front of a block or loop.
+    /// Reads `label:` in front of a block or loop.
     fn label(&mut self) {
         let is_label = self.cursor.peek().is_some_and(|token| token.is_name())
             && self.cursor.peek_at(1).is_some_and(|token| token.is(b':'));
@@ -228,7 +229,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// The label repeated behind an END.
+    /// Reads the label that is repeated behind an END.
     fn end_label(&mut self) {
         if self.cursor.peek().is_some_and(|token| token.is_name())
             && self.cursor.peek_at(1).is_some_and(|token| token.is(b';'))
@@ -237,7 +238,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// Statements, each with its `;`, and the word that ends them.
+    /// Reads statements, each with its `;`, and the word that ends them.
     fn block(&mut self, end: &str) -> Option<()> {
         while !self.cursor.word(end) {
             self.statement()?;
@@ -246,7 +247,7 @@ impl BodyReader<'_> {
         Some(())
     }
 
-    /// The branches of an IF or a CASE, from the first condition to the END.
+    /// Reads the branches of an IF or a CASE, from the first condition to the END.
     fn branches(&mut self, of: &str) -> Option<()> {
         self.expression(&["THEN"])?;
         loop {
@@ -268,7 +269,7 @@ impl BodyReader<'_> {
         self.cursor.word(of).then_some(())
     }
 
-    /// Local variables, conditions, cursors and handlers.
+    /// Reads local variables, conditions, cursors and handlers.
     fn declaration(&mut self) -> Option<()> {
         if self.cursor.any(&["CONTINUE", "EXIT", "UNDO"]) {
             self.cursor.words(&["HANDLER", "FOR"]).then_some(())?;
@@ -283,15 +284,15 @@ impl BodyReader<'_> {
             }
         }
         if self.cursor.at_any(&["CURSOR", "CONDITION"]) {
-            // No variable: what is SET under this name is the session's.
+            // It is no variable: a SET of this name sets the session's.
             self.locals.truncate(declared);
         }
         header::type_of(&mut self.cursor)?;
-        // What follows its type, as a default; or a cursor's SELECT, of which only the tables and functions count.
+        // A default behind the type; or a cursor's SELECT, of which only the tables and functions count.
         self.expression(&[])
     }
 
-    /// What a handler is for.
+    /// Reads the conditions of a handler.
     fn conditions(&mut self) -> Option<()> {
         loop {
             if self.cursor.word("SQLSTATE") {
@@ -308,7 +309,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// `SET a = 1, NEW.b = 2, @c = 3, sql_mode = ''`: what is neither declared nor a column is a variable of the session.
+    /// Reads `SET a = 1, NEW.b = 2, @c = 3, sql_mode = ''`: a name that is neither declared nor a column is a variable of the session.
     fn assignments(&mut self) -> Option<()> {
         loop {
             let is_column =
@@ -323,7 +324,7 @@ impl BodyReader<'_> {
                 self.body.session = true;
             } else {
                 let name = self.cursor.identifier()?;
-                // A system variable may be one of those that decide what is logged, or when a transaction ends.
+                // A system variable may decide what is logged, or when a transaction ends.
                 self.locals.iter().any(|local| local.eq_ignore_ascii_case(&name)).then_some(())?;
                 self.changed.push(name);
             }
@@ -336,7 +337,7 @@ impl BodyReader<'_> {
         }
     }
 
-    /// An expression: up to `;`, the end, or one of these words, of which "," is the character.
+    /// Reads an expression: up to `;`, the end, or one of these words. "," stands for the character.
     fn expression(&mut self, until: &[&str]) -> Option<()> {
         let mut scan = Scan::new(self.cursor.text, self.cursor.modes);
         let mut reads = ReadScan::new(self.cursor.text);
@@ -370,7 +371,7 @@ impl BodyReader<'_> {
         self.add_reads(reads.reads())
     }
 
-    /// A statement that reads or writes rows, up to its `;`.
+    /// Reads a statement that reads or writes rows, up to its `;`.
     fn plain(&mut self) -> Option<()> {
         let mut ahead = self.cursor;
         let start = ahead.peek()?.start;
@@ -390,7 +391,7 @@ impl BodyReader<'_> {
             && !found.refused
             && !found.moves;
         is_plain.then_some(())?;
-        // CALL gives values back, and SELECT … INTO.
+        // CALL and `SELECT … INTO` give values back.
         if !self.cursor.at_any(&["DELETE", "INSERT", "REPLACE", "UPDATE"]) {
             self.may_change_all();
         }
@@ -410,7 +411,7 @@ impl BodyReader<'_> {
         self.add_reads(found.reads)
     }
 
-    /// What the statement up to `end` writes, if it is to one table and its rows are told.
+    /// Returns the write of the statement up to `end`, if it is to one table and its rows are told.
     fn written(&self, tables: &[TableName], end: usize) -> Option<BodyWrite> {
         let [table] = tables else { return None };
         let has_room = self.is_procedure && self.body.rows.len() < WRITES_MAX;

@@ -1,9 +1,9 @@
-//! A SELECT whose grammar is not understood, told by its names: every name in it that can be a table's, if nothing in it can make the
-//! result depend on more than tables.
+//! SELECTs whose grammar is not understood, told by their names. The answer is every name in the SELECT that can be a table's, if nothing
+//! in it can make the result depend on more than tables.
 //!
-//! Whatever the grammar, a table is read by a name that stands in the text, and a function is called by a name in front of a
-//! parenthesis, or by one of a few words without. So the names of the text are all that the statement can read, together with what
-//! its views read, and most of them are no tables. Nothing is told of rows. What is in doubt refuses: the server answers then.
+//! In any grammar, a table is read by a name in the text, and a function is called by a name in front of a parenthesis, or by one of a
+//! few words without. So the statement can read only the names of its text, together with what its views read. Most of the names are no
+//! tables. Nothing is told of rows. A doubt refuses the statement: then the server answers.
 
 use crate::analysis::{self, Analysis};
 use crate::calls::Calls;
@@ -22,8 +22,7 @@ use crate::words::is_in;
 /// The most names that are looked up for one statement.
 const NAMES_MAX: usize = 32;
 
-/// Words with which a statement is more than a reading of tables, or is not one for every server. Most are refused by other readers
-/// too.
+/// Words with which a statement does more than read tables, or is no statement for some server. Other readers refuse most of them too.
 const REFUSED: &[&str] = &[
     "ANALYZE",
     "CALL",
@@ -66,12 +65,12 @@ const REFUSED: &[&str] = &[
 pub struct ByNames {
     /// Each name once. Most are no tables.
     pub names: Vec<TableName>,
-    /// Those among them that stand where a table does. At least one has to be a table.
+    /// The names that stand in the place of a table. At least one has to be a table.
     pub read: Vec<TableName>,
 }
 
 impl Tokens<'_> {
-    /// The names in a SELECT that is not understood.
+    /// Returns the names in a SELECT that is not understood.
     ///
     /// # Errors
     /// Why the text rules out that its answers are cached.
@@ -86,7 +85,7 @@ impl Tokens<'_> {
     }
 }
 
-/// The same of any SELECT; `Err(None)`: it is in doubt.
+/// Returns the names in any SELECT; `Err(None)`: there is a doubt.
 fn read(tokens: &Tokens<'_>) -> Result<ByNames, Option<Reason>> {
     let all = analysis::tokens_of_select(tokens.walk())?;
     let (text, modes) = (tokens.text, tokens.modes);
@@ -124,7 +123,7 @@ fn is_dual(name: &TableName) -> bool {
 #[derive(Default)]
 struct QualifiedName {
     parts: Vec<Token>,
-    /// A dot was the last token of it.
+    /// Its last token was a dot.
     is_open: bool,
 }
 
@@ -165,7 +164,7 @@ fn names(text: &[u8], modes: Modes, all: &[Token]) -> Result<Vec<TableName>, Opt
     Ok(found.all)
 }
 
-/// Refuses what a single word can mean that stands by itself.
+/// Refuses the meanings that a single word can have by itself.
 fn check_word(
     text: &[u8],
     modes: Modes,
@@ -188,13 +187,13 @@ fn check_word(
             Err(Some(Reason::Volatile(upper())))
         }
         Class::Unknown if functions::is_of_sequences(word) => Err(Some(Reason::Sequence)),
-        // A stored function's, by its arguments.
+        // The number of its arguments can make it a stored function's.
         _ if !functions::is_itself_with(upper().as_bytes(), 0) => Err(None),
         Class::Pure | Class::Unknown => Ok(()),
     }
 }
 
-/// Whether a word in front of a parenthesis is a function's name: no table's name has one behind it.
+/// Whether a word in front of a parenthesis is a function's name: a table's name has no parenthesis behind it.
 fn is_built_in(word: &[u8], modes: Modes) -> bool {
     functions::class(word, false, modes) == Class::Pure
 }
@@ -205,7 +204,7 @@ struct TableNames {
 }
 
 impl TableNames {
-    /// Notes what a chain that has come to its end can name: a table, a table with its schema, a column of such a one.
+    /// Notes what a complete chain can name: a table, a table with its schema, or a column of such a table.
     fn take(&mut self, text: &[u8], chain: &mut QualifiedName) -> Result<(), Option<Reason>> {
         let QualifiedName { parts, .. } = std::mem::take(chain);
         let mut names = Vec::with_capacity(parts.len());

@@ -2,15 +2,15 @@
 
 use crate::TableName;
 
-/// The most routines that a statement is taken to call by name; one that calls more may call anything.
+/// The most routines that a statement may call by name; a statement that calls more may call anything.
 pub(crate) const CALLS_MAX: usize = 32;
 
-/// Which kind of routine a name stands for: a procedure and a function may share one.
+/// The kind of routine that a name stands for: a procedure and a function may share a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RoutineKind {
-    /// What CALL runs.
+    /// CALL runs it.
     Procedure,
-    /// What an expression runs.
+    /// An expression runs it.
     Function,
 }
 
@@ -26,9 +26,9 @@ pub struct Call {
 /// The routines that a statement may run, directly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Calls {
-    /// These at most. What is named like a function may be none: a built-in one that not every server has.
+    /// These at most. A name like a function's may stand for no routine, but for a built-in function that only some servers have.
     Named(Vec<Call>),
-    /// It cannot be told.
+    /// The routines cannot be told.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ impl Calls {
     /// None.
     pub const NOTHING: Self = Self::Named(Vec::new());
 
-    /// Whether none is called for certain.
+    /// Whether it is certain that none is called.
     pub fn is_nothing(&self) -> bool {
         matches!(self, Self::Named(calls) if calls.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Collations, as far as it is known how they compare texts: all of them printable ASCII, some of them letters beyond it.
+//! Collations, as far as it is known how they compare texts: all of them for printable ASCII, some of them for letters beyond it.
 
 mod weights;
 
@@ -6,11 +6,11 @@ use std::borrow::Cow;
 
 use weights::{Syllables, Weights};
 
-/// Character sets in which ASCII is ASCII.
+/// Character sets whose lower half is ASCII.
 const CHARSETS: [&str; 5] = ["utf8mb4", "utf8mb3", "utf8", "latin1", "ascii"];
 
-/// Collations of those, without the name of the character set, that differ over printable ASCII in nothing but the order of its marks, and whether
-/// case and trailing blanks count. No language's own are among them, and nothing is that has not been tried.
+/// Collations of these, without the name of the character set. Over printable ASCII they differ only in the order of marks, and in
+/// whether case and trailing blanks count. No language's own collation is among them, and each has been tried.
 const RULES: [&str; 24] = [
     "bin",
     "nopad_bin",
@@ -38,8 +38,8 @@ const RULES: [&str; 24] = [
     "uca1400_nopad_as_cs",
 ];
 
-/// Of these, the ones whose weights of letters beyond ASCII are known, in UTF-8. A collation that tells accents apart would need a second table, and
-/// a second comparison where all letters are the same.
+/// The collations of `RULES` whose weights of letters beyond ASCII are known, in UTF-8. A collation that tells accents apart would need a
+/// second table, and a second comparison where all letters are the same.
 const RULES_OF_LETTERS: [&str; 9] = [
     "general_ci",
     "general_nopad_ci",
@@ -60,27 +60,27 @@ pub struct Collation {
 }
 
 impl Collation {
-    /// That of bytes, which are no text: nothing is equal to them but they themselves.
+    /// The collation of bytes, which are no text: they are equal only to themselves.
     pub const BYTES: Self = Self { charset: "binary", rules: "nopad_bin" };
 
-    /// The one of this name, in lower case; `None` if it is not known how it compares.
+    /// Returns the collation of this name, in lower case; `None` if it is not known how it compares.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let (charset, rules) = name.split_once('_')?;
         let charset = CHARSETS.into_iter().find(|own| *own == charset)?;
         let rules = RULES.into_iter().find(|own| *own == rules)?;
-        // Only Latin-1's Swedish collation has no letters of its own within ASCII: in it `[` is not a letter.
+        // Only Latin-1's Swedish collation has no letters of its own within ASCII: in the others `[` is a letter.
         let is_other_swedish = rules.starts_with("swedish") && charset != "latin1";
         (!is_other_swedish).then_some(Self { charset, rules })
     }
 
-    /// Texts are compared by their bytes.
+    /// Whether texts are compared by their bytes.
     #[must_use]
     pub fn is_binary(&self) -> bool {
         self.rules.ends_with("bin")
     }
 
-    /// Trailing blanks count for nothing.
+    /// Whether trailing blanks do not count.
     #[must_use]
     pub fn pads(&self) -> bool {
         !self.rules.contains("nopad") && !self.rules.starts_with("0900")
@@ -90,7 +90,7 @@ impl Collation {
         self.is_binary() || self.rules.ends_with("cs")
     }
 
-    /// What is the same for two texts if and only if they are equal. `None` if that is not known of a text.
+    /// Returns a form that is the same for two texts if and only if they are equal. `None` if that is not known of a text.
     #[must_use]
     pub fn equal<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
         let text = if self.pads() { trimmed(text) } else { text };
@@ -104,26 +104,26 @@ impl Collation {
         Some(if is_folded { text.into() } else { text.to_ascii_lowercase().into() })
     }
 
-    /// As [`Self::equal`], for what the server may look for in an index. `None` also of a text with a character that has several weights, as `ß`
-    /// that is `ss`: the servers cut what they look for to as many characters as the index has, so they find such texts in some ways and not
-    /// in others.
+    /// As [`Self::equal`], for texts that the server may look up in an index. `None` also for a text with a character of several weights,
+    /// such as `ß`, which is `ss`: the servers cut the text to as many characters as the index has, so they find such texts in some ways
+    /// and not in others.
     #[must_use]
     pub fn equal_by_index<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
         let is_of_single_weights = self.is_binary() || is_plain(text) || self.letters()?.are_single(text);
         is_of_single_weights.then(|| self.equal(text)).flatten()
     }
 
-    /// What is in the order of texts, and the same where they are equal. `None` if that is not known of a text.
+    /// Returns a form that is in the order of texts, and the same where they are equal. `None` if that is not known of a text.
     #[must_use]
     pub fn sorted<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
-        // What comes before a blank comes before nothing, where blanks are added.
+        // Where blanks are added, a character below the blank sorts before nothing.
         if self.pads() && text.iter().any(|byte| *byte < b' ') {
             return None;
         }
         if self.is_binary() {
             return self.equal(text);
         }
-        // Case is told apart only where nothing else differs.
+        // Case counts only where nothing else differs.
         if self.tells_case() {
             return None;
         }
@@ -136,7 +136,7 @@ impl Collation {
         sorted.map(Cow::from)
     }
 
-    /// The weights of characters. Of a collation that is not among those with letters, only ASCII's hold.
+    /// Returns the weights of characters. For a collation without known letters, only those of ASCII hold.
     fn weights(&self) -> &'static Weights {
         match self.rules {
             rules if rules.starts_with("unicode_520") => &weights::UNICODE_520,
@@ -146,24 +146,25 @@ impl Collation {
         }
     }
 
-    /// The weights of characters, if those beyond ASCII are known.
+    /// Returns the weights of characters, if those beyond ASCII are known.
     fn letters(&self) -> Option<&'static Weights> {
         let is_utf8 = self.charset.starts_with("utf8");
         (is_utf8 && RULES_OF_LETTERS.contains(&self.rules)).then(|| self.weights())
     }
 
-    /// MySQL sorts a syllable as the letters it is made of by this name. MariaDB has the same name for its newer collation.
+    /// Returns how Hangul syllables sort. By this name, MySQL sorts a syllable by its letters. MariaDB has the same name for its newer
+    /// collation.
     fn syllables(&self) -> Syllables {
         if self.rules.starts_with("0900") { Syllables::Unsorted } else { Syllables::Sorted }
     }
 }
 
-/// It is printable ASCII.
+/// Whether a text is printable ASCII.
 fn is_plain(text: &[u8]) -> bool {
     text.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Without trailing blanks.
+/// Returns a text without trailing blanks.
 fn trimmed(text: &[u8]) -> &[u8] {
     let len = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
     &text[..len]

@@ -7,7 +7,7 @@ use crate::modes::Modes;
 use crate::reserved::is_reserved;
 use crate::token::{Token, TokenKind};
 
-/// Walks tokens. Every step is optional; nothing fails.
+/// Walks tokens. Every step may find nothing; no step fails.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     pub text: &'a [u8],
@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
         token
     }
 
-    /// The token that was passed last.
+    /// Returns the token that was passed last.
     pub fn previous(&self) -> Option<Token> {
         self.tokens.get(self.at.checked_sub(1)?).copied()
     }
@@ -44,7 +44,7 @@ impl<'a> Cursor<'a> {
         self.peek().is_none()
     }
 
-    /// The tokens that are left.
+    /// Returns the tokens that are left.
     pub fn rest(&self) -> &'a [Token] {
         self.tokens.get(self.at..).unwrap_or_default()
     }
@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         token.of(self.text)
     }
 
-    /// The text of the tokens that are left, with what stands between them.
+    /// Returns the text of the tokens that are left, with everything between them.
     pub fn rest_text(&self) -> &'a [u8] {
         let (Some(first), Some(last)) = (self.rest().first(), self.rest().last()) else {
             return b"";
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         here
     }
 
-    /// IF EXISTS or IF NOT EXISTS.
+    /// Passes IF EXISTS or IF NOT EXISTS.
     pub fn skip_if_exists(&mut self) {
         let _ = self.words(&["IF", "NOT", "EXISTS"]) || self.words(&["IF", "EXISTS"]);
     }
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         false
     }
 
-    /// Moves behind the parenthesis that closes the one just passed.
+    /// Moves behind the parenthesis that closes the one that was just passed.
     pub fn close(&mut self) {
         let mut depth = 1usize;
         while depth > 0 {
@@ -140,10 +140,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An identifier without its quotes; None if it is none, or if its bytes are beyond ASCII.
+    /// Returns an identifier without its quotes; None if there is none, or if its bytes are beyond ASCII.
     ///
-    /// What characters the bytes are depends on the client's character set, which is not known here, so a name beyond
-    /// ASCII is not compared with anything.
+    /// Which characters the bytes are depends on the client's character set, which is not known here. So a name beyond ASCII is not
+    /// compared with anything.
     pub fn identifier(&mut self) -> Option<String> {
         let token = self.peek().filter(Token::is_name)?;
         let name = unquote_name(token.kind, self.bytes(token)).filter(|name| name.is_ascii())?;
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// `name` or `schema.name`; None if the first is a keyword.
+    /// Reads `name` or `schema.name`; None if the first is a keyword.
     pub fn table_name(&mut self) -> Option<TableName> {
         if self.peek().is_some_and(|token| token.kind == TokenKind::Word && is_reserved(self.bytes(token))) {
             return None;
@@ -166,7 +166,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The name that a word or a quoted name stands for; None if it is not UTF-8.
+/// Returns the name that a word or a quoted name stands for; None if it is not UTF-8.
 pub(crate) fn unquote_name(kind: TokenKind, bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     if kind != TokenKind::Name {

@@ -1,11 +1,10 @@
-//! Whether an answer may depend on the current date without naming it: where a TIME is taken as a date and time, the servers
-//! complete it by the day on which they are asked (MySQL, "Conversion Between Date and Time Types"; MariaDB takes over the same).
-//! `t.at = t.day`, `CAST(t.at AS DATETIME)` and `t.at UNION t.day` are such conversions. The answer is another one after midnight,
-//! and no binlog tells of that.
+//! Whether an answer may depend on the current date without naming it. Where a TIME is taken as a date and time, the servers complete it
+//! with the day of the question (MySQL, "Conversion Between Date and Time Types"; MariaDB does the same). `t.at = t.day`, `CAST(t.at AS
+//! DATETIME)` and `t.at UNION t.day` are such conversions. After midnight the answer is another one, and no binlog tells of that.
 //!
-//! What is a TIME is told by names and by the functions that make one. A place where one stands is known to be harmless, or the
-//! statement is *dated*. Harmless is a TIME by itself (in a list of columns, ORDER BY, GROUP BY), one that is compared with
-//! literals, and one that is the argument of a function that reads it as it is.
+//! Names, and the functions that make a TIME, tell where a TIME stands. Each such place is known to be harmless, or the statement is
+//! *dated*. Harmless are: a TIME by itself (in a list of columns, ORDER BY, GROUP BY), a TIME that is compared with literals, and a TIME
+//! as the argument of a function that reads it as it is.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +15,11 @@ use crate::tokens::Tokens;
 /// Functions that make a TIME.
 const MAKE_TIME: [&str; 7] =
     ["TIME", "MAKETIME", "SEC_TO_TIME", "TIMEDIFF", "ADDTIME", "SUBTIME", "STR_TO_DATE"];
-/// Those that make one if their type is TIME.
+/// Functions that make a TIME if their type is TIME.
 const MAKE_IF_SAID: [&str; 2] = ["CAST", "CONVERT"];
-/// Those that make one of one.
+/// Functions that make a TIME of a TIME.
 const HAND_ON: [&str; 3] = ["MIN", "MAX", "ANY_VALUE"];
-/// Functions that read a TIME as it is, and make something else of it.
+/// Functions that read a TIME as it is, and make another value of it.
 const READ_TIME: [&str; 17] = [
     "COUNT",
     "SUM",
@@ -42,7 +41,7 @@ const READ_TIME: [&str; 17] = [
 ];
 /// Words that bring the columns of two tables together by their names or places.
 const UNITE: [&str; 5] = ["UNION", "EXCEPT", "INTERSECT", "MINUS", "NATURAL"];
-/// Words that have columns used that are not named: those that both tables have, and all of a table.
+/// Words by which columns are used that are not named: those that both tables have, and all of a table.
 const NAMELESS: [&str; 2] = ["NATURAL", "TABLE"];
 /// What may stand before a TIME by itself.
 const BEFORE: [&str; 14] = [
@@ -64,19 +63,19 @@ const BEFORE: [&str; 14] = [
 /// Reserved words that may stand behind it.
 const BEHIND: [&str; 12] =
     ["FROM", "AS", "ASC", "DESC", "LIMIT", "ORDER", "GROUP", "HAVING", "AND", "OR", "XOR", "WITH"];
-/// Words behind a value with which it goes on, and that are not reserved everywhere.
+/// Words behind a value that continue it, and that are not reserved everywhere.
 const GOES_ON: [&str; 5] = ["SOUNDS", "MEMBER", "COLLATE", "DIV", "MOD"];
-/// Words before a value, and that are not reserved everywhere.
+/// Words before a value that take it up, and that are not reserved everywhere.
 const TAKE_UP: [&str; 11] =
     ["OF", "DIV", "MOD", "BINARY", "ESCAPE", "THEN", "ELSE", "WHEN", "DISTINCTROW", "AGAINST", "ROW"];
-/// So many TIMEs are looked at in a text; one with more is dated.
+/// The most TIMEs of a text that are looked at; a text with more is dated.
 const ATOMS_MAX: usize = 256;
-/// So many functions around each other hand a TIME on.
+/// The most nested functions that hand a TIME on.
 const AROUND_MAX: usize = 16;
 
 impl Tokens<'_> {
-    /// Whether an answer may depend on the current date. `times` are the names, in lower case, of the columns of type TIME that the
-    /// text may name. The names that it gives to such columns are added.
+    /// Whether an answer may depend on the current date. `times` are the names, in lower case, of the columns of type TIME that the text
+    /// may name. The names that the text gives to such columns are added.
     #[must_use]
     pub fn is_dated(&self, times: &mut BTreeSet<String>) -> bool {
         let tokens: Vec<Token> = self.walk().collect();
@@ -105,14 +104,14 @@ impl Tokens<'_> {
         }
     }
 
-    /// Whether a TIME stands in it: one of these, or one that a function makes.
+    /// Whether a TIME stands in the text: one of these, or one that a function makes.
     pub(crate) fn names_any(&self, times: &BTreeSet<String>) -> bool {
         let tokens: Vec<Token> = self.walk().collect();
         let reader = DatedReader::new(self.text, &tokens);
         (0..tokens.len()).any(|at| reader.atom(at, times).is_some())
     }
 
-    /// The names behind AS in the list of a SELECT, in lower case.
+    /// Returns the names behind AS in the list of a SELECT, in lower case.
     pub(crate) fn shown_as(&self) -> Vec<String> {
         let tokens: Vec<Token> = self.walk().collect();
         let reader = DatedReader::new(self.text, &tokens);
@@ -122,28 +121,28 @@ impl Tokens<'_> {
     }
 }
 
-/// A TIME that is written out: tokens from here to there.
+/// A TIME in the text: the tokens from here to there.
 #[derive(Clone, Copy)]
 struct Atom {
     from: usize,
     to: usize,
 }
 
-/// Where it stands.
+/// The place of a TIME.
 enum AtomPlace {
-    /// Where it may be taken as a date and time.
+    /// A place where it may be taken as a date and time.
     Dated,
     Harmless,
-    /// Where it is given this name.
+    /// A place where it gets this name.
     Named(String),
 }
 
 struct DatedReader<'a> {
     text: &'a [u8],
     tokens: &'a [Token],
-    /// Of each parenthesis, the other one.
+    /// For each parenthesis, its partner.
     other: Vec<usize>,
-    /// Of each token, the parenthesis that is open there.
+    /// For each token, the parenthesis that is open there.
     open: Vec<Option<usize>>,
 }
 
@@ -177,7 +176,7 @@ impl<'a> DatedReader<'a> {
         self.tokens.get(at).is_some_and(|token| token.is_literal() || token.kind == TokenKind::Param)
     }
 
-    /// An identifier in lower case, without its quotes.
+    /// Returns an identifier in lower case, without its quotes.
     fn name(&self, at: usize) -> Option<String> {
         let token = self.tokens.get(at).filter(|token| token.is_name())?;
         let name = String::from_utf8_lossy(token.of(self.text)).to_ascii_lowercase();
@@ -188,7 +187,8 @@ impl<'a> DatedReader<'a> {
         Some(name.get(1..name.len() - 1)?.replace(&quote.repeat(2), &quote))
     }
 
-    /// Names that may be equal to others without being the same bytes, columns that are used and not named, or a text that cannot be cut.
+    /// Whether the text cannot be read: it cannot be cut, uses columns without naming them, or has names that may be equal to others
+    /// without being the same bytes.
     fn is_unreadable(&self) -> bool {
         let is_odd = |token: &Token| token.is_name() && !token.of(self.text).is_ascii();
         self.tokens.iter().any(|token| token.kind == TokenKind::Unknown || is_odd(token))
@@ -206,8 +206,8 @@ impl<'a> DatedReader<'a> {
         behind && self.is(at, b'*')
     }
 
-    /// Whether no TIME of one SELECT is a value of another: those of EXISTS have none, and others in parentheses have none in which no
-    /// TIME stands and that do not show all columns.
+    /// Whether no TIME of one SELECT is a value of another: an EXISTS has no values, and a SELECT in parentheses hands no TIME out if no
+    /// TIME stands in it and it does not show all columns.
     fn is_one_block(&self, atoms: &[Atom]) -> bool {
         let of_exists = |at: usize| at >= 2 && self.is(at - 1, b'(') && self.is_word(at - 2, &["EXISTS"]);
         let has_none = |at: usize| {
@@ -225,7 +225,7 @@ impl<'a> DatedReader<'a> {
             && !all().any(|at| self.is_word(at, &["WITH"]) && !self.is_word(at + 1, &["ROLLUP"]))
     }
 
-    /// The TIME whose last name, or whose function, is this token.
+    /// Returns the TIME whose last name, or whose function, is this token.
     fn atom(&self, at: usize, times: &BTreeSet<String>) -> Option<Atom> {
         let token = self.tokens.get(at).filter(|token| token.is_name())?;
         if self.is(at + 1, b'(') {
@@ -250,7 +250,7 @@ impl<'a> DatedReader<'a> {
         Some(Atom { from, to: at })
     }
 
-    /// Whether a value or a table ends before this name, so that it is what that is called.
+    /// Whether a value or a table ends before this name, so that it is an alias.
     fn is_naming(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1).and_then(|before| self.tokens.get(before)) else { return false };
         match before.kind {
@@ -262,9 +262,9 @@ impl<'a> DatedReader<'a> {
         }
     }
 
-    /// Whether this is a call that makes a TIME, whatever it is given.
+    /// Whether this is a call that makes a TIME, whatever its arguments.
     fn makes_time(&self, called: usize) -> bool {
-        // As the type: CAST(x AS TIME), CONVERT(x, TIME(3)). TIME'10:00' is a value.
+        // As a type: CAST(x AS TIME), CONVERT(x, TIME(3)). TIME'10:00' is a value.
         let says_time = || {
             (called + 3..self.end_of_call(called)).any(|at| {
                 self.open.get(at) == Some(&Some(called + 1))
@@ -275,7 +275,7 @@ impl<'a> DatedReader<'a> {
         self.is_word(called, &MAKE_TIME) || self.is_word(called, &MAKE_IF_SAID) && says_time()
     }
 
-    /// The last token of a call; one that is not closed goes on to the end.
+    /// Returns the last token of a call; one that is not closed goes on to the end.
     fn end_of_call(&self, called: usize) -> usize {
         let end = self.other.get(called + 1).copied().unwrap_or(usize::MAX);
         end.min(self.tokens.len().saturating_sub(1))
@@ -305,7 +305,7 @@ impl<'a> DatedReader<'a> {
         AtomPlace::Dated
     }
 
-    /// Whether it begins a value: no operator, and no BETWEEN … AND, takes it up from before.
+    /// Whether the place begins a value: no operator, and no BETWEEN … AND, takes it up from before.
     fn begins(&self, from: usize) -> bool {
         let Some(before) = from.checked_sub(1) else { return true };
         if self.is_word(before, &["AND"]) {
@@ -319,14 +319,14 @@ impl<'a> DatedReader<'a> {
         self.is(before, b'(') || self.is(before, b',') || self.is_word(before, &BEFORE)
     }
 
-    /// It is compared with literals, and with nothing else.
+    /// Whether the TIME is compared with literals, and with nothing else.
     fn is_compared(&self, atom: Atom) -> bool {
         let begins = self.begins(atom.from)
             || atom.from.checked_sub(1).is_some_and(|before| self.is_word(before, &["WHEN"]));
         begins && self.end_of_test(atom.to + 1).is_some_and(|end| self.is_end(end, false))
     }
 
-    /// Where a comparison with literals ends that begins here.
+    /// Returns where a comparison with literals ends that begins here.
     fn end_of_test(&self, at: usize) -> Option<usize> {
         let compares = self.tokens.get(at).is_some_and(|token| {
             matches!(token.of(self.text), b"=" | b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"<=>")
@@ -351,7 +351,7 @@ impl<'a> DatedReader<'a> {
         is_so.then_some(to + 1)
     }
 
-    /// Whether no value that ends before this goes on. `or_named`: it may be given a name here.
+    /// Whether no value that ends before this place is continued. `or_named`: it may get a name here.
     fn is_end(&self, at: usize, or_named: bool) -> bool {
         let Some(token) = self.tokens.get(at) else { return true };
         match token.kind {
@@ -367,7 +367,7 @@ impl<'a> DatedReader<'a> {
         self.begins(atom.from) && self.is_end(atom.to + 1, true)
     }
 
-    /// What stands behind it is the name that it is given, if one is.
+    /// Returns the place, with the name that the TIME gets there, if it gets one.
     fn named(&self, at: usize) -> AtomPlace {
         let is_said = self.is_word(at, &["AS"]);
         match self.name(at + usize::from(is_said)) {

@@ -1,4 +1,4 @@
-//! Statements that define things, read the same way when they are sent and when the binlog repeats them.
+//! Statements that define something. They are read in the same way when they are sent and when the binlog repeats them.
 
 use crate::TableName;
 use crate::cursor::{Cursor, unquote_name};
@@ -22,13 +22,13 @@ pub(crate) enum DdlTouches {
     Trigger { on: Option<TableName>, schema: Option<String> },
     /// A procedure or a function.
     Routine(TableName),
-    /// What can give any number of names another meaning: a package of routines, a loadable function.
+    /// Something that can give any number of names another meaning: a package of routines, a loadable function.
     Code,
     /// Accounts, roles, privileges: of these user names, in lower case; None where that cannot be told.
     Accounts(Option<Vec<String>>),
-    /// Something that no result depends on.
+    /// Something on which no result depends.
     Nothing,
-    /// It can be anything.
+    /// Anything.
     Everything,
 }
 
@@ -57,15 +57,15 @@ pub(crate) fn touched(mut cursor: Cursor<'_>) -> DdlTouches {
     found.unwrap_or(DdlTouches::Everything)
 }
 
-/// Whether a statement, if it is one on accounts, may take rights from somebody who is there. `cursor` stands at its first word.
-/// What `ALTER USER` changes is for logins.
+/// Whether a statement, if it is one on accounts, may take rights from an existing user. `cursor` stands at its first word. `ALTER USER`
+/// changes only logins.
 pub(crate) fn may_take_rights(mut cursor: Cursor<'_>) -> bool {
     let gives = cursor.at_word("GRANT") || cursor.words(&["ALTER", "USER"]);
     let replaces = || cursor.clone().words(&["CREATE", "OR"]);
     !gives && (!cursor.at_word("CREATE") || replaces())
 }
 
-/// Whether a statement may give a view, or what a view runs, to a name.
+/// Whether a statement may define a view, or something that a view runs.
 pub(crate) fn may_define_view(cursor: Cursor<'_>) -> bool {
     const DEFINED: &[&str] = &["FUNCTION", "PACKAGE", "RENAME", "VIEW"];
     cursor.at_word("RENAME")
@@ -101,7 +101,7 @@ fn create(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     other(cursor)
 }
 
-/// Accounts, routines, and what comes and goes without any result depending on it.
+/// Reads definitions of accounts, routines, and objects on which no result depends.
 fn other(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     if cursor.any(&["USER", "ROLE"]) || cursor.words(&["DEFAULT", "ROLE"]) {
         return Some(DdlTouches::Accounts(accounts(*cursor)));
@@ -110,7 +110,7 @@ fn other(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     if cursor.any(&["FUNCTION", "PROCEDURE"]) {
         cursor.skip_if_exists();
         let name = cursor.table_name()?;
-        // A stored function has parameters in front of that, if only a pair of parentheses.
+        // A stored function has parameters before RETURNS, at least a pair of parentheses.
         let is_loadable = cursor.at_word("RETURNS");
         return Some(if is_loadable { DdlTouches::Code } else { DdlTouches::Routine(name) });
     }
@@ -145,7 +145,7 @@ fn alter(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     other(cursor)
 }
 
-/// ALTER DATABASE may leave the schema out; then its options follow at once.
+/// Reads what follows ALTER DATABASE, which may leave the schema out; then its options follow at once.
 fn alter_schema(cursor: &mut Cursor<'_>) -> DdlTouches {
     const OPTIONS: &[&str] = &["CHARACTER", "CHARSET", "COLLATE", "COMMENT", "DEFAULT", "ENCRYPTION", "READ"];
     if cursor.at_any(OPTIONS) {
@@ -154,7 +154,7 @@ fn alter_schema(cursor: &mut Cursor<'_>) -> DdlTouches {
     cursor.identifier().map_or(DdlTouches::Everything, |name| DdlTouches::Schema(Some(name)))
 }
 
-/// The table itself, what it is renamed to, and the partner of an exchange.
+/// Returns the table itself, its new name, and the partner of an exchange.
 fn alter_table(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     cursor.skip_if_exists();
     let mut tables = vec![cursor.table_name()?];
@@ -229,9 +229,9 @@ fn rename(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
 /// The most user names that a statement may mention before it counts as one about any account.
 const ACCOUNTS_MAX: usize = 256;
 
-/// Every user name that can be meant by what follows, in lower case: all words and strings in it, whether they are user names or
-/// not. None where an account may be meant that has no name there: the session's own, all of them, or the nameless one, whose
-/// rights on schemas are everybody's.
+/// Returns every user name that may be meant from here on, in lower case: all words and strings, whether they are user names or not.
+/// `None` where an account may be meant that has no name there: the session's own, all accounts, or the nameless one, whose rights on
+/// schemas are everybody's.
 pub(crate) fn accounts(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
     const NOT_NAMED: &[&str] = &["CURRENT_ROLE", "CURRENT_USER", "PUBLIC"];
     const NOT_NAMED_IF_CALLED: &[&str] = &["SESSION_USER", "SYSTEM_USER", "USER"];
@@ -274,17 +274,17 @@ pub(crate) fn sets_account(mut cursor: Cursor<'_>) -> bool {
     cursor.at_word("PASSWORD") || cursor.words(&["DEFAULT", "ROLE"])
 }
 
-/// [`accounts`] of such a SET. Without the name of an account, it is the session's own.
+/// Returns the [`accounts`] of such a SET. Without the name of an account, it is the session's own.
 pub(crate) fn accounts_set(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
     if cursor.words(&["PASSWORD", "FOR"]) { accounts(cursor) } else { None }
 }
 
-/// A user name as it is compared here: names that differ in less count as one.
+/// Returns a user name in the form in which it is compared here: it ignores differences that a server may ignore.
 pub fn user_name(name: &str) -> String {
     name.trim_end().to_ascii_lowercase()
 }
 
-/// MariaDB's `WAIT 5` and `NOWAIT`.
+/// Passes MariaDB's `WAIT 5` and `NOWAIT`.
 pub(crate) fn skip_wait(cursor: &mut Cursor<'_>) {
     if cursor.word("WAIT") {
         cursor.next();
@@ -292,10 +292,10 @@ pub(crate) fn skip_wait(cursor: &mut Cursor<'_>) {
     cursor.word("NOWAIT");
 }
 
-/// The most tables that a statement may name before it counts as naming all.
+/// The most tables that a statement may name; a statement with more counts as naming all.
 const TABLES_MAX: usize = 1024;
 
-/// A list of tables, as in DROP TABLE.
+/// Returns a list of tables, as in DROP TABLE.
 pub(crate) fn names(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
     let mut names = vec![cursor.table_name()?];
     while cursor.punct(b',') {
@@ -313,7 +313,7 @@ fn named(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     Some(DdlTouches::Tables(vec![cursor.table_name()?]))
 }
 
-/// CREATE INDEX … ON t.
+/// Reads CREATE INDEX … ON t.
 fn on_table(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     if !cursor.seek_word("ON") {
         return None;
@@ -321,7 +321,7 @@ fn on_table(cursor: &mut Cursor<'_>) -> Option<DdlTouches> {
     Some(DdlTouches::Tables(vec![cursor.table_name()?]))
 }
 
-/// ALGORITHM = …, DEFINER = …, SQL SECURITY …, in front of VIEW and others.
+/// Passes ALGORITHM = …, DEFINER = …, SQL SECURITY …, in front of VIEW and others.
 fn skip_view_options(cursor: &mut Cursor<'_>) {
     loop {
         if cursor.words(&["SQL", "SECURITY"]) {
@@ -338,7 +338,7 @@ fn skip_view_options(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// `'user'@'host'`, `user@host`, CURRENT_USER, CURRENT_USER().
+/// Passes `'user'@'host'`, `user@host`, CURRENT_USER, CURRENT_USER().
 fn skip_account(cursor: &mut Cursor<'_>) {
     cursor.next();
     if cursor.punct(b'(') {

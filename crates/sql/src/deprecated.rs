@@ -1,4 +1,4 @@
-//! Syntax of which a server may warn wherever it stands in a SELECT: the warning hangs on the text alone.
+//! Syntax of which a server may warn wherever it stands in a SELECT: the warning depends on the text alone.
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
@@ -27,7 +27,7 @@ impl Deprecated {
     pub const ALL: [Self; 6] =
         [Self::CalcFoundRows, Self::FoundRows, Self::And, Self::Or, Self::Not, Self::Binary];
 
-    /// A statement that has it once, and of which nothing else can be warned about.
+    /// Returns a statement that has this syntax once, and nothing else of which a server can warn.
     #[must_use]
     pub const fn sample(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Deprecated {
 pub struct Deprecations([u16; Deprecated::ALL.len()]);
 
 impl Tokens<'_> {
-    /// The deprecated syntax in the text; `None` where it cannot be told.
+    /// Returns the deprecated syntax in the text; `None` where it cannot be told.
     #[must_use]
     pub fn deprecations(&self) -> Option<Deprecations> {
         Deprecations::from(self.walk())
@@ -54,7 +54,7 @@ impl Tokens<'_> {
 }
 
 impl Deprecations {
-    /// Those in `text`; `None` where they cannot be told.
+    /// Counts the deprecated syntax in `text`; `None` where it cannot be told.
     #[must_use]
     pub fn of(text: &[u8], modes: Modes) -> Option<Self> {
         Self::from(Lexer::new(text, modes))
@@ -82,13 +82,13 @@ impl Deprecations {
         (!modes.other_syntax).then_some(found)
     }
 
-    /// Whether there are none.
+    /// Whether the text has no such syntax.
     #[must_use]
     pub fn are_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// How many warnings of them a server gives that warns of those for which `warns` holds.
+    /// Returns the number of warnings from a server that warns of the syntax for which `warns` holds.
     #[must_use]
     pub fn warnings(&self, warns: impl Fn(Deprecated) -> bool) -> u16 {
         let counted = Deprecated::ALL.into_iter().filter(|what| warns(*what));
@@ -96,7 +96,7 @@ impl Deprecations {
     }
 }
 
-/// What a token is, between its neighbours.
+/// The meaning of a token between its neighbours.
 enum Syntax {
     Deprecated(Deprecated),
     /// No server warns of it.

@@ -21,27 +21,27 @@ use crate::tokens::Tokens;
 
 pub use what::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
-/// The effects of `text`, whatever it is; several statements give the union of theirs.
+/// Returns the effects of `text`, whatever it is; several statements give the union of theirs.
 pub fn effects(text: &[u8], modes: Modes) -> Effects {
     effects_of(Lexer::new(text, modes))
 }
 
 impl Tokens<'_> {
-    /// The effects of the text: [`effects`].
+    /// Returns the effects of the text: [`effects`].
     #[must_use]
     pub fn effects(&self) -> Effects {
         effects_of(self.walk())
     }
 }
 
-/// The effects of the text that `lexer` cuts.
+/// Returns the effects of the text that `lexer` cuts.
 pub(crate) fn effects_of(mut lexer: Lexer<'_>) -> Effects {
     let (text, modes) = (lexer.text(), lexer.modes());
     let first = Statement::next(&mut lexer, text, modes);
     effects_from(first, lexer)
 }
 
-/// The effects of `text`, whose first statement has been cut from it by `lexer`.
+/// Returns the effects of `text`, whose first statement `lexer` has cut already.
 pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a>) -> Effects {
     let (text, modes) = (lexer.text(), lexer.modes());
     if refused::is_refused_text(text) {
@@ -65,12 +65,12 @@ pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a
             return all;
         };
         let next = of_statement(&statement);
-        // What a view is that came about in the same text cannot be found out before the text is sent.
+        // A view that the same text defines cannot be looked up before the text is sent.
         if defines_views && !next.reads.is_nothing() {
             all.reads = Reads::Unknown;
         }
         defines_views |= ddl::may_define_view(statement.cursor());
-        // Nor can what a routine does; and a procedure may be what defines it. Nor what a table's writes reach.
+        // Nor can a routine that it defines, or that a procedure in it defines; nor what writes to its tables reach.
         let may_run_routines = all.may_run_routines() || next.may_run_routines();
         if count > 0 && (may_run_routines || all.redirects || next.redirects) {
             return Effects::worst_of(text);
@@ -85,7 +85,7 @@ pub(crate) fn effects_from<'a>(first: Option<Statement<'a>>, mut lexer: Lexer<'a
     Effects::worst()
 }
 
-/// The effects of one statement.
+/// Returns the effects of one statement.
 fn of_statement(statement: &Statement<'_>) -> Effects {
     let facts = statement.facts;
     if refused::is_refused(statement.cursor()) {
@@ -114,17 +114,17 @@ fn names_variables(reads: &Reads) -> bool {
     matches!(reads, Reads::Tables(names) if names.iter().any(lists))
 }
 
-/// Words in front of a whole statement. The servers take no two of them, but for SET STATEMENT before one of the others.
+/// Words in front of a whole statement. The servers accept only one of them, except SET STATEMENT before one of the others.
 const WRAPS: &[&str] = &["ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "SET"];
 
-/// The effects of the statement behind ANALYZE or EXPLAIN ANALYZE. Another such word there is an error, and a text can repeat
-/// it any number of times: it is not followed.
+/// Returns the effects of the statement behind ANALYZE or EXPLAIN ANALYZE. A second such word is an error and is not followed, because a
+/// text can repeat it any number of times.
 fn of_wrapped(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     while cursor.punct(b'(') {}
     if cursor.at_any(WRAPS) { Effects::worst() } else { of_cursor(cursor, statement) }
 }
 
-/// The effects of the statement that starts at the cursor, within `statement`.
+/// Returns the effects of the statement that starts at the cursor, within `statement`.
 fn of_cursor(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     while cursor.punct(b'(') {}
     if cursor.at_any(ddl::FIRST_WORDS) {
@@ -140,7 +140,7 @@ fn of_definition(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let mut effects =
         Effects { transaction: TransactionEffect::MayCommit, is_definition: true, ..Effects::none() };
     let touched = ddl::touched(cursor);
-    // What tables reach by foreign keys and triggers changes with these, whatever tables they name.
+    // These change what tables reach by foreign keys and triggers, whatever tables they name.
     effects.redirects = statement.facts.references
         || cursor.at_word("RENAME") && matches!(touched, DdlTouches::Tables(_))
         || matches!(touched, DdlTouches::Trigger { .. });
@@ -187,7 +187,7 @@ fn defines(touched: DdlTouches) -> Defines {
         DdlTouches::Trigger { on: None, schema } | DdlTouches::Schema(schema) => Defines::Schema(schema),
         DdlTouches::Routine(_) => Defines::Routine,
         DdlTouches::Code | DdlTouches::Everything => Defines::Everything,
-        // The rows that go with TRUNCATE have been written; the table is what it was.
+        // TRUNCATE's rows are among the writes; the definition of the table stays.
         DdlTouches::Emptied(_)
         | DdlTouches::TemporaryCreated(_)
         | DdlTouches::TemporaryDropped(_)
@@ -197,7 +197,7 @@ fn defines(touched: DdlTouches) -> Defines {
 }
 
 impl Effects {
-    /// Of a block of statements, all of which are understood.
+    /// Returns the effects of a block of statements, all of which are understood.
     fn of_block(body: Body) -> Self {
         let mut calls = Calls::NOTHING;
         body.calls.into_iter().for_each(|call| calls.push(call));

@@ -1,16 +1,16 @@
 //! `EXPLAIN FRESHET <statement>`.
 //!
-//! `EXPLAIN freshet id` is the servers' own: it describes the column `id` of a table `freshet`. No column has one of these words as its
-//! name, unless it is quoted.
+//! `EXPLAIN freshet id` is the servers' own: it describes the column `id` of a table `freshet`. The words in `BEGIN` cannot be a column's
+//! name unless they are quoted.
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
 
-/// The words that a statement begins with which can be explained; all of them are reserved.
+/// The first words of the statements that can be explained; all of them are reserved.
 const BEGIN: &[&str] =
     &["CALL", "DELETE", "INSERT", "REPLACE", "SELECT", "SET", "SHOW", "TABLE", "UPDATE", "VALUES", "WITH"];
 
-/// The statement in `EXPLAIN FRESHET <statement>`, without a `;` at its end; `None` if the text is anything else.
+/// Returns the statement in `EXPLAIN FRESHET <statement>`, without a `;` at its end; `None` if the text is anything else.
 #[must_use]
 pub fn explained(text: &[u8], modes: Modes) -> Option<&[u8]> {
     let mut lexer = Lexer::new(text, modes);

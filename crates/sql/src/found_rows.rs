@@ -1,11 +1,11 @@
-//! Questions about the rows that the statement before found.
+//! Questions for the number of rows that the statement before found.
 
 use crate::lex::{Lexer, contains_name};
 use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-/// A longer text is not taken for the plain question, in bytes.
+/// A text that is longer than this, in bytes, does not count as the plain question.
 const TEXT_BYTES_MAX: usize = 256;
 
 /// Whether `text` asks for FOUND_ROWS() and nothing else: `SELECT FOUND_ROWS()`, with or without an alias.
@@ -40,11 +40,11 @@ pub fn names_found_rows(text: &[u8]) -> bool {
     contains_name(text, b"found_rows")
 }
 
-/// Words of what sets FOUND_ROWS(), on one server or the other, in statements that do not set it without.
+/// Words of statements that set FOUND_ROWS(), on one server or the other, where the same statement without the word does not.
 const SETTING: [&str; 10] =
     ["CALL", "DO", "EXECUTE", "INTO", "JOIN", "LIMIT", "ORDER", "SELECT", "TABLE", "WITH"];
 
-/// What begins statements that leave FOUND_ROWS() as it is, if they have none of those words.
+/// First words of statements that leave FOUND_ROWS() unchanged, if they have none of those words.
 const KEEPING: [&str; 16] = [
     "BEGIN",
     "COMMIT",
@@ -64,8 +64,8 @@ const KEEPING: [&str; 16] = [
     "UNLOCK",
 ];
 
-/// Whether a statement that ran no stored code certainly left FOUND_ROWS() as it was, whatever became of it. `false` where it may have set
-/// it.
+/// Whether a statement that ran no stored code certainly left FOUND_ROWS() unchanged, whether or not it succeeded. `false` where it may
+/// have set it.
 #[must_use]
 pub fn keeps_found_rows(text: &[u8], modes: Modes) -> bool {
     let mut lexer = Lexer::new(text, modes);

@@ -1,23 +1,23 @@
 //! The servers' built-in functions, and what a call of each means.
 //!
-//! The lists allow: a name that is in none of them may be a stored or a loadable function and do anything. Only functions
-//! that every supported server has are listed, because on a server without it the name is free for a stored function.
+//! The lists allow: a name that is in none of them may be a stored or a loadable function and do anything. Only functions that every
+//! supported server has are listed, because on a server without the function a stored one may have its name.
 
 mod before_8;
 mod lists;
-/// What beside rows and the session's environment a result may be a function of.
+/// What a result may depend on beside rows and the session's environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admits {
     /// Nothing.
     RowsAlone,
-    /// The time, and what is another thing at each call, whatever connection it is made on.
+    /// The time, and values that differ at each call, on whatever connection.
     Time,
-    /// The same, and chance. RAND() goes on from a place that is the connection's.
+    /// The time, values that differ at each call, and chance. RAND() continues a sequence that belongs to the connection.
     TimeAndChance,
 }
 
 impl Admits {
-    /// Whether this function, or word without parentheses, is one of them. `word` is in any letters.
+    /// Whether this function, or word without parentheses, is admitted. `word` is in any letters.
     pub(crate) fn admits(self, word: &[u8]) -> bool {
         match self {
             Self::RowsAlone => false,
@@ -27,7 +27,8 @@ impl Admits {
     }
 }
 
-/// Functions, and words without parentheses, that depend on nothing but the time, chance and the session's environment; UNIX_TIMESTAMP() does so without arguments.
+/// Functions, and words without parentheses, that depend only on the time, chance and the session's environment. UNIX_TIMESTAMP() does so
+/// without arguments.
 const TIME_AND_CHANCE: &[&str] = &[
     "CURDATE",
     "CURRENT_DATE",
@@ -62,7 +63,7 @@ pub(crate) enum Class {
     Pure,
     /// The result depends on more, such as the time, but nothing is changed.
     Volatile,
-    /// It reads what the statement before it left behind.
+    /// It reads state that the statement before it left behind.
     LastStatement,
     /// It changes state of the session, such as a named lock.
     Session,
@@ -70,10 +71,10 @@ pub(crate) enum Class {
     Unknown,
 }
 
-/// What a call of `name`, unqualified and unquoted, means.
+/// Returns what a call of `name`, unqualified and unquoted, means.
 ///
-/// `spaced` says that a blank stands between the name and its parenthesis: without IGNORE_SPACE that makes some of the
-/// built-in names a stored function's.
+/// `spaced` says that a blank stands between the name and its parenthesis: without IGNORE_SPACE that turns some of the built-in names
+/// into a stored function's.
 pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> Class {
     let Some(upper) = Upper::of(name) else {
         return Class::Unknown;
@@ -110,18 +111,18 @@ pub(crate) fn is_volatile_word(word: &[u8]) -> bool {
     crate::words::is_in(word, lists::VOLATILE_WORDS)
 }
 
-/// Whether a function, or a word without parentheses, depends on the time or on chance, and beside that on its arguments and the session's environment
-/// alone. `word` is in any letters.
+/// Whether a function, or a word without parentheses, depends on the time or on chance, and otherwise only on its arguments and the
+/// session's environment. `word` is in any letters.
 fn is_of_time_or_chance(word: &[u8]) -> bool {
     crate::words::is_in(word, TIME_AND_CHANCE)
 }
 
-/// Whether a word in front of a parenthesis is grammar, and so cannot be the name of a stored function.
+/// Whether a word in front of a parenthesis is grammar, so that no stored function can have the name.
 pub(crate) fn is_grammar(word: &[u8], modes: Modes) -> bool {
     crate::words::is_in(word, lists::GRAMMAR) && !(modes.before_8 && is_new_word(word))
 }
 
-/// Whether a word is one that MySQL 8.0 has reserved, or a later one. In 5.7 it is a name.
+/// Whether MySQL 8.0 or a later version has reserved this word. In 5.7 it is a name.
 pub(crate) fn is_new_word(word: &[u8]) -> bool {
     crate::words::is_in(word, before_8::NEW_WORDS)
 }
@@ -131,13 +132,14 @@ pub(crate) fn is_of_sequences(name: &[u8]) -> bool {
     crate::words::is_in(name, &["LASTVAL", "NEXTVAL", "SETVAL"])
 }
 
-/// Whether a pure function is pure, and itself, with so many arguments: UNIX_TIMESTAMP() is the time, and see [`is_itself_with`].
+/// Whether a pure function is pure, and the built-in one, with this number of arguments: UNIX_TIMESTAMP() is the time, and see
+/// [`is_itself_with`].
 pub(crate) fn is_pure_with(name: &[u8], arguments: usize) -> bool {
     (name != b"UNIX_TIMESTAMP" || arguments > 0) && is_itself_with(name, arguments)
 }
 
-/// Whether a function of this name, in upper case, with so many arguments is the built-in one: MariaDB looks for a stored function
-/// where a POINT has not two, or another geometry none.
+/// Whether a function of this name, in upper case, is the built-in one with this number of arguments: MariaDB looks for a stored function
+/// if a POINT has not two arguments, or another geometry none.
 pub(crate) fn is_itself_with(name: &[u8], arguments: usize) -> bool {
     match name {
         b"POINT" => arguments == 2,
@@ -151,7 +153,7 @@ pub(crate) fn is_itself_with(name: &[u8], arguments: usize) -> bool {
     }
 }
 
-/// Whether there is a number of arguments with which this is not the built-in function. `word` is in any letters.
+/// Whether for some number of arguments this is not the built-in function. `word` is in any letters.
 pub(crate) fn depends_on_arguments(word: &[u8], modes: Modes) -> bool {
     modes.flavor == Flavor::MariaDb
         && Upper::of(word).is_some_and(|upper| !is_itself_with(upper.as_str().as_bytes(), 0))

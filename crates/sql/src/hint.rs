@@ -1,4 +1,4 @@
-//! SQL_CACHE and SQL_NO_CACHE: where they stand, which one counts, and what is wrong with them.
+//! SQL_CACHE and SQL_NO_CACHE: where they stand, which of them counts, and their misuse.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub enum Hint {
     NoCache,
 }
 
-/// What may stand between SELECT and its first column, in order.
+/// The words that may stand between SELECT and its first column, in order.
 pub(crate) const MODIFIERS: &[&str] = &[
     "ALL",
     "DISTINCT",
@@ -33,7 +33,7 @@ pub(crate) const MODIFIERS: &[&str] = &[
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
     depth: usize,
-    /// The statement starts with WITH, so that only a SELECT outside of parentheses is its first.
+    /// The statement starts with WITH, so its first SELECT is the first one outside of parentheses.
     with: Option<bool>,
     main_seen: bool,
     /// The statement is one in which every SELECT is a subquery.
@@ -82,7 +82,7 @@ impl Hints {
             return;
         }
         if self.depth == 0 && !self.main_seen {
-            // Behind these of an INSERT, every SELECT is a subquery.
+            // Behind these words of an INSERT, every SELECT is a subquery.
             self.has_no_main |= self.changes_rows && is_in(word, &["SET", "VALUE", "VALUES"]);
             self.changes_rows |= is_in(word, &["DELETE", "INSERT", "REPLACE", "UPDATE"]);
         }
@@ -114,12 +114,12 @@ impl Hints {
         *seen = true;
     }
 
-    /// Whether the statement is a SELECT, and not rows changed behind a WITH.
+    /// Whether the statement is a SELECT, and does not change rows behind a WITH.
     pub fn is_select(&self) -> bool {
         !self.changes_rows
     }
 
-    /// The hint of the first SELECT. With both, the careful one counts until the error is reported.
+    /// Returns the hint of the first SELECT. With both, the careful one counts until the error is reported.
     pub fn hint(&self) -> Option<Hint> {
         match (self.cache, self.no_cache) {
             (_, true) => Some(Hint::NoCache),
@@ -128,7 +128,7 @@ impl Hints {
         }
     }
 
-    /// The error that MariaDB would give.
+    /// Returns the error that MariaDB would give.
     pub fn error(&self) -> Option<(u16, &'static str, String)> {
         if self.cache && self.no_cache {
             return Some((1221, "HY000", "Incorrect usage of SQL_NO_CACHE and SQL_CACHE".to_owned()));
@@ -148,7 +148,7 @@ fn name(hint: Hint) -> &'static str {
     }
 }
 
-/// Whether a column can start here: if none does, the word before was itself a column of that name.
+/// Whether a column can start here: if not, the word before was itself a column of that name.
 fn starts_column(text: &[u8], token: Token) -> bool {
     match token.kind {
         TokenKind::Word => !is_in(token.of(text), &["AS", "FROM", "INTO", "LIMIT", "UNION", "WHERE"]),

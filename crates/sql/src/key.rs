@@ -1,4 +1,4 @@
-//! What of a text is compared when an entry is looked up, and what of it is sent on.
+//! The part of a text that is compared when an entry is looked up, and the text that is sent on.
 
 #[cfg(test)]
 mod tests;
@@ -11,10 +11,10 @@ use crate::modes::Modes;
 use crate::token::TokenKind;
 use crate::tokens::Tokens;
 
-/// The part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
+/// Returns the part of `text` that is compared: without blanks at both ends, without `;` at its end, and without comments if asked.
 ///
-/// Where comments are taken out, what stood between two tokens becomes one blank, or none at the ends. A text that
-/// cannot be cut into tokens, or that sets a variable in a hint, keeps its comments.
+/// Where comments are taken out, the gap between two tokens becomes one blank, or nothing at the ends. A text that cannot be cut into
+/// tokens, or that sets a variable in a hint, keeps its comments.
 pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]> {
     let trimmed = trim(text);
     if !strip_comments || !may_have_comment(trimmed) {
@@ -38,21 +38,22 @@ pub fn key_text(text: &[u8], modes: Modes, strip_comments: bool) -> Cow<'_, [u8]
     }
     let end = trim(&out).len();
     out.truncate(end);
-    // A hint that sets a variable may change the result, so it stays part of what is compared.
+    // A hint that sets a variable may change the result, so it stays part of the key.
     if !lexer.passed_comment() || lexer.hint_sets_variable() || out.ends_with(MINUSES) {
         return Cow::Borrowed(trimmed);
     }
     Cow::Owned(out)
 }
 
-/// Two signs, which a blank behind them would make the beginning of a comment.
+/// Two minus signs; a blank behind them would begin a comment.
 const MINUSES: &[u8] = b"--";
 
 fn may_have_comment(text: &[u8]) -> bool {
     text.contains(&b'#') || text.windows(2).any(|pair| pair == b"/*" || pair == b"--")
 }
 
-/// What the servers themselves cut off: blanks at both ends, and `;` at the end. In front it is an error.
+/// Returns the text without the parts that the servers themselves cut off: blanks at both ends, and `;` at the end. A `;` in front is an
+/// error.
 fn trim(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
     let rest = text.get(start..).unwrap_or_default();
@@ -68,7 +69,7 @@ impl Tokens<'_> {
     }
 }
 
-/// `text`, one statement or several, without SQL_CACHE and SQL_NO_CACHE, or None if it has neither.
+/// Returns `text`, one statement or several, without SQL_CACHE and SQL_NO_CACHE; None if it has neither.
 pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     let hints = hints(Lexer::new(text, modes));
     let mut spans = hints.iter().flat_map(|hints| &hints.spans).peekable();
@@ -86,13 +87,13 @@ pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether SQL_CACHE or SQL_NO_CACHE may stand in a text: most are seen not to at once.
+/// Whether SQL_CACHE or SQL_NO_CACHE may stand in a text: for most texts a glance is enough.
 pub fn may_be_hinted(text: &[u8]) -> bool {
     crate::lex::contains_ignoring_case(text, b"_cache")
 }
 
-/// How many bytes of a statement come before the first that looks like a value: a quote, or a digit that does not go on with a name. Texts
-/// of one form begin alike up to there; whether it is a value is no matter.
+/// Returns how many bytes of a statement come before the first that looks like a value: a quote, or a digit that does not continue a
+/// name. Texts of one form have the same bytes up to there; it does not matter whether it really is a value.
 pub fn before_first_value(text: &[u8]) -> usize {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'`' | 0x80..);
     let begins_value = |at: usize| match text[at] {
@@ -103,7 +104,7 @@ pub fn before_first_value(text: &[u8]) -> usize {
     (0..text.len()).find(|at| begins_value(*at)).unwrap_or(text.len())
 }
 
-/// Whether a text begins as a SELECT does, whatever it turns out to be, and is no more than one statement.
+/// Whether a text begins like a SELECT, whatever follows, and is no more than one statement.
 pub fn is_one_select(text: &[u8], modes: Modes) -> bool {
     let mut lexer = Lexer::new(text, modes);
     let first = lexer.find(|token| !token.is(b'('));
@@ -111,17 +112,17 @@ pub fn is_one_select(text: &[u8], modes: Modes) -> bool {
     is_select && lexer.skip_while(|token| !token.is(b';')).all(|token| token.is(b';'))
 }
 
-/// The error that a misuse of the hints gives: code, SQLSTATE, message.
+/// Returns the error that a misuse of the hints gives: code, SQLSTATE, message.
 pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
     hints(Lexer::new(text, modes)).iter().find_map(Hints::error)
 }
 
-/// The hint in the first SELECT of a text: of a view's too.
+/// Returns the hint in the first SELECT of a text: of a view's too.
 pub fn hint(text: &[u8], modes: Modes) -> Option<Hint> {
     hints(Lexer::new(text, modes)).first()?.hint()
 }
 
-/// The hints of each statement of a text that has any.
+/// Returns the hints of each statement of a text that has any.
 fn hints(lexer: Lexer<'_>) -> Vec<Hints> {
     let text = lexer.text();
     if !may_be_hinted(text) {

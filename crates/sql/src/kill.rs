@@ -11,7 +11,7 @@ use crate::modes::Modes;
 use crate::statement::{STATEMENTS_MAX, Statement};
 use crate::token::TokenKind;
 
-/// A longer text is not plainly one of these.
+/// A longer text, in bytes, does not count as one of these.
 const TEXT_BYTES_MAX: usize = 1024;
 
 /// A KILL with a plain number.
@@ -40,7 +40,7 @@ pub struct PreparedKill {
 }
 
 impl PreparedKill {
-    /// The text with this number in the place of the id or the marker.
+    /// Returns the text with this number in the place of the id or the marker.
     pub fn with_id(&self, id: u32) -> Vec<u8> {
         let (before, after) = (&self.text[..self.id_at.start], &self.text[self.id_at.end..]);
         [before, id.to_string().as_bytes(), after].concat()
@@ -60,14 +60,14 @@ pub fn prepared_kill(text: &[u8], modes: Modes) -> Option<PreparedKill> {
     Some(PreparedKill { text: text.to_vec(), query_only, id, id_at: token.start..token.end })
 }
 
-/// The KILLs with a plain number among the statements of a text, in order.
+/// Returns the KILLs with a plain number among the statements of a text, in order.
 pub fn kills(text: &[u8], modes: Modes) -> Vec<Kill> {
     let mut lexer = Lexer::new(text, modes);
     let statements = std::iter::from_fn(|| Statement::next(&mut lexer, text, modes));
     statements.take(STATEMENTS_MAX).filter_map(|statement| numbered(&statement)).collect()
 }
 
-/// KILL … n.
+/// Reads KILL … n.
 pub(crate) fn numbered(statement: &Statement<'_>) -> Option<Kill> {
     let (query_only, mut cursor) = killed(statement)?;
     let token = cursor.next().filter(|token| token.kind == TokenKind::Int && cursor.at_end())?;
@@ -75,7 +75,7 @@ pub(crate) fn numbered(statement: &Statement<'_>) -> Option<Kill> {
     Some(Kill { query_only, id: number(cursor.bytes(token))?, id_at: token.start..token.end, starts_at })
 }
 
-/// Where the user variable stands in a text that is KILL … @name, and nothing else.
+/// Returns where the user variable stands in a text that is KILL … @name, and nothing else.
 pub fn kill_by_variable(text: &[u8], modes: Modes) -> Option<Range<usize>> {
     let statement = alone(text, modes)?;
     let (_, mut cursor) = killed(&statement)?;
@@ -84,7 +84,7 @@ pub fn kill_by_variable(text: &[u8], modes: Modes) -> Option<Range<usize>> {
     Some(mark.start..name.end)
 }
 
-/// KILL [HARD | SOFT] [CONNECTION | QUERY]: whether the connection stays, and what follows.
+/// Reads KILL [HARD | SOFT] [CONNECTION | QUERY]. Returns whether the connection stays, and a cursor behind that.
 fn killed<'a>(statement: &'a Statement<'_>) -> Option<(bool, Cursor<'a>)> {
     let mut cursor = statement.cursor();
     if !cursor.word("KILL") {
@@ -98,7 +98,7 @@ fn killed<'a>(statement: &'a Statement<'_>) -> Option<(bool, Cursor<'a>)> {
     Some((query_only, cursor))
 }
 
-/// A statement, if it is the only one of a short text.
+/// Returns a statement, if it is the only one of a short text.
 fn alone(text: &[u8], modes: Modes) -> Option<Statement<'_>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;

@@ -1,8 +1,8 @@
 //! The lexer: cuts a text as the servers do, without copying and without failing.
 //!
-//! Whatever cannot be cut for certain (an open quote or comment, a version comment whose fate depends on the server's
-//! exact version, bytes that mean different things in different character sets) becomes one `Unknown` token that takes
-//! the rest of the text; everyone who reads tokens must treat it as "anything may follow".
+//! A part that cannot be cut for certain (an open quote or comment, a version comment whose fate depends on the server's exact version,
+//! bytes that mean different things in different character sets) becomes one `Unknown` token that takes the rest of the text. Every
+//! reader of tokens must treat it as "anything may follow".
 
 mod comment;
 mod literal;
@@ -15,7 +15,7 @@ pub(crate) use comment::contains_name;
 use crate::modes::Modes;
 use crate::token::{Token, TokenKind};
 
-/// Cuts one text, or goes over the tokens of one that has been cut: an iterator over them.
+/// An iterator over tokens. It cuts a text, or goes over the tokens of a text that was cut before.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
@@ -29,11 +29,11 @@ pub(crate) struct Lexer<'a> {
     hint_sets_variable: bool,
     /// A comment of any kind has been passed.
     passed_comment: bool,
-    /// The tokens that are left of a text that has been cut before.
+    /// The remaining tokens of a text that was cut before.
     cut_before: Option<std::slice::Iter<'a, Token>>,
 }
 
-/// Nothing sensible can be said from here on.
+/// The rest of the text cannot be cut.
 #[derive(Debug)]
 pub(crate) struct Lost;
 
@@ -51,7 +51,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes over the tokens of a text in which a hint that sets a variable, and a comment, stand or not.
+    /// Goes over the tokens of a text. The flags say whether a hint that sets a variable, and a comment, stand in it.
     pub fn over(
         text: &'a [u8],
         modes: Modes,
@@ -63,22 +63,22 @@ impl<'a> Lexer<'a> {
         Lexer { hint_sets_variable, passed_comment, cut_before, ..Self::new(text, modes) }
     }
 
-    /// The text that is cut.
+    /// Returns the text that is cut.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// How it is cut.
+    /// Returns the modes by which the text is cut.
     pub fn modes(&self) -> Modes {
         self.modes
     }
 
-    /// Whether a `/*+ SET_VAR(…) */` stood anywhere so far.
+    /// Whether a `/*+ SET_VAR(…) */` has come so far.
     pub fn hint_sets_variable(&self) -> bool {
         self.hint_sets_variable
     }
 
-    /// Whether a comment stood anywhere so far.
+    /// Whether a comment has come so far.
     pub fn passed_comment(&self) -> bool {
         self.passed_comment
     }
@@ -120,7 +120,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(self.token(start, kind)))
     }
 
-    /// A dot that touches the name before it separates it from the next one.
+    /// Whether a dot touches the name before it, so that it separates that name from the next one.
     fn dot_follows_name(&self, dot: usize) -> bool {
         dot.checked_sub(1).and_then(|i| self.text.get(i)).is_some_and(|&b| is_word_byte(b) || b == b'`')
     }
@@ -139,8 +139,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A run of word bytes. Beyond ASCII it has to be UTF-8, and without the byte that is a blank in latin1, so that it
-    /// is one word in every character set this crate is used with.
+    /// Reads a run of word bytes. Bytes beyond ASCII have to be UTF-8, and without the byte that is a blank in latin1, so that the run is
+    /// one word in every character set with which this crate is used.
     fn word(&mut self) -> Result<TokenKind, Lost> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let (mut len, mut all) = (0, 0);
@@ -200,8 +200,8 @@ impl Iterator for Lexer<'_> {
     }
 }
 
-/// A non-breaking blank in latin1 and others: a blank to a server that reads these, a part of a character to one that reads UTF-8.
-/// In other character sets of single bytes, it is 0xFF or none; that is no part of UTF-8.
+/// A non-breaking blank in latin1 and others: a blank to a server that reads these, a part of a character to a server that reads UTF-8.
+/// In other character sets of single bytes, this blank is 0xFF or does not exist; 0xFF is no part of UTF-8.
 const LATIN1_BLANK: u8 = 0xA0;
 
 /// Whether a byte can be part of a name without quotes.
@@ -210,7 +210,7 @@ pub(crate) fn is_word_byte(byte: u8) -> bool {
     WORD_BYTES[usize::from(byte)]
 }
 
-/// Letters that no string or number begins with.
+/// Letters with which no string or number begins.
 const STARTS_PLAIN_WORD: [bool; 256] = {
     let mut bytes = [false; 256];
     let mut at = 0;
@@ -233,7 +233,7 @@ const WORD_BYTES: [bool; 256] = {
     bytes
 };
 
-/// Blanks between tokens.
+/// Whether a byte is a blank between tokens.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
@@ -251,7 +251,7 @@ pub(crate) mod work {
         TOKENS.set(TOKENS.get() + 1);
     }
 
-    /// How many tokens `run` cuts.
+    /// Returns how many tokens `run` cuts.
     pub fn of<T>(run: impl FnOnce() -> T) -> (T, usize) {
         TOKENS.set(0);
         let out = run();

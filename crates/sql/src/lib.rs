@@ -1,13 +1,13 @@
 //! Texts of SQL in, facts about them out.
 //!
-//! This crate says of a statement what it is, what it may change, what its digest is, and whether its result depends on
-//! nothing but the tables it names. It refuses to know connections, schemas as they are, caches and policies: it sees
-//! only the bytes of one text and the modes they are to be read in. Every function is total, and whatever is not
-//! understood is answered with the worse case: not cacheable, writes everything.
+//! This crate tells what a statement is, what it may change, what its digest is, and whether its result depends only on the tables that
+//! it names. It refuses to know connections, the actual schemas, caches and policies: it sees only the bytes of one text and the modes in
+//! which they are to be read. Every function is total, and answers with the worse case where it does not understand the text: not
+//! cacheable, writes everything.
 //!
-//! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full
-//! parser, asked once for each template, which is fed with our tokens, so that there is only one lexer to be right. Rows are told
-//! from one reading of the clauses (`rows`), and so is the plan form of a SELECT ([`query_plan`]).
+//! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full parser, which is
+//! asked once for each template and is fed with our tokens, so that only one lexer has to be right. One reading of the clauses (`rows`)
+//! tells the rows, and also the plan form of a SELECT ([`query_plan`]).
 
 // A text as tokens, and a walk over them.
 mod multi_byte;
@@ -21,7 +21,7 @@ mod cursor;
 mod functions;
 mod collation;
 
-// What a word, a hint or a name in it means.
+// The meanings of words, hints and names in a text.
 mod hint;
 mod reason;
 mod calls;
@@ -30,7 +30,7 @@ mod reads;
 mod scan;
 mod statement;
 
-// What a statement is, and what it may do.
+// The kind of a statement, and its effects.
 mod ddl;
 mod alteration;
 mod user_variables;
@@ -50,13 +50,13 @@ mod merged;
 mod binlog;
 mod request;
 
-// What statements of one form share.
+// The common parts of statements of one form.
 mod markers;
 mod key;
 mod shape;
 mod rewritten;
 
-// Whether a result depends on rows alone, and on which.
+// Whether a result depends on rows alone, and on which rows.
 mod analysis;
 mod by_names;
 mod dated;

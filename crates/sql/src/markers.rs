@@ -1,27 +1,27 @@
-//! What the markers of a statement that is prepared are compared with.
+//! The columns with which the markers of a prepared statement are compared.
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::{Token, TokenKind};
 
-/// The most tokens of a statement that is looked at.
+/// The most tokens of a statement that are looked at.
 const TOKENS_MAX: usize = 4096;
 
-/// Behind a marker that stands for a whole value, if anything does, comes one of these.
+/// A marker that stands for a whole value is followed by one of these, or by nothing.
 const FOLLOWING: [&str; 15] = [
     "AND", "CROSS", "FOR", "GROUP", "INNER", "JOIN", "LEFT", "LIMIT", "LOCK", "OFFSET", "OR", "ORDER",
     "RIGHT", "UNION", "WHERE",
 ];
-/// Before a column that is compared by itself comes one of these, or a parenthesis.
+/// A column that is compared by itself is preceded by one of these, or by a parenthesis.
 const LEADING: [&str; 5] = ["AND", "NOT", "ON", "OR", "WHERE"];
 /// A comparison of more than one character.
 const COMPARISONS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
-/// What may give columns and values other names.
+/// Words that may give columns and values other names.
 const RENAMING: [&str; 2] = ["HAVING", "WITH"];
 
-/// The columns that the markers of `text` are compared with, by their names in lower case. `None` unless every marker is one whole side
-/// of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`), in a statement of one
-/// SELECT, or of several that UNION puts together, whose names are those of its tables.
+/// Returns the columns with which the markers of `text` are compared, by their names in lower case. `None` unless every marker is one
+/// whole side of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`). The statement
+/// has to be one SELECT, or several that UNION puts together, whose names are those of its tables.
 #[must_use]
 pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
     let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
@@ -84,7 +84,7 @@ impl Markers<'_> {
         limit.is_some() && self.is_punct(at - 1, b',')
     }
 
-    /// The column that the marker at `at` is compared with.
+    /// Returns the column with which the marker at `at` is compared.
     fn compared(&self, at: usize) -> Option<String> {
         let before = at.checked_sub(1).filter(|_| self.is_whole(at))?;
         let behind_column = self.comparison(before)?;
@@ -92,7 +92,7 @@ impl Markers<'_> {
         self.column(negated.unwrap_or(behind_column))
     }
 
-    /// Where the comparison begins whose last token before the marker is at `before`.
+    /// Returns the begin of the comparison whose last token before the marker is at `before`.
     fn comparison(&self, before: usize) -> Option<usize> {
         let token = self.tokens.get(before)?;
         match token.kind {
@@ -113,7 +113,7 @@ impl Markers<'_> {
         }
     }
 
-    /// The name of the column that ends before `end`, and stands there by itself.
+    /// Returns the name of the column that ends before `end`, if it stands there by itself.
     fn column(&self, end: usize) -> Option<String> {
         let mut start = end.checked_sub(1)?;
         let name = self.tokens.get(start).filter(|token| token.is_name())?;

@@ -1,17 +1,17 @@
-//! What a MERGE table is made of, as its definition says.
+//! The tables of a MERGE table, by its definition.
 
 use crate::cursor::Cursor;
 use crate::lex::Lexer;
 use crate::modes::{Modes, TableName};
 use crate::token::Token;
 
-/// The tables that a MERGE table is made of, by the statement that SHOW CREATE TABLE shows of it: those in `UNION=(…)`, in their order.
-/// A name without a schema is one in the schema of the table itself. `None` where there are none, or they cannot be told.
+/// Returns the tables of a MERGE table, from the statement that SHOW CREATE TABLE shows: those in `UNION=(…)`, in their order. A name
+/// without a schema belongs to the schema of the table itself. `None` where there are none, or they cannot be told.
 #[must_use]
 pub fn merged_tables(text: &[u8], modes: Modes) -> Option<Vec<TableName>> {
     let tokens: Vec<Token> = Lexer::new(text, modes).collect();
     let mut cursor = Cursor::new(text, modes, &tokens);
-    // The columns stand in parentheses, which are passed over.
+    // The columns are in parentheses, which are passed over.
     let is_found = cursor.words(&["CREATE", "TABLE"]) && cursor.seek_word("UNION");
     (is_found && cursor.punct(b'=') && cursor.punct(b'(')).then_some(())?;
     let mut names = Vec::new();

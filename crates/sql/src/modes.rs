@@ -1,4 +1,4 @@
-//! What has to be known of the server and the session before a text can be read at all.
+//! The facts about the server and the session that are needed to read a text at all.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::multi_byte::MultiByte;
 /// The two families of servers, where their grammars differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flavor {
-    /// MySQL and what calls itself so.
+    /// MySQL, and servers that call themselves so.
     MySql,
     /// MariaDB.
     MariaDb,
@@ -15,11 +15,11 @@ pub enum Flavor {
 
 /// The oldest MySQL whose built-in functions are the ones this crate knows.
 ///
-/// On an older server a stored function may carry the name of a newer built-in, so such a server has to be read with
+/// On an older server a stored function may have the name of a newer built-in one, so such a server has to be read with
 /// [`Modes::other_syntax`] set.
 pub const OLDEST_MYSQL: (u8, u8, u8) = (5, 7, 9);
 
-/// The MySQL from which on the words and functions of today are there; those before it are read with [`Modes::before_8`].
+/// The first MySQL with the words and functions of today; earlier versions are read with [`Modes::before_8`].
 const MYSQL_OF_TODAY: (u16, u16, u16) = (8, 0, 11);
 
 /// The oldest MariaDB whose built-in functions are the ones this crate knows; see [`OLDEST_MYSQL`].
@@ -30,7 +30,7 @@ pub const OLDEST_MARIADB: (u8, u8, u8) = (10, 5, 0);
 /// The text itself has to be in UTF-8, in a character set of single bytes whose lower half is ASCII, or in a [`MultiByte`] one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Modes {
-    /// Whose grammar it is.
+    /// The server whose grammar the text has.
     pub flavor: Flavor,
     /// ANSI_QUOTES: `"a"` is a name, not a string.
     pub ansi_quotes: bool,
@@ -42,21 +42,21 @@ pub struct Modes {
     pub ignore_space: bool,
     /// EMPTY_STRING_IS_NULL: `''` is NULL.
     pub empty_string_is_null: bool,
-    /// The text is in utf8mb4, and so are its strings where they are compared. Else they are understood where they hold ASCII alone.
+    /// The text is in utf8mb4, and so are its strings where they are compared. Otherwise only strings in ASCII are understood.
     pub utf8_strings: bool,
     /// The text is in UTF-8, and so are the names in it.
     pub utf8_names: bool,
     /// The text is in a character set in which a backslash can be the second byte of a character. No name beyond ASCII is read then.
     pub multi_byte: Option<MultiByte>,
-    /// A mode that changes the grammar in ways not modelled here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server
-    /// older than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
+    /// A mode that changes the grammar in ways that are not followed here (ORACLE, MSSQL, DB2, HIGH_NOT_PRECEDENCE…), or a server older
+    /// than [`OLDEST_MYSQL`] or [`OLDEST_MARIADB`]: nothing is cacheable, and every write may be to anything.
     pub other_syntax: bool,
-    /// It is a MySQL 5.7: what 8.0 has made functions and reserved words may be names there.
+    /// The server is a MySQL 5.7: functions and reserved words of 8.0 may be names there.
     pub before_8: bool,
 }
 
 impl Modes {
-    /// The default modes of a server of this flavor.
+    /// Returns the default modes of a server of this flavor.
     pub const fn new(flavor: Flavor) -> Self {
         Modes {
             flavor,
@@ -73,7 +73,7 @@ impl Modes {
         }
     }
 
-    /// Those of a server of this version: major, minor, patch.
+    /// Returns the default modes of a server of this version: major, minor, patch.
     #[must_use]
     pub fn of_version(flavor: Flavor, version: (u16, u16, u16)) -> Self {
         let oldest = match flavor {
@@ -82,7 +82,7 @@ impl Modes {
         };
         let is_too_old = version < (oldest.0.into(), oldest.1.into(), oldest.2.into());
         let is_before = flavor == Flavor::MySql && version < MYSQL_OF_TODAY;
-        // What came before the first release of 8.0 has some of it.
+        // The versions before the first release of 8.0 have some of its words.
         let is_between = is_before && version.0 >= 8;
         Modes {
             other_syntax: is_too_old || is_between,
@@ -91,7 +91,7 @@ impl Modes {
         }
     }
 
-    /// All of it in two bytes.
+    /// Returns all modes in two bytes.
     pub(crate) fn bytes(self) -> [u8; 2] {
         let flags = [
             self.flavor == Flavor::MariaDb,
@@ -122,18 +122,18 @@ pub struct TableName {
 }
 
 impl TableName {
-    /// A name without a schema.
+    /// Returns a name without a schema.
     pub fn bare(name: impl Into<String>) -> Self {
         TableName { schema: None, name: name.into() }
     }
 
-    /// The schema and the name, if both are said.
+    /// Returns the schema and the name, if both are written.
     #[must_use]
     pub fn in_full(&self) -> Option<(String, String)> {
         Some((self.schema.clone()?, self.name.clone()))
     }
 
-    /// These names and those, each once and in order; None if there are more than `max`.
+    /// Returns these names and those, each once and in order; None if there are more than `max`.
     pub(crate) fn union(mut all: Vec<Self>, more: Vec<Self>, max: usize) -> Option<Vec<Self>> {
         if more.is_empty() {
             return Some(all);
@@ -146,7 +146,7 @@ impl TableName {
         (all.len() <= max).then_some(all)
     }
 
-    /// A name with its schema.
+    /// Returns a name with its schema.
     pub fn of(schema: impl Into<String>, name: impl Into<String>) -> Self {
         TableName { schema: Some(schema.into()), name: name.into() }
     }

@@ -1,6 +1,7 @@
-//! Character sets of clients whose characters have one to four bytes, of which only the first is certainly beyond ASCII.
+//! Character sets of clients whose characters have one to four bytes. Only the first byte of a longer character is certainly beyond
+//! ASCII.
 
-/// How the bytes of a text make characters. UTF-8 needs none of this: each byte of a longer character is beyond ASCII.
+/// The rules by which the bytes of a text make characters. UTF-8 needs none of this: each byte of a longer character is beyond ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MultiByte {
     /// `big5`.
@@ -31,14 +32,14 @@ impl MultiByte {
         ("ujis", MultiByte::Euc),
     ];
 
-    /// The one that a character set of this name is; `None` for any other character set.
+    /// Returns the rules of the character set of this name; `None` for any other character set.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind)
     }
 
-    /// How many bytes the character has that `text` begins with. As to the servers, it is one where the bytes behind the first do not
-    /// belong to it. In [`MultiByte::Euc`], it is always one, since nothing that has a meaning in a text can be part of a character.
+    /// Returns the number of bytes of the character with which `text` begins. As for the servers, it is one if the bytes behind the first
+    /// do not belong to it. In [`MultiByte::Euc`] it is always one, since no byte with a meaning in a text can be part of a character.
     #[must_use]
     pub fn len(self, text: &[u8]) -> usize {
         match (self, text) {
@@ -51,7 +52,7 @@ impl MultiByte {
         }
     }
 
-    /// A number of its own, above zero.
+    /// Returns a number that only this variant has, above zero.
     pub(crate) const fn tag(self) -> u8 {
         self as u8 + 1
     }

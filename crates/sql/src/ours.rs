@@ -1,4 +1,4 @@
-//! Statements that we answer ourselves: our variables, our status, our cache.
+//! Statements that Freshet answers itself: its variables, its status, its cache.
 
 mod caches;
 mod described;
@@ -26,7 +26,7 @@ pub use parts::{
 pub use several::{Piece, pieces};
 
 impl LikeFilter {
-    /// Whether a variable's name passes.
+    /// Whether a variable's name satisfies the filter.
     pub fn matches(&self, name: &str) -> bool {
         match self {
             LikeFilter::Like(pattern) => show::like(pattern.as_bytes(), name.as_bytes()),
@@ -35,7 +35,7 @@ impl LikeFilter {
     }
 }
 
-/// The statement as one of ours; None if it is not.
+/// Returns the statement as one of ours; None if it is not.
 pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     if statement.facts.lost || statement.cut_short {
         return None;
@@ -61,7 +61,8 @@ pub(crate) fn read(statement: &Statement<'_>) -> Option<Ours> {
     }
 }
 
-/// Which tables' results a text of several statements drops from the cache, if all goes well: `None` for none, an empty list for all.
+/// Returns the tables whose results a text of several statements drops from the cache, if all goes well: `None` for no table, an empty
+/// list for all.
 #[must_use]
 pub fn empties(text: &[u8], modes: Modes) -> Option<Vec<TableName>> {
     let contains = |word: &[u8]| crate::lex::contains_ignoring_case(text, word);

@@ -1,4 +1,4 @@
-//! Statements that are prepared by their text: PREPARE, EXECUTE and MariaDB's EXECUTE IMMEDIATE.
+//! Statements that prepare a text: PREPARE, EXECUTE and MariaDB's EXECUTE IMMEDIATE.
 
 use crate::cursor::Cursor;
 use crate::lex::Lexer;
@@ -8,7 +8,7 @@ use crate::string::unquote_bytes;
 use crate::token::TokenKind;
 use crate::user_variables::user_variable;
 
-/// What a text does with a statement that is prepared by its text.
+/// What a text does with a statement that is prepared from a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPrepared {
     /// PREPARE name FROM 'text'.
@@ -17,21 +17,21 @@ pub enum TextPrepared {
         name: String,
         /// Its text; None where it is not a literal.
         text: Option<Vec<u8>>,
-        /// The user variable that has its text, in lower case, where it is one.
+        /// The user variable that holds its text, in lower case, if it is given so.
         variable: Option<String>,
     },
     /// EXECUTE name, with or without values.
     Execute {
         /// The statement's name, in lower case.
         name: String,
-        /// What it is given.
+        /// The values for its markers.
         using: Using,
     },
     /// EXECUTE IMMEDIATE 'text', with or without values.
     Immediate {
         /// The statement's text.
         text: Vec<u8>,
-        /// What it is given.
+        /// The values for its markers.
         using: Using,
     },
     /// DEALLOCATE PREPARE name, or DROP PREPARE name.
@@ -41,7 +41,7 @@ pub enum TextPrepared {
     },
 }
 
-/// What EXECUTE gives to the markers.
+/// The values that EXECUTE gives to the markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Using {
     /// Nothing.
@@ -97,7 +97,7 @@ fn name(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.identifier().map(|name| name.to_ascii_lowercase())
 }
 
-/// [USING …], to the end.
+/// Reads [USING …], to the end.
 fn using(mut cursor: Cursor<'_>) -> Option<Using> {
     if cursor.at_end() {
         return Some(Using::Nothing);
@@ -121,7 +121,7 @@ fn using(mut cursor: Cursor<'_>) -> Option<Using> {
     Some(text.map_or_else(several, |text| Using::Variable(text.to_owned())))
 }
 
-/// `@a, @b`, to the end.
+/// Reads `@a, @b`, to the end.
 fn variables(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
     loop {
@@ -134,8 +134,8 @@ fn variables(mut cursor: Cursor<'_>) -> Option<Vec<String>> {
 }
 
 impl Using {
-    /// The names of the user variables that it is, in lower case; `None` if it is anything else, or if how the server compares the names
-    /// is not known here.
+    /// Returns the names of the user variables of which the text is a list, in lower case; `None` if it is anything else, or if it is not
+    /// known here how the server compares the names.
     #[must_use]
     pub fn variables(&self) -> Option<Vec<String>> {
         match self {
@@ -151,7 +151,7 @@ impl Using {
     }
 }
 
-/// How many markers `text` has; `None` if it cannot be cut into tokens.
+/// Returns how many markers `text` has; `None` if it cannot be cut into tokens.
 #[must_use]
 pub fn markers(text: &[u8], modes: Modes) -> Option<usize> {
     let mut count = 0;
@@ -165,7 +165,7 @@ pub fn markers(text: &[u8], modes: Modes) -> Option<usize> {
     Some(count)
 }
 
-/// `text` with these values in the places of its markers; `None` if there are not as many, or it cannot be cut into tokens.
+/// Returns `text` with these values in the places of its markers; `None` if the numbers differ, or if the text cannot be cut into tokens.
 #[must_use]
 pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<u8>> {
     let (mut filled, mut behind, mut values) = (Vec::new(), 0, values.iter());
@@ -184,7 +184,7 @@ pub fn with_values(text: &[u8], values: &[Vec<u8>], modes: Modes) -> Option<Vec<
     values.next().is_none().then_some(filled)
 }
 
-/// A string by itself. The servers turn it into UTF-8, and read the outcome in the client's character set again.
+/// Reads a string by itself. The servers turn it into UTF-8, and read that in the client's character set again.
 fn literal(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next().filter(|token| token.kind == TokenKind::Str)?;
     let content = unquote_bytes(cursor.bytes(token), cursor.modes)?;

@@ -1,4 +1,4 @@
-//! Statements that list the server's processes, and where in their rows is what.
+//! Statements that list the server's processes, and the columns of their rows.
 
 use crate::cursor::Cursor;
 use crate::lex::{Lexer, contains_ignoring_case};
@@ -6,32 +6,32 @@ use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-/// A longer text does not plainly ask for the list.
+/// A longer text, in bytes, does not count as a plain question for the list.
 const TEXT_BYTES_MAX: usize = 512;
 /// The first columns of the table, and of SHOW PROCESSLIST.
 const COLUMNS: [&str; 6] = ["ID", "USER", "HOST", "DB", "COMMAND", "TIME"];
-/// Those that MariaDB's table has next.
+/// The next columns of MariaDB's table.
 const OF_MARIADB: [&str; 3] = ["STATE", "INFO", "TIME_MS"];
 
-/// Where the rows of a list of processes have what, by columns from 0.
+/// The columns of the rows of a list of processes, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessList {
     /// The number of the connection.
     pub id_at: usize,
-    /// From where the client has come, where that is shown, as the rest is.
+    /// Where the client comes from, if that is shown. So with the others.
     pub host_at: Option<usize>,
-    /// What it does.
+    /// The command.
     pub command_at: Option<usize>,
-    /// For how many seconds.
+    /// The time in seconds.
     pub time_at: Option<usize>,
-    /// For how many milliseconds.
+    /// The time in milliseconds.
     pub time_ms_at: Option<usize>,
-    /// It is that of SHOW PROCESSLIST, with all its columns and rows.
+    /// It is the list of SHOW PROCESSLIST, with all columns and rows.
     pub is_whole: bool,
 }
 
-/// Reads `text` if it is SHOW [FULL] PROCESSLIST, or a plain SELECT of the table that has the same: of `*`, or of columns by their names, with
-/// the number among them.
+/// Reads `text` if it is SHOW [FULL] PROCESSLIST, or a plain SELECT of the table with the same rows: of `*`, or of named columns, the
+/// number among them.
 #[must_use]
 pub fn process_list(text: &[u8], modes: Modes) -> Option<ProcessList> {
     if text.len() > TEXT_BYTES_MAX || !contains_ignoring_case(text, b"processlist") {

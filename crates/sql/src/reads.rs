@@ -1,8 +1,8 @@
-//! Which tables and views a statement may read, from its tokens as they pass.
+//! The tables and views that a statement may read, from its tokens as they pass.
 //!
-//! Wherever a table can stand, a name is taken for one. What is taken too much (an alias, a common table expression, a
-//! column that stands like a table) costs whoever looks the names up a look, and nothing else; so the rules below are few
-//! and wide, and work for statements of any length and kind, also those that no parser of ours reads.
+//! Wherever a table can stand, a name is taken for one. A name too many (an alias, a common table expression, a column in the place of a
+//! table) only costs the caller a look-up. So the rules below are few and wide, and work for statements of any length and kind, also
+//! those that our parsers do not read.
 
 use crate::TableName;
 use crate::cursor::unquote_name;
@@ -10,17 +10,17 @@ use crate::reserved::is_reserved;
 use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
-/// The most names that a statement is taken apart into; one with more may read anything.
+/// The most names that are told of one statement; a statement with more may read anything.
 const TABLES_MAX: usize = 256;
-/// The most names that they may be read as, and that a text of many statements is taken apart into.
+/// The most readings of these names, and the most names that are told of a text of many statements.
 const NAMES_MAX: usize = 3 * TABLES_MAX;
-/// How deep parentheses are followed; below that, a statement may read anything.
+/// How deep parentheses are followed; a statement with deeper ones may read anything.
 const DEPTH_MAX: usize = 64;
 
 /// The tables and views that a statement may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// These at most, among names that are no tables at all. Those that it only writes need not be among them.
+    /// These at most; some of the names may be no tables. Tables that it only writes may be left out.
     Tables(Vec<TableName>),
     /// It cannot be told.
     Unknown,
@@ -30,12 +30,12 @@ impl Reads {
     /// No table.
     pub const NOTHING: Self = Self::Tables(Vec::new());
 
-    /// Whether no table is read for certain.
+    /// Whether it is certain that no table is read.
     pub fn is_nothing(&self) -> bool {
         matches!(self, Self::Tables(names) if names.is_empty())
     }
 
-    /// These and those; too many together may be anything.
+    /// Returns these and those; too many together may be anything.
     pub(crate) fn and(self, next: Reads) -> Reads {
         match (self, next) {
             (Reads::Tables(all), Reads::Tables(more)) => {
@@ -46,12 +46,12 @@ impl Reads {
     }
 }
 
-/// What is known inside one pair of parentheses.
+/// The state inside one pair of parentheses.
 #[derive(Clone, Copy, Default)]
 struct Level {
     /// A comma is followed by another table.
     in_from: bool,
-    /// A SELECT or the like stands here, so that FROM is followed by tables and is not a part of EXTRACT or TRIM.
+    /// A SELECT or a similar word stands here, so FROM is followed by tables and is not a part of EXTRACT or TRIM.
     in_query: bool,
 }
 
@@ -62,7 +62,7 @@ enum Expect {
     Other,
     /// A table.
     Table,
-    /// A dot and then the table's name, if what has passed is a schema's.
+    /// A dot and then the table's name, if the last name was a schema's.
     Dot,
     /// The name behind the dot.
     Name,
@@ -76,22 +76,22 @@ pub(crate) struct ReadScan<'a> {
     expect: Expect,
     before: Option<Token>,
     found: Vec<TableName>,
-    /// What the last of them may be read as, in so many entries of `found`.
+    /// The readings of the last name, each of them in as many entries of `found`.
     readings: Vec<String>,
     lost: bool,
 }
 
-/// Words that end a list of tables, none of which can be a name without quotes.
+/// Words that end a list of tables; none of them can be a name without quotes.
 const ENDS_FROM: &[&str] =
     &["GROUP", "HAVING", "INTO", "LIMIT", "ORDER", "SELECT", "SET", "UNION", "VALUES", "WHERE"];
 
-/// Words that stand where a table can stand and are none, nor can be without quotes.
+/// Words that can stand in the place of a table and are no table; without quotes they cannot be a name.
 const NO_TABLE: &[&str] = &["DUAL", "IGNORE", "LOW_PRIORITY"];
 
-/// Words in front of TABLE with which it is no query's.
+/// Words in front of TABLE that show that it does not begin a query.
 const DEFINES_TABLE: &[&str] = &["ALTER", "CREATE", "DROP", "RENAME", "REPLACE", "TEMPORARY", "TRUNCATE"];
 
-/// Words in front of UPDATE with which it is no statement's.
+/// Words in front of UPDATE that show that it does not begin a statement.
 const NO_UPDATE: &[&str] = &["FOR", "KEY", "ON"];
 
 impl<'a> ReadScan<'a> {
@@ -125,7 +125,7 @@ impl<'a> ReadScan<'a> {
             }
             TokenKind::Punct(b',') => self.expect_table_if(self.level.in_from),
             TokenKind::Punct(b'.') if self.expect == Expect::Dot => self.expect = Expect::Name,
-            // An ODBC escape, or a name that starts with a dot.
+            // It is an ODBC escape, or a name that starts with a dot.
             TokenKind::Punct(b'{' | b'.') if self.expect == Expect::Table => self.lost = true,
             TokenKind::Unknown => self.lost = true,
             _ => self.expect = Expect::Other,
@@ -169,7 +169,7 @@ impl<'a> ReadScan<'a> {
             self.expect = Expect::Table;
         } else if self.expect == Expect::Table && !is_in(word, NO_TABLE) {
             self.table(token);
-            // A keyword that may lead on to the table: `FROM LATERAL (…)`.
+            // A keyword may come before the table: `FROM LATERAL (…)`.
             if is_reserved(word) {
                 self.expect = Expect::Table;
             }
@@ -186,11 +186,11 @@ impl<'a> ReadScan<'a> {
         is_in(word, &["JOIN", "STRAIGHT_JOIN"])
             || is_in(word, &["TABLE"]) && !self.is_before(DEFINES_TABLE)
             || is_in(word, &["UPDATE"])
-            // `DELETE … USING t`; within parentheses it is CONVERT's.
+            // `DELETE … USING t`; within parentheses USING belongs to CONVERT.
             || at_top && is_in(word, &["USING"])
     }
 
-    /// A table, or the schema of one.
+    /// Takes a table, or the schema of one.
     fn table(&mut self, token: Token) {
         self.expect = Expect::Dot;
         self.readings = names(token.kind, token.of(self.text));
@@ -200,7 +200,7 @@ impl<'a> ReadScan<'a> {
         self.found.extend(self.readings.iter().map(TableName::bare));
     }
 
-    /// The name behind the schema that was taken for a table.
+    /// Takes the name behind a schema that was taken for a table.
     fn behind_dot(&mut self, token: Token) {
         self.expect = Expect::Other;
         let names = names(token.kind, token.of(self.text));
@@ -212,8 +212,8 @@ impl<'a> ReadScan<'a> {
     }
 }
 
-/// What a name may stand for: beyond ASCII that depends on the client's character set, which is not known here. In UTF-8
-/// and binary it is itself, in latin1 each byte is a character, in ASCII a question mark. None if it is not UTF-8.
+/// Returns the possible readings of a name: beyond ASCII they depend on the client's character set, which is not known here. In UTF-8 and
+/// binary the name stands for itself, in latin1 each byte is a character, in ASCII a question mark. None if it is not UTF-8.
 fn names(kind: TokenKind, bytes: &[u8]) -> Vec<String> {
     let Some(name) = unquote_name(kind, bytes) else { return Vec::new() };
     if name.is_ascii() {

@@ -9,11 +9,11 @@ pub enum Reason {
     NotSelect,
     /// The text holds more than one statement.
     SeveralStatements,
-    /// A session mode changes the grammar in ways that are not read here.
+    /// A session mode changes the grammar in ways that are not followed here.
     OtherSyntax,
     /// The text cannot be cut into tokens for certain.
     NotReadable,
-    /// The grammar is not known here; what stood in the way.
+    /// The grammar is not known here; this part is the reason.
     NotParsed(String),
     /// It is too long or too deep to be analysed.
     TooLarge,
@@ -31,7 +31,7 @@ pub enum Reason {
     Procedure,
     /// It reads a sequence.
     Sequence,
-    /// FOR SYSTEM_TIME: what it reads depends on the time.
+    /// FOR SYSTEM_TIME: the rows that it reads depend on the time.
     SystemTime,
     /// An optimizer hint sets a variable.
     HintSetsVariable,
@@ -44,7 +44,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// A phrase for users that completes "not cached because …".
+    /// Returns a phrase for users that completes "not cached because …".
     pub fn text(&self) -> String {
         self.to_string()
     }

@@ -29,13 +29,13 @@ pub enum Request {
     Other(Effects),
 }
 
-/// Says what `text` is. Total: what is not understood is `Other` with the worst effects.
+/// Tells the kind of `text`. Total: a text that is not understood is `Other` with the worst effects.
 pub fn read(text: &[u8], modes: Modes) -> Request {
     read_from(&Lexer::new(text, modes))
 }
 
 impl Tokens<'_> {
-    /// What the text is: [`read`].
+    /// Returns the kind of the text: [`read`].
     #[must_use]
     pub fn request(&self) -> Request {
         read_from(&self.walk())
@@ -73,7 +73,7 @@ fn read_from(begin: &Lexer<'_>) -> Request {
     Request::Other(effects_from(statement, lexer))
 }
 
-/// One pass over the tokens of what starts with SELECT or WITH; None if it is not one SELECT to its end.
+/// Makes one pass over the tokens of a text that starts with SELECT or WITH; None if it is not one SELECT to its end.
 fn read_select(lexer: Lexer<'_>) -> Option<Request> {
     let text = lexer.text();
     let mut hints = Hints::default();

@@ -1,4 +1,4 @@
-//! Which words have a meaning of their own.
+//! Words with a meaning of their own.
 
 use crate::analysis::vocabulary::{self, Use};
 
@@ -10,7 +10,7 @@ pub(crate) fn is_reserved(word: &[u8]) -> bool {
     modifier || matches!(usage, Some(Use::Structure(_) | Use::Operator | Use::Nothing | Use::Refused))
 }
 
-/// Whether a word has a meaning to some query, if only in certain places.
+/// Whether a word has a meaning in some query, even if only in certain places.
 pub(crate) fn structures(word: &[u8]) -> bool {
     let upper = crate::words::Upper::of(word);
     upper.is_some_and(|upper| vocabulary::usage(upper.as_str()).is_some())

@@ -1,7 +1,7 @@
-//! A statement as it is shown in lists of statements: names in backticks, keywords in capitals, `$1` and so on in the place of its values.
+//! A statement in the form for lists of statements: names in backticks, keywords in capitals, `$1` and so on in the place of its values.
 //!
-//! Spellings that mean the same come to one text: values, lists of values of any length, case of keywords and functions, quotes of names,
-//! white space, comments, and whether `AS` is written. A text that was rewritten before comes to itself.
+//! Spellings that mean the same have the same form: values, lists of values of any length, case of keywords and functions, quotes of
+//! names, white space, comments, and whether `AS` is written. The form of a form is itself.
 
 use crate::cursor::unquote_name;
 use crate::lex::Lexer;
@@ -50,15 +50,15 @@ const IN_PLACES: &[&str] = &[
     "WEEK",
     "YEAR",
 ];
-/// Words that make a string behind them a moment.
+/// Words that turn a string behind them into a moment.
 const OF_MOMENTS: &[&str] = &["DATE", "TIME", "TIMESTAMP"];
-/// Words that say what a cache does with a statement, and nothing about it.
+/// Words for a cache, which say nothing about the statement.
 const HINTS: &[&str] = &["SQL_CACHE", "SQL_NO_CACHE"];
 
-/// What was written last.
+/// The kind of the last written token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// Nothing, or what takes no space behind it.
+    /// Nothing, or a token without a space behind it.
     Tight,
     /// A name, a value or a closing parenthesis: a name behind it is an alias.
     Term,
@@ -66,13 +66,13 @@ enum Last {
     Other,
 }
 
-/// The text of a statement that is rewritten.
+/// Returns the rewritten text of a statement.
 #[must_use]
 pub fn rewritten(text: &[u8], modes: Modes) -> String {
     of(text, Lexer::new(text, modes))
 }
 
-/// A text that may have been rewritten, as one that can be prepared: with `?` in the place of `$1` and so on.
+/// Returns a text, which may have been rewritten, as one that can be prepared: with `?` in the place of `$1` and so on.
 #[must_use]
 pub fn with_markers(text: &[u8], modes: Modes) -> Vec<u8> {
     let (mut out, mut behind) = (Vec::with_capacity(text.len()), 0);
@@ -88,7 +88,7 @@ pub fn with_markers(text: &[u8], modes: Modes) -> Vec<u8> {
 }
 
 impl Tokens<'_> {
-    /// The text, rewritten: [`rewritten`].
+    /// Returns the text, rewritten: [`rewritten`].
     #[must_use]
     pub fn rewritten(&self) -> String {
         of(self.text, self.walk())
@@ -115,7 +115,7 @@ fn of(text: &[u8], tokens: Lexer<'_>) -> String {
     out.text
 }
 
-/// The place behind a list of values alone that begins here.
+/// Returns the place behind a list of only values that begins here.
 fn values_in(text: &[u8], tokens: &[Token], from: usize) -> Option<usize> {
     tokens.get(from).filter(|token| token.is(b'('))?;
     let inner = tokens.get(from + 1..)?;
@@ -124,7 +124,7 @@ fn values_in(text: &[u8], tokens: &[Token], from: usize) -> Option<usize> {
     inner.get(..end)?.iter().all(is_one).then_some(from + end + 2)
 }
 
-/// A literal, a marker, or what stands for one in a text that was rewritten.
+/// Whether the token is a literal, a marker, or the sign for one in a rewritten text.
 fn is_value(text: &[u8], token: Token) -> bool {
     let is_numbered = || {
         let word = token.of(text);
@@ -189,7 +189,7 @@ impl Writer {
         if is_before_point {
             self.name(&written);
         } else if is_in(bytes, HINTS) {
-            // It says nothing of what is asked.
+            // It says nothing about the question.
         } else if is_function(text, tokens, at) {
             self.put(&written.to_ascii_lowercase(), Last::Other);
         } else if is_in(bytes, IN_PLACES) || is_before_string && written.starts_with('_') {
@@ -201,7 +201,7 @@ impl Writer {
         }
     }
 
-    /// A name, with AS before it where it is an alias.
+    /// Writes a name, with AS before it if it is an alias.
     fn name(&mut self, name: &str) {
         if self.last == Last::Term {
             self.put("AS", Last::Other);
@@ -215,7 +215,7 @@ fn follows_point(tokens: &[Token], at: usize) -> bool {
     at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|token| token.is(b'.'))
 }
 
-/// A word that is no keyword, with a parenthesis behind it.
+/// Whether the token is a word that is no keyword, with a parenthesis behind it.
 fn is_function(text: &[u8], tokens: &[Token], at: usize) -> bool {
     let is_called = tokens.get(at + 1).is_some_and(|next| next.is(b'('));
     tokens[at].kind == TokenKind::Word && is_called && !is_reserved(tokens[at].of(text))

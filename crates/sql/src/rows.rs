@@ -51,7 +51,7 @@ use crate::analysis::tables_named;
 use crate::modes::{Modes, TableName};
 use crate::tokens::Tokens;
 
-/// What a SELECT can read, row by row; None: the whole of its tables.
+/// Returns what a SELECT can read, row by row; None: the whole of its tables.
 ///
 /// `definition_of` tells what a table or view is, or None if that is unknown. It is asked for the names in the statement,
 /// and for those in the texts of its views, which are in full. The statement is analysed in full; who has done so for its
@@ -79,7 +79,7 @@ pub fn row_reads_of<'v>(
 }
 
 impl Tokens<'_> {
-    /// What the text, which is of a template that is known, can read row by row: [`row_reads_of`].
+    /// Returns what the text, which is of a template that is known, can read row by row: [`row_reads_of`].
     #[must_use]
     pub fn row_reads_of<'v>(
         &self,
@@ -89,7 +89,7 @@ impl Tokens<'_> {
         reads_from(Source::of_tokens(self)?, tables, definition_of)
     }
 
-    /// Which rows the text, if it is a write, touches: [`row_write`].
+    /// Returns which rows the text, if it is a write, touches: [`row_write`].
     #[must_use]
     pub fn row_write(&self) -> Option<RowWrite> {
         write::row_write(&Source::of_tokens(self)?)
@@ -120,12 +120,12 @@ fn reads_from<'v>(
     Some(RowReads { occurrences: occurrences(&parsed, &names, &facts), columns })
 }
 
-/// The values that a procedure is called with, where the text is that call and nothing else: [`Datum::Other`] for an expression.
+/// Returns the values that a procedure is called with, where the text is that call and nothing else: [`Datum::Other`] for an expression.
 pub fn call_arguments(text: &[u8], modes: Modes) -> Option<Vec<Datum>> {
     write::call_arguments(&Source::cut(text, modes)?)
 }
 
-/// Which rows a write touches; None: any row of whatever it names.
+/// Returns which rows a write touches; None: any row of whatever it names.
 ///
 /// It is told from the text alone, and so for what names one table and takes no rows from a query. What triggers and foreign
 /// keys do beyond that is not known here.

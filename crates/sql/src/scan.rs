@@ -1,4 +1,4 @@
-//! One pass over all tokens of a statement, however long, for what can stand anywhere in it.
+//! One pass over all tokens of a statement, however long, for facts that any part of it can decide.
 
 use crate::TableName;
 use crate::calls::{CALLS_MAX, Call, Calls, RoutineKind};
@@ -11,16 +11,16 @@ use crate::words::is_in;
 /// What was found anywhere in a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// A call of what may be a stored function.
+    /// A call that may be a stored function's.
     pub unknown_call: bool,
-    /// The same, behind the first SELECT, WITH or VALUES: in a definition of columns, names before that are none.
+    /// Such a call behind the first SELECT, WITH or VALUES: in a definition of columns, the names before that are no calls.
     pub unknown_call_in_query: bool,
     /// It reads FOUND_ROWS() and the like.
     pub reads_last_statement: bool,
     /// It assigns a user variable or takes a named lock.
     pub changes_session: bool,
-    /// It names a variable by which the binlog, or what is told by it, is not what it is otherwise: sql_log_bin; gtid_seq_no,
-    /// with which a commit goes under a number that was given before; insert_id, with which a new row does.
+    /// It names a variable that changes the meaning of the binlog: sql_log_bin; gtid_seq_no, which commits under a number that was given
+    /// before; insert_id, which gives a new row such a number.
     pub names_log_bin: bool,
     /// It names a session_track_* variable.
     pub names_tracking: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     pub lost: bool,
 }
 
-/// Words before a name that make a parenthesis behind the name something else than a call.
+/// Words before a name after which a parenthesis behind the name is no call.
 const NAME_FOLLOWS: &[&str] = &[
     "AS",
     "CALL",
@@ -49,7 +49,7 @@ const NAME_FOLLOWS: &[&str] = &[
     "WITH",
 ];
 
-/// What reads a document as a table.
+/// The function that reads a document as a table.
 const JSON_TABLE: &str = "JSON_TABLE";
 
 /// System variables that tell about the statement before.
@@ -66,9 +66,9 @@ pub(crate) struct Scan<'a> {
     chain: Chain,
     /// Parentheses that are open.
     depth: usize,
-    /// Those of what is either JSON_TABLE or, where MariaDB finds no COLUMNS in it, a stored function of that name.
+    /// The depths of calls of JSON_TABLE, which on MariaDB is a stored function of that name if it has no COLUMNS.
     json_tables: Vec<usize>,
-    /// Calls that are the built-in function's or a stored one's by their arguments.
+    /// Calls whose arguments decide whether they are the built-in function's or a stored one's.
     counted: Vec<Counted>,
 }
 
@@ -83,7 +83,7 @@ struct Counted {
 /// The last name, or chain of names joined by dots.
 #[derive(Clone, Copy, Default)]
 struct Chain {
-    /// What stood before it.
+    /// The token before it.
     before: Option<Token>,
     first: Option<Token>,
     parts: usize,
@@ -111,7 +111,7 @@ impl<'a> Scan<'a> {
         Facts { unknown_call, ..self.facts }
     }
 
-    /// The functions that may be stored ones.
+    /// Returns the functions that may be stored ones.
     pub fn calls(mut self) -> Calls {
         if self.is_within_a_call() {
             self.unknown_call(None);
@@ -119,7 +119,7 @@ impl<'a> Scan<'a> {
         self.calls
     }
 
-    /// Whether a call was not seen to its end.
+    /// Whether a call has not ended yet.
     fn is_within_a_call(&self) -> bool {
         !self.json_tables.is_empty() || !self.counted.is_empty()
     }
@@ -154,7 +154,7 @@ impl<'a> Scan<'a> {
         let Some(call) = self.counted.last_mut().filter(|call| call.depth == self.depth) else { return };
         let begins_query = token.kind == TokenKind::Word && is_in(token.of(self.text), &["SELECT", "WITH"]);
         if call.arguments == 0 && begins_query && call.name.is_word(self.text, "LATERAL") {
-            // A derived table: a query that is an argument stands in parentheses of its own.
+            // A derived table: a query as an argument stands in parentheses of its own.
             self.counted.pop();
         } else if token.is(b',') {
             call.arguments += 1;
@@ -204,7 +204,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A call of what may be a stored function of this name, or of what has none.
+    /// Notes a call that may be a stored function's of this name, or of an unreadable name.
     fn unknown_call(&mut self, name: Option<TableName>) {
         self.facts.unknown_call = true;
         self.facts.unknown_call_in_query |= self.in_query;
@@ -214,13 +214,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A parenthesis: a call, if a name stands before it that can be a function's.
+    /// Takes a parenthesis: a call, if a name stands before it that can be a function's.
     fn parenthesis(&mut self, token: Token) {
         let Some(name) = self.before.filter(Token::is_name) else {
             return;
         };
         if self.is_of_columns() {
-            // Those of a nested path stand deeper.
+            // The COLUMNS of a nested path stand deeper.
             self.json_tables.pop_if(|depth| *depth + 1 == self.depth);
             return;
         }
@@ -242,7 +242,7 @@ impl<'a> Scan<'a> {
             Class::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
                 self.json_tables.push(self.depth);
             }
-            // What depends on a sequence is not cached, so that to advance one changes nothing that counts.
+            // A result that depends on a sequence is not cached, so advancing a sequence changes nothing that counts.
             Class::Unknown if self.modes.flavor == Flavor::MariaDb && functions::is_of_sequences(word) => {}
             Class::Unknown => self.unknown_call(self.called(name)),
             Class::LastStatement => self.facts.reads_last_statement = true,
@@ -251,7 +251,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether a word that may be a stored function's name is grammar, by what stands before it: `) AGAINST (`, `MEMBER OF (`.
+    /// Whether a word that may be a stored function's name is grammar, by the token before it: `) AGAINST (`, `MEMBER OF (`.
     fn is_in_its_place(&self, word: &[u8]) -> bool {
         self.chain.before.is_some_and(|before| {
             is_in(word, &["AGAINST"]) && before.is(b')')
@@ -259,8 +259,8 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// The chain as a function's name, of which this is the last part: what it means beyond ASCII depends on the client's
-    /// character set, and names of three parts are no function's that is known here.
+    /// Returns the chain whose last part this is as a function's name. None beyond ASCII, where the meaning depends on the client's
+    /// character set, and for names of three parts, which are not those of known functions.
     fn called(&self, last: Token) -> Option<TableName> {
         let part = |token: Token| {
             unquote_name(token.kind, token.of(self.text)).filter(|name| name.is_ascii() && !name.is_empty())
@@ -272,7 +272,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether what stands before the name says that it is being defined or filled rather than called.
+    /// Whether the token before the name shows that the name is defined or filled, and not called.
     fn chain_is_definition(&self) -> bool {
         let before = self.chain.before;
         before.is_some_and(|token| {

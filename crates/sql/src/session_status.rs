@@ -1,4 +1,4 @@
-//! Statements that read status variables of the session, and where in their rows the names and values are.
+//! Statements that read status variables of the session, and the columns of names and values in their rows.
 
 use crate::cursor::Cursor;
 use crate::lex::{Lexer, contains_ignoring_case};
@@ -7,13 +7,13 @@ use crate::statement::Statement;
 use crate::string::unquote_string;
 use crate::token::TokenKind;
 
-/// A longer text does not plainly ask for a status variable.
+/// A longer text, in bytes, does not count as a plain question for a status variable.
 const TEXT_BYTES_MAX: usize = 512;
 /// The columns of the tables.
 const NAME: &str = "VARIABLE_NAME";
 const VALUE: &str = "VARIABLE_VALUE";
 
-/// Where the rows of a statement have status variables of its session.
+/// Where the rows of a statement hold status variables of its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionStatus {
     /// The name.
@@ -27,13 +27,13 @@ pub struct SessionStatus {
 pub enum StatusName {
     /// In the column of this number, from 0.
     At(usize),
-    /// In the statement: all rows are of this one.
+    /// In the statement: all rows are of this variable.
     Is(String),
 }
 
-/// Reads `text` if it is SHOW [SESSION] STATUS, or a plain SELECT of the table that has the same.
+/// Reads `text` if it is SHOW [SESSION] STATUS, or a plain SELECT of the table with the same rows.
 pub fn session_status(text: &[u8], modes: Modes) -> Option<SessionStatus> {
-    // All of these have the word, so that nearly no other text has to be read.
+    // All of these contain the word, so nearly no other text has to be read.
     if text.len() > TEXT_BYTES_MAX || !contains_ignoring_case(text, b"status") {
         return None;
     }
@@ -65,7 +65,7 @@ pub fn lists_session_status(text: &[u8], modes: Modes) -> bool {
     })
 }
 
-/// Behind SELECT: columns by their names, or all of them.
+/// Reads what follows SELECT: columns by their names, or all of them.
 fn select(mut cursor: Cursor<'_>) -> Option<SessionStatus> {
     let mut columns = Vec::new();
     if cursor.punct(b'*') {
@@ -90,7 +90,7 @@ fn select(mut cursor: Cursor<'_>) -> Option<SessionStatus> {
     Some(SessionStatus { name, value_at: at(VALUE)? })
 }
 
-/// MySQL has it in one schema, MariaDB in the other.
+/// Passes the table's name. MySQL has the table in one schema, MariaDB in the other.
 fn is_session_status(cursor: &mut Cursor<'_>) -> bool {
     let Some(table) = cursor.table_name() else { return false };
     let schema = table.schema.unwrap_or_default();
@@ -98,7 +98,7 @@ fn is_session_status(cursor: &mut Cursor<'_>) -> bool {
         && table.name.eq_ignore_ascii_case("session_status")
 }
 
-/// WHERE VARIABLE_NAME = '…', and nothing else.
+/// Reads WHERE VARIABLE_NAME = '…', and nothing else.
 fn only_one(mut cursor: Cursor<'_>) -> Option<String> {
     if !cursor.word("WHERE") || !cursor.identifier()?.eq_ignore_ascii_case(NAME) || !cursor.punct(b'=') {
         return None;

@@ -1,7 +1,7 @@
-//! The digest text: a statement with its literals taken out, in the form that ProxySQL's digests are taken of.
+//! The digest text: a statement without its literals, in the form from which ProxySQL computes its digests.
 //!
-//! Statements of one shape have one analysis, so whatever `analyse` can tell apart has to stay apart here: a text that
-//! cannot be read to its end, or has a hint that sets a variable, is its own shape, unchanged.
+//! Statements of one shape share one analysis, so texts that `analyse` can tell apart must have different shapes. A text that cannot be
+//! read to its end, or has a hint that sets a variable, is its own shape, unchanged.
 
 mod lists;
 #[cfg(test)]
@@ -18,13 +18,13 @@ use crate::tokens::Tokens;
 /// A statement without its literals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// A hash of `text`, the same in every process of one build. Those who cannot bear a collision compare `text`.
+    /// A hash of `text`, the same in every process of one build. Callers for which a collision would be wrong compare `text`.
     pub hash: u128,
     /// The digest text, in the form ProxySQL gives it.
     pub text: Vec<u8>,
 }
 
-/// The shape of `text`. Total.
+/// Returns the shape of `text`. Total.
 ///
 /// A shape depends on the modes as well: under other modes the same bytes are another shape.
 pub fn shape(text: &[u8], modes: Modes) -> Shape {
@@ -32,7 +32,7 @@ pub fn shape(text: &[u8], modes: Modes) -> Shape {
 }
 
 impl Tokens<'_> {
-    /// The shape of the text: [`shape`].
+    /// Returns the shape of the text: [`shape`].
     #[must_use]
     pub fn shape(&self) -> Shape {
         shape_of(self.walk())
@@ -45,7 +45,7 @@ fn shape_of(lexer: Lexer<'_>) -> Shape {
     Shape { hash: hash(&text), text }
 }
 
-/// Two runs of one hash function over different beginnings.
+/// Returns the results of two runs of one hash function over different beginnings.
 fn hash(text: &[u8]) -> u128 {
     let half = |seed: u8| {
         let mut hasher = std::hash::DefaultHasher::new();
@@ -56,7 +56,7 @@ fn hash(text: &[u8]) -> u128 {
     half(1) << 64 | half(2)
 }
 
-/// None if the text has to stay as it is.
+/// Returns the digest text. None if the text has to stay as it is.
 fn digest_text(mut lexer: Lexer<'_>) -> Option<Vec<u8>> {
     let text = lexer.text();
     let mut writer = DigestWriter {
@@ -82,7 +82,7 @@ fn digest_text(mut lexer: Lexer<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What is set aside at once; a bulk insert's shape is much shorter than its text.
+/// The memory that is reserved at once, in bytes; a bulk insert's shape is much shorter than its text.
 const OUT_CAPACITY: usize = 4096;
 
 /// The class of a token, as far as it decides about the blanks and signs beside it.
@@ -105,9 +105,9 @@ enum TokenClass {
 struct DigestWriter<'a> {
     text: &'a [u8],
     out: Vec<u8>,
-    /// What was written last, and where its token ended.
+    /// The class of the last written token, and where the token ended.
     last: Option<(TokenClass, usize)>,
-    /// Signs that wait for what follows: before a literal they are left out.
+    /// Signs that wait for the next token: before a literal they are left out.
     signs: Vec<Token>,
 }
 
@@ -117,7 +117,7 @@ impl DigestWriter<'_> {
             return self.signs.push(token);
         }
         if token.is_literal() || token.kind == TokenKind::Param {
-            // The literal stands where its first sign stood.
+            // The literal begins at its first sign.
             let start = self.signs.first().map_or(token.start, |sign| sign.start);
             self.signs.clear();
             return self.write(Token { start, ..token }, TokenClass::Operand);

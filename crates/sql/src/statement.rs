@@ -8,12 +8,12 @@ use crate::reads::{ReadScan, Reads};
 use crate::scan::{Facts, Scan};
 use crate::token::Token;
 
-/// How many tokens of a statement are kept; what decides about a statement has to stand among them.
+/// The most tokens of a statement that are kept; everything that decides about a statement has to stand among them.
 const HEAD_TOKENS_MAX: usize = 4096;
-/// How many statements of one text are looked at.
+/// The most statements of one text that are looked at.
 pub(crate) const STATEMENTS_MAX: usize = 1024;
 
-/// One statement: its first tokens, and what a scan of all of them found.
+/// One statement: its first tokens, and the findings of a scan of all of them.
 pub(crate) struct Statement<'a> {
     pub text: &'a [u8],
     pub modes: Modes,

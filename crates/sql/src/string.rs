@@ -1,13 +1,13 @@
-//! What a string literal stands for.
+//! The content of string literals.
 
 use crate::modes::Modes;
 
-/// The content of a string token, without its quotes and escapes; None if it is not UTF-8.
+/// Returns the content of a string token, without its quotes and escapes; None if it is not UTF-8.
 pub(crate) fn unquote_string(token: &[u8], modes: Modes) -> Option<String> {
     unquote_bytes(token, modes).and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// The same as bytes; None if it has no quotes.
+/// Returns the same content as bytes; None if the token has no quotes.
 pub(crate) fn unquote_bytes(token: &[u8], modes: Modes) -> Option<Vec<u8>> {
     let token = token.strip_prefix(b"N").or(token.strip_prefix(b"n")).unwrap_or(token);
     let quote = *token.first().filter(|&&byte| byte == b'\'' || byte == b'"')?;
@@ -32,7 +32,7 @@ pub(crate) fn unquote_bytes(token: &[u8], modes: Modes) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// `\%` and `\_` keep their backslash: they are for LIKE to read.
+/// Adds an escaped character. `\%` and `\_` keep their backslash, which LIKE reads.
 fn unescape(escaped: u8, content: &mut Vec<u8>) {
     match escaped {
         b'0' => content.push(0),

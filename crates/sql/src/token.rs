@@ -1,6 +1,6 @@
 //! Tokens: what a text is cut into.
 
-/// What a token is. Words keep no judgement about being keywords: that depends on where they stand.
+/// The kind of a token. Words are not marked as keywords: that depends on their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name or keyword without quotes.
@@ -38,27 +38,27 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Its bytes in the text it was cut from.
+    /// Returns the token's bytes in the text from which it was cut.
     pub fn of<'a>(&self, text: &'a [u8]) -> &'a [u8] {
         text.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Whether it is this single character.
+    /// Whether the token is this single character.
     pub fn is(&self, punct: u8) -> bool {
         self.kind == TokenKind::Punct(punct)
     }
 
-    /// Whether it is this word, in any case and without quotes; `word` is in upper case.
+    /// Whether the token is this word, in any case and without quotes; `word` is in upper case.
     pub fn is_word(&self, text: &[u8], word: &str) -> bool {
         self.kind == TokenKind::Word && self.of(text).eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// Whether it can be an identifier: a word (reserved or not) or a quoted name.
+    /// Whether the token can be an identifier: a word (reserved or not) or a quoted name.
     pub fn is_name(&self) -> bool {
         matches!(self.kind, TokenKind::Word | TokenKind::Name)
     }
 
-    /// Whether it is a value written out.
+    /// Whether the token is a written value.
     pub fn is_literal(&self) -> bool {
         matches!(self.kind, TokenKind::Str | TokenKind::Int | TokenKind::Real | TokenKind::Literal)
     }

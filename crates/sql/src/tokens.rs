@@ -1,13 +1,13 @@
-//! A text that is cut once, for everyone who reads it.
+//! A text that is cut once, for all its readers.
 //!
-//! Each reader of a statement answers a question of its own, and is a pass over these tokens. The passes stand with the readers
-//! (`impl Tokens`). A long text is not cut into a buffer: the readers that must take texts of any length cut it as they go.
+//! Each reader of a statement answers one question, in a pass over these tokens. The passes are in the modules of the readers (`impl
+//! Tokens`). A long text is not cut into a buffer: the readers that must accept texts of any length cut it as they go.
 
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::Token;
 
-/// How many tokens there is room for at once: those of most statements.
+/// The first room for tokens: enough for most statements.
 const TOKENS_AT_ONCE: usize = 64;
 
 /// A text as tokens.
@@ -25,13 +25,13 @@ pub struct Tokens<'a> {
 pub struct TokenBuffer(Vec<Token>);
 
 impl<'a> Tokens<'a> {
-    /// Cuts all of a text. Total: what cannot be cut is one token to the end.
+    /// Cuts all of a text. Total: a part that cannot be cut is one token to the end.
     #[must_use]
     pub fn cut(text: &'a [u8], modes: Modes) -> Self {
         Self::cut_into(TokenBuffer::default(), text, modes)
     }
 
-    /// The same, in this memory.
+    /// Cuts all of a text, in this memory.
     #[must_use]
     pub fn cut_into(TokenBuffer(mut all): TokenBuffer, text: &'a [u8], modes: Modes) -> Self {
         all.clear();
@@ -42,19 +42,19 @@ impl<'a> Tokens<'a> {
         Self { text, modes, all, hint_sets_variable, passed_comment }
     }
 
-    /// The memory that they are in.
+    /// Returns the memory of the tokens.
     #[must_use]
     pub fn into_buffer(self) -> TokenBuffer {
         TokenBuffer(self.all)
     }
 
-    /// How the text is read.
+    /// Returns the modes in which the text is read.
     #[must_use]
     pub const fn modes(&self) -> Modes {
         self.modes
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub const fn text(&self) -> &'a [u8] {
         self.text

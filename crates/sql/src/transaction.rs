@@ -25,7 +25,7 @@ impl Isolation {
     const ALL: [Self; 4] =
         [Self::ReadUncommitted, Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
 
-    /// As SET TRANSACTION has it.
+    /// Returns the words of SET TRANSACTION.
     pub fn words(self) -> &'static str {
         match self {
             Self::ReadUncommitted => "READ UNCOMMITTED",
@@ -36,7 +36,7 @@ impl Isolation {
     }
 }
 
-/// What is said of one transaction.
+/// The characteristics that are given for one transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Characteristics {
     /// Its level of isolation, if one is named.
@@ -46,19 +46,19 @@ pub struct Characteristics {
 }
 
 impl Characteristics {
-    /// Whether nothing is said.
+    /// Whether no characteristic is given.
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 
-    /// These, and what is said later.
+    /// Returns these characteristics, with those that are given later.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
         Self { isolation: later.isolation.or(self.isolation), read_only: later.read_only.or(self.read_only) }
     }
 }
 
-/// What follows the end of a transaction, as far as the statement says. `completion_type` says what it leaves open.
+/// What follows the end of a transaction, as far as the statement tells. `completion_type` decides the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// AND CHAIN: another begins at once. AND NO CHAIN: none does.
@@ -72,9 +72,9 @@ pub struct Completion {
 pub enum TransactionControl {
     /// BEGIN [WORK]; START TRANSACTION [READ ONLY | READ WRITE] [WITH CONSISTENT SNAPSHOT].
     Begin {
-        /// It may write nothing but temporary tables; or it may, whatever the session's transactions may.
+        /// Whether it may write only temporary tables; `None` if it may do what the session's transactions may.
         read_only: Option<bool>,
-        /// What it reads is to be as of now.
+        /// It reads a snapshot of now.
         snapshot: bool,
     },
     /// COMMIT.
@@ -93,7 +93,7 @@ pub enum TransactionControl {
 
 const WORDS: [&str; 7] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET"];
 
-/// Keywords of either server that are no names without quotes, and that no query that is understood here has.
+/// Keywords of either server that are no names without quotes, and that stand in no query that is understood here.
 const KEYWORDS: &[&str] = &[
     "CUBE",
     "CUME_DIST",
@@ -150,7 +150,7 @@ const KEYWORDS: &[&str] = &[
     "VIRTUAL",
 ];
 
-/// Whether a text may be such a statement, by its first letters. One that begins with a blank or a comment is not looked at.
+/// Whether a text may be such a statement, by its first letters. A text that begins with a blank or a comment is not looked at.
 pub fn may_control_transaction(text: &[u8]) -> bool {
     let [first, _, third, ..] = text else { return false };
     match first | 0x20 {
@@ -177,7 +177,7 @@ pub fn transaction_control(text: &[u8], modes: Modes) -> Option<TransactionContr
     cursor.at_end().then_some(control)
 }
 
-/// A text without the blanks and semicolons at its end, which the servers leave out. What is behind any other semicolon is a
+/// Returns a text without the blanks and semicolons at its end, which the servers leave out. Anything behind another semicolon is a
 /// statement to them, even if it is empty or a comment.
 fn without_end(text: &[u8]) -> &[u8] {
     let is_end = |byte: &u8| *byte == b';' || byte.is_ascii_whitespace();
@@ -212,7 +212,7 @@ fn read(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     cursor.words(&["RELEASE", "SAVEPOINT"]).then(|| name(cursor).map(TransactionControl::Release))?
 }
 
-/// What follows START TRANSACTION: each characteristic once, in any order. What is left over is seen by the caller.
+/// Reads what follows START TRANSACTION: each characteristic once, in any order. The caller sees the rest.
 fn started(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     let (mut read_only, mut snapshot) = (None, false);
     if cursor.at_end() {
@@ -232,7 +232,7 @@ fn started(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     }
 }
 
-/// What follows SET TRANSACTION: each characteristic once, in any order.
+/// Reads what follows SET TRANSACTION: each characteristic once, in any order.
 fn characterized(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     let mut said = Characteristics::default();
     loop {
@@ -253,13 +253,13 @@ fn characterized(cursor: &mut Cursor<'_>) -> Option<TransactionControl> {
     }
 }
 
-/// READ ONLY or READ WRITE: whether it is the former.
+/// Reads READ ONLY or READ WRITE. Returns whether it is READ ONLY.
 fn access(cursor: &mut Cursor<'_>) -> Option<bool> {
     let is_read_only = cursor.words(&["READ", "ONLY"]);
     (is_read_only || cursor.words(&["READ", "WRITE"])).then_some(is_read_only)
 }
 
-/// What follows COMMIT and ROLLBACK. The servers refuse both CHAIN and RELEASE.
+/// Reads what follows COMMIT and ROLLBACK. The servers refuse both CHAIN and RELEASE.
 fn completion(cursor: &mut Cursor<'_>) -> Option<Completion> {
     cursor.word("WORK");
     let chain = if cursor.words(&["AND", "NO", "CHAIN"]) {
@@ -273,8 +273,8 @@ fn completion(cursor: &mut Cursor<'_>) -> Option<Completion> {
     (!are_both).then_some(Completion { chain, release })
 }
 
-/// A name. Names of savepoints are compared without case; what that is beyond ASCII is not known here. The server has an error for a
-/// keyword without quotes, where that is one to it.
+/// Reads a name. Names of savepoints are compared without case; how that works beyond ASCII is not known here. The server reports an
+/// error for a keyword without quotes.
 fn name(cursor: &mut Cursor<'_>) -> Option<String> {
     let is_known = |word: &[u8]| structures(word) || is_in(word, KEYWORDS);
     let is_keyword = |token: Token| token.kind == TokenKind::Word && is_known(cursor.bytes(token));

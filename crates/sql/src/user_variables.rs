@@ -6,7 +6,7 @@ use crate::modes::Modes;
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-/// A user variable and what a SET gives it.
+/// A user variable and its value in a SET.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserVariable {
     /// Its name, in lower case: names are compared without case.
@@ -15,8 +15,8 @@ pub struct UserVariable {
     pub literal: Vec<u8>,
 }
 
-/// The variables that `text` sets, if it is a SET of user variables alone, each to one literal: a number, a string or NULL. It has no
-/// other effect.
+/// Returns the variables that `text` sets, if it is a SET of only user variables, each to one literal: a number, a string or NULL. Such a
+/// SET has no other effect.
 #[must_use]
 pub fn user_variables_set(text: &[u8], modes: Modes) -> Option<Vec<UserVariable>> {
     if modes.other_syntax || !text.contains(&b'@') {
@@ -53,7 +53,7 @@ fn assignment(cursor: &mut Cursor<'_>) -> Option<UserVariable> {
     Some(UserVariable { name, literal: cursor.range_text(start..value.end).to_vec() })
 }
 
-/// `@name`, in lower case. Names beyond plain ASCII may be compared in ways that are not known here.
+/// Reads `@name`, in lower case. Names beyond plain ASCII may be compared in ways that are not known here.
 pub(crate) fn user_variable(cursor: &mut Cursor<'_>) -> Option<String> {
     let at = cursor.next().filter(|token| token.kind == TokenKind::At)?;
     let name = cursor.next().filter(|name| name.kind == TokenKind::Word && name.start == at.end)?;

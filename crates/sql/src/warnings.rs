@@ -6,26 +6,26 @@ use crate::modes::Modes;
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-/// A longer text is none of these, in bytes.
+/// A longer text, in bytes, is none of these.
 const TEXT_BYTES_MAX: usize = 256;
 
-/// What is asked for.
+/// The question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AsksWarnings {
     /// SHOW WARNINGS or SHOW ERRORS: the rows.
     Rows {
         /// Errors alone.
         errors: bool,
-        /// How many rows are left out at the start.
+        /// The number of rows that are left out at the start.
         offset: usize,
-        /// How many come at most.
+        /// The most rows of the answer.
         count: usize,
     },
     /// SHOW COUNT(*) WARNINGS or ERRORS, or SELECT of the variable: how many there are.
     Count {
         /// Errors alone.
         errors: bool,
-        /// What the column is called.
+        /// The title of the column.
         title: String,
     },
 }
@@ -46,7 +46,7 @@ pub fn asks_warnings(text: &[u8], modes: Modes) -> Option<AsksWarnings> {
     cursor.at_end().then_some(asked)
 }
 
-/// Behind SHOW.
+/// Reads what follows SHOW.
 fn show(cursor: &mut Cursor<'_>) -> Option<AsksWarnings> {
     let counts = cursor.word("COUNT");
     if counts && !(cursor.punct(b'(') && cursor.punct(b'*') && cursor.punct(b')')) {
@@ -77,7 +77,7 @@ fn number(cursor: &mut Cursor<'_>) -> Option<usize> {
     std::str::from_utf8(cursor.bytes(token)).ok()?.parse().ok()
 }
 
-/// SELECT @@warning_count or @@error_count.
+/// Reads SELECT @@warning_count or @@error_count.
 fn select(cursor: &mut Cursor<'_>) -> Option<AsksWarnings> {
     let mark = Some(()).filter(|()| cursor.word("SELECT")).and_then(|()| cursor.next())?;
     let is_scoped = cursor.at_any(&["LOCAL", "SESSION"]) && cursor.peek_at(1)?.is(b'.');

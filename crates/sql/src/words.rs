@@ -3,7 +3,7 @@
 /// The longest word that any set holds, in bytes.
 const WORD_LEN_MAX: usize = 48;
 
-/// A word in upper case, without allocating; None if it is longer than any that is known, or not ASCII.
+/// A word in upper case, without allocating; None if it is longer than any known word, or not ASCII.
 pub(crate) struct Upper {
     bytes: [u8; WORD_LEN_MAX],
     len: usize,
@@ -26,7 +26,7 @@ impl Upper {
     }
 }
 
-/// Sets up to this size are gone through: most words differ from all of them in length, which is one comparison each.
+/// Sets up to this size are searched one by one: most words differ from all of them in length, which is one comparison each.
 const FEW: usize = 24;
 
 /// Whether `word`, in any case, is in `sorted`, which holds upper-case words in order.

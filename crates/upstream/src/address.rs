@@ -34,7 +34,7 @@ impl Address {
         }
     }
 
-    /// The name that a certificate must carry for this address, none for a unix socket.
+    /// Returns the name that a certificate must carry for this address, none for a unix socket.
     pub fn host(&self) -> Option<&str> {
         match self {
             Self::Tcp { host, .. } => Some(host),

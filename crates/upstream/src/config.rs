@@ -1,4 +1,4 @@
-//! How to reach the server and as whom: read from a URL, checked, and then only read.
+//! How to reach the server, and with which account: read from a URL, checked, and not changed after that.
 
 mod error;
 mod tls_mode;
@@ -36,13 +36,13 @@ pub struct Config {
     pub password: Secret,
     /// The default schema of our own connections, and of clients that name none.
     pub database: Option<String>,
-    /// How far TLS goes.
+    /// How much TLS is demanded.
     pub tls: TlsMode,
     /// A PEM file with the authorities that may have signed the server's certificate.
     pub tls_ca: Option<PathBuf>,
     /// Time allowed for connecting, TLS and the login together.
     pub connect_timeout: Duration,
-    /// The server id under which the binlog is read; 0 lets us choose a high one at random.
+    /// The server id under which the binlog is read; 0: a high number at random.
     pub server_id: u32,
     /// How often the server is to prove that the stream is alive while nothing changes.
     pub heartbeat: Duration,
@@ -53,7 +53,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A configuration with every default, for this address and account.
+    /// Returns a configuration with every default, for this address and account.
     pub fn new(address: Address, user: impl Into<String>, password: Secret) -> Self {
         Self {
             address,
@@ -70,7 +70,7 @@ impl Config {
         }
     }
 
-    /// Checks what the types cannot say.
+    /// Checks what the types cannot express.
     ///
     /// # Errors
     /// A [`ConfigError`] for the first setting that is out of its range or contradicts another.
@@ -103,7 +103,7 @@ impl Config {
         Ok(())
     }
 
-    /// How long after it was last heard the stream counts as live.
+    /// Returns how long the stream counts as live after it was last heard.
     pub fn live_limit(&self) -> Duration {
         self.heartbeat * HEARTBEATS_TO_LIVE
     }

@@ -19,11 +19,11 @@ use crate::net::Stream;
 pub use dial::{Dialled, MAX_PACKET_SIZE};
 pub use query::{ANSWER_BYTES_MAX, Row, Rows};
 
-/// Packets of the handshake are small; more than this is not one.
+/// The largest packet of a handshake, in bytes: the packets of a handshake are small.
 pub const HANDSHAKE_PACKET_BYTES_MAX: usize = 1 << 20;
-/// What the read buffer grows by when a packet is not complete.
+/// The bytes by which the read buffer grows when a packet is not complete.
 const READ_BYTES: usize = 16 << 10;
-/// A farewell is not worth waiting for.
+/// How long a farewell may take; it is not worth waiting for.
 const QUIT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A connection to the server that is logged in.
@@ -43,34 +43,34 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// One whose login is over.
+    /// Makes a connection whose login is over.
     #[cfg(test)]
     pub(crate) fn over(stream: tokio::net::UnixStream, greeting: Greeting) -> Self {
         let (stream, capabilities) = (Stream::Unix(stream), greeting.capabilities);
         Self { stream, read: BytesMut::new(), seq: 0, capabilities, greeting, queried: false }
     }
 
-    /// What both sides have agreed to.
+    /// Returns what both sides have agreed to.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// The server's number for this connection, as KILL and the process list know it.
+    /// Returns the server's number for this connection, as KILL and the process list know it.
     pub fn thread_id(&self) -> u32 {
         self.greeting.connection_id
     }
 
-    /// What the server said of itself when we connected.
+    /// Returns the greeting, in which the server described itself.
     pub fn greeting(&self) -> &Greeting {
         &self.greeting
     }
 
-    /// What it passes over.
+    /// Returns the transport of the connection.
     pub fn channel(&self) -> Channel {
         self.stream.channel()
     }
 
-    /// Whether what is sent cannot be overheard.
+    /// Whether nobody can read what is sent.
     pub fn is_secure(&self) -> bool {
         self.channel().is_secure()
     }
@@ -80,20 +80,20 @@ impl Connection {
         self.channel() == Channel::Tls
     }
 
-    /// Whether [`Self::query`] was used since the login: a question of our own leaves its row count behind.
+    /// Whether [`Self::query`] was used since the login: such a question changes the row count of the session.
     pub fn was_queried(&self) -> bool {
         self.queried
     }
 
-    /// Whether the server has nothing to say that nobody asked for. When it ends a connection it says so, or closes.
+    /// Whether the server has sent nothing unasked. A server that ends a connection says so, or closes it.
     pub async fn is_quiet(&mut self) -> bool {
         let Self { stream, read, .. } = self;
         let mut heard = std::pin::pin!(stream.read_buf(read));
         std::future::poll_fn(|context| Poll::Ready(heard.as_mut().poll(context).is_pending())).await
     }
 
-    /// The stream and what has been read from it and not yet used, for a caller that relays frames and
-    /// counts the sequence numbers itself.
+    /// Returns the stream, and the bytes that have been read from it and not yet used, for a caller that relays frames and counts the
+    /// sequence numbers itself.
     pub fn parts(&mut self) -> (&mut Stream, &mut BytesMut) {
         (&mut self.stream, &mut self.read)
     }
@@ -101,7 +101,7 @@ impl Connection {
     /// Reads the next logical packet, at most `bytes_max` long, and sets the sequence number
     /// behind it.
     ///
-    /// Cancelling the returned future loses nothing: what was read stays in the buffer.
+    /// Cancelling the returned future loses nothing: the bytes that were read stay in the buffer.
     ///
     /// # Errors
     /// [`Error::Closed`] at the end of the stream, [`Error::Frame`] for a packet too large.
@@ -118,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// As [`Self::read_packet`], for an answer whose first packet must carry the expected number.
+    /// As [`Self::read_packet`], for an answer whose first packet must have the expected number.
     async fn read_in_order(&mut self, bytes_max: usize) -> Result<Packet, Error> {
         let expected = self.seq;
         let packet = self.read_packet(bytes_max).await?;

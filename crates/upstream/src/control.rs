@@ -1,4 +1,4 @@
-//! The connections on which we ask for ourselves.
+//! The connections for our own questions.
 
 use freshet_protocol::{Capabilities, Login};
 
@@ -9,22 +9,21 @@ use crate::password::Password;
 
 /// utf8mb4_general_ci, which every server since MySQL 5.5 and MariaDB 5.5 knows.
 pub const UTF8MB4: u8 = 45;
-/// What our own questions need; nothing that would make their answers harder to read.
+/// The capabilities that our own questions need; none of them makes the answers harder to read.
 const WANT: Capabilities = Capabilities::DEPRECATE_EOF
     .union(Capabilities::CONNECT_WITH_DB)
     .union(Capabilities::CONNECT_ATTRS)
     .union(Capabilities::PLUGIN_AUTH);
-/// The session that our questions are written for. The modes decide how the server quotes what it
-/// shows us; the long wait lets a connection on which little is asked live on; the isolation makes
-/// each question see what is committed when it is asked; and a definition that is being changed is
-/// not waited for, because others wait behind us.
+/// The session for which our questions are written. The modes decide how the server quotes names and texts for us. The long wait keeps a
+/// connection alive on which little is asked. The isolation makes each question see what is committed when it is asked. And a question
+/// does not wait for a definition that is being changed, because others wait behind it.
 const SESSION: &str = "SET SESSION sql_mode = '', autocommit = 1, wait_timeout = 86400, \
      lock_wait_timeout = 1, sql_select_limit = DEFAULT, max_join_size = DEFAULT";
-/// So that no warning is lost. MySQL lets only some accounts set this; the others do with fewer.
+/// So that no warning is lost. MySQL lets only some accounts set this; the others go on with fewer warnings.
 const ALL_WARNINGS: &str = "SET SESSION max_error_count = 65535";
 /// ER_WARN_I_S_SKIPPED_TABLE: information_schema leaves a table out that is being changed.
 const SKIPPED_TABLE: &str = "1684";
-/// Both servers take this form, and neither the other's name of the variable.
+/// Both servers accept this form; each rejects the other's name of the variable.
 const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 /// Connection attributes by which an operator recognises us in the process list.
 const ATTRIBUTES: [(&str, &str); 2] = [("program_name", "freshet"), ("_client_name", "freshet")];
@@ -38,7 +37,7 @@ pub async fn connect(config: &Config) -> Result<Connection, Error> {
     connect_as(config, WANT, login(config)).await
 }
 
-/// The same in answers of another form, without a default schema: to ask for what others have asked.
+/// As [`connect`], without a default schema and with answers of another form: for questions that others have asked.
 ///
 /// # Errors
 /// As [`connect`].
@@ -61,11 +60,11 @@ async fn connect_as(config: &Config, want: Capabilities, login: Login) -> Result
 
 /// Asks information_schema about definitions, and takes no answer that leaves something out.
 ///
-/// MariaDB opens each table to describe it. One that is locked for a change it leaves out, whole or
-/// in part, with a warning; and if that change fails, the stream never tells of it.
+/// MariaDB opens each table to describe it. It leaves out a table that is locked for a change, in whole or in part, with a warning; and
+/// if that change fails, the stream never tells of it.
 ///
 /// # Errors
-/// [`Error::Unsettled`] if something was left out; asked again later, it will not be.
+/// [`Error::Unsettled`] if something was left out. A later question gets it.
 pub async fn query_definitions(connection: &mut Connection, sql: &str) -> Result<Rows, Error> {
     let rows = connection.query(sql).await?;
     if rows.warnings > 0 {
@@ -78,7 +77,7 @@ pub async fn query_definitions(connection: &mut Connection, sql: &str) -> Result
     Ok(rows)
 }
 
-/// A login with our own account, the answer still open.
+/// Returns a login with our own account, its answer not yet made.
 pub fn login(config: &Config) -> Login {
     Login {
         capabilities: Capabilities::empty(),
@@ -103,10 +102,9 @@ fn attributes() -> Vec<u8> {
     out
 }
 
-/// A text as an SQL literal, for a session without NO_BACKSLASH_ESCAPES.
+/// Returns a text as an SQL literal, for a session without NO_BACKSLASH_ESCAPES.
 ///
-/// The only character sets of our sessions are ASCII-safe, so no second byte of a character can be
-/// taken for a quote.
+/// The only character sets of our sessions are ASCII-safe, so no second byte of a character can be mistaken for a quote.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('\'');
@@ -122,7 +120,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// A name as an SQL identifier.
+/// Returns a name as an SQL identifier.
 pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

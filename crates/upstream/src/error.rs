@@ -1,4 +1,4 @@
-//! What can go wrong between us and the server, and how a client is told.
+//! Failures between us and the server, and how a client is told.
 
 use std::io;
 use std::time::Duration;
@@ -11,9 +11,9 @@ pub enum Error {
     /// The server could not be reached.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where we tried to connect.
+        /// The address.
         address: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// An established connection broke.
@@ -37,7 +37,7 @@ pub enum Error {
     /// A time limit passed.
     #[error("{doing} took longer than {limit:?}")]
     TimedOut {
-        /// What was under way.
+        /// The action that was under way.
         doing: &'static str,
         /// The limit that passed.
         limit: Duration,
@@ -62,7 +62,7 @@ pub enum Error {
     /// The server's answer to one of our own questions was not of the form expected.
     #[error("unexpected answer to {question}")]
     Unexpected {
-        /// What was asked.
+        /// The question.
         question: &'static str,
     },
 }
@@ -73,9 +73,8 @@ impl From<FrameError> for Error {
     }
 }
 
-/// ER_CON_COUNT_ERROR and its kind are passed on as they are; what the server did not say itself
-/// is told with the code of a client library whose connection broke, so that drivers treat it as
-/// such and reconnect.
+/// The codes for a client. ER_CON_COUNT_ERROR and similar errors are passed on unchanged. A failure that the server did not report is
+/// told with the code of a client library whose connection broke, so that drivers treat it as such and reconnect.
 mod code {
     /// CR_CONN_HOST_ERROR.
     pub const CANNOT_CONNECT: u16 = 2003;
@@ -90,7 +89,7 @@ mod code {
 }
 
 impl Error {
-    /// The error packet that tells a client of this failure.
+    /// Returns the error packet that tells a client of this failure.
     ///
     /// The server's own errors are passed on word for word. Every other failure means that the
     /// server cannot be used through this connection: SQLSTATE is of class 08 or HY000 and the

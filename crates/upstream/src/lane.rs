@@ -1,12 +1,12 @@
 //! One connection on which the statements of many sessions are under way at once.
 //!
 //! Statements are sent in a row without waiting for answers, and the answers come in the order of the statements. A server that always
-//! has the next statement neither sleeps nor switches between threads, so that each costs it a third to a half of what it costs over
+//! has the next statement neither sleeps nor switches between threads. So each statement costs it a third to a half of what it costs over
 //! connections of their own.
 //!
-//! What it takes to be carried here is for the sessions to know: a statement must neither read nor leave anything of a session, nor
-//! matter if it is carried out twice. One whose answer does not come, or is large, is its session's again. Statements behind one that
-//! takes long are theirs too: they are still carried out here, and nobody hears the answers.
+//! The sessions decide which statements are carried here: a statement must neither read nor leave state of a session, and it must do no
+//! harm if it is carried out twice. A statement whose answer does not come, or is large, goes back to its session. So do the statements
+//! behind one that takes long: they are still carried out here, and nobody hears the answers.
 
 mod queue;
 mod statements;
@@ -34,11 +34,11 @@ pub use statements::{StatementKey, StatementState};
 pub const STATEMENT_BYTES_MAX: usize = 16 * 1024;
 /// The largest answer that is carried, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// How long a statement may take before those behind it go elsewhere.
+/// How long a statement may take before the statements behind it go elsewhere.
 pub const SLOW: Duration = Duration::from_millis(50);
-/// How long a lane is kept that nobody uses.
+/// How long an unused lane is kept.
 const IDLE_MAX: Duration = Duration::from_millis(500);
-/// What one read asks for, in bytes.
+/// The bytes that one read asks for.
 const READ_BYTES: usize = 32 * 1024;
 
 /// A connection that carries statements. It belongs to one thread.
@@ -51,12 +51,12 @@ pub struct Lane {
     capabilities: Capabilities,
     /// A statement may have left warnings or an error on the connection.
     has_diagnostics: Cell<bool>,
-    /// The packet of what ends the transaction that its statements are in: the last that is sent.
+    /// The packet that ends the open transaction of its statements: it is sent last.
     end: RefCell<Option<Vec<u8>>>,
     counts: Arc<LaneCounts>,
 }
 
-/// What a lane does, for whoever looks at it from another thread.
+/// The figures of a lane, for readers on other threads.
 #[derive(Debug, Default)]
 pub struct LaneCounts {
     /// The server's number of the connection.
@@ -67,7 +67,7 @@ pub struct LaneCounts {
 }
 
 impl LaneCounts {
-    /// What it does now; `None` if it takes nothing more.
+    /// Returns the present figures; `None` if the lane takes no more statements.
     pub fn read(&self) -> Option<LaneFigures> {
         let figures = LaneFigures {
             connection_id: self.connection_id,
@@ -78,18 +78,18 @@ impl LaneCounts {
     }
 }
 
-/// What a lane does.
+/// The figures of a lane at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneFigures {
     /// The server's number of its connection.
     pub connection_id: u32,
     /// How many statements it was given so far.
     pub carried: u64,
-    /// How many of them are not answered.
+    /// How many of them are not answered yet.
     pub waiting: usize,
 }
 
-/// A connection that will come back when nothing is under way on it any more. Dropped, the connection is closed then.
+/// A connection that comes back when nothing is under way on it any more. If this is dropped, the connection is closed then.
 #[derive(Debug)]
 pub struct Returning {
     lane: Rc<Lane>,
@@ -97,7 +97,7 @@ pub struct Returning {
 }
 
 impl Lane {
-    /// Makes a lane of a connection on which nothing is under way. Must be called on the thread whose event loop waits for it.
+    /// Makes a lane of a connection on which nothing is under way. Must be called on the thread whose event loop drives it.
     pub fn start(connection: Connection) -> (Rc<Self>, Returning) {
         let capabilities = connection.capabilities();
         let counts = LaneCounts { connection_id: connection.thread_id(), ..LaneCounts::default() };
@@ -113,53 +113,53 @@ impl Lane {
         let (sender, receiver) = oneshot::channel();
         let driver = Driver::new(Rc::clone(&lane), connection);
         tokio::task::spawn_local(async move {
-            // Who lent it may be gone, and then nobody needs it.
+            // The lender may be gone, and then nobody needs the connection.
             drop(sender.send(driver.run().await));
         });
         let returning = Returning { lane: Rc::clone(&lane), connection: receiver };
         (lane, returning)
     }
 
-    /// What it does.
+    /// Returns the lane's figures.
     pub fn counts(&self) -> &Arc<LaneCounts> {
         &self.counts
     }
 
-    /// What was agreed on with the server.
+    /// Returns the capabilities that were agreed on with the server.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// Whether it takes statements.
+    /// Whether the lane takes statements.
     pub fn is_open(&self) -> bool {
         !self.queue.borrow().is_closed
     }
 
-    /// How many statements are not answered.
+    /// Returns how many statements are not answered yet.
     pub fn depth(&self) -> usize {
         self.queue.borrow().waiting.len()
     }
 
-    /// Has a command carried, of which the packet is `payload`. `None` if it takes nothing more.
+    /// Sends a command, whose packet is `payload`. `None` if the lane takes no more.
     pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         let counted = if command == Command::StmtExecute { Counted::Execution } else { Counted::Text };
         self.add(command, counted, payload, None)
     }
 
-    /// Begins a transaction by the packet `begin`, in the place of the one that may be open. All that is carried from now on is in it, and the packet
-    /// `end` is sent when nothing more is taken. `None` if that is so already.
+    /// Begins a transaction with the packet `begin`, in the place of an open one. All later statements are in it, and the packet `end` is
+    /// sent when the lane takes no more. `None` if it takes no more already.
     pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         let outcome = self.add(Command::Query, Counted::Begin, begin, None)?;
         *self.end.borrow_mut() = Some(end.to_vec());
         Some(outcome)
     }
 
-    /// What is known of a statement here. One that is prepared counts as used.
+    /// Returns the state of a statement on this lane. Asking for a prepared one counts as a use.
     pub fn statement(&self, text: &[u8], kinds: u64) -> StatementState {
         self.statements.borrow_mut().get(text, kinds)
     }
 
-    /// Has a statement prepared that is not known here, by the packet `payload`. `None` if it takes nothing more.
+    /// Prepares a statement that is not known here, with the packet `payload`. `None` if the lane takes no more.
     pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
         self.add(Command::StmtPrepare, Counted::Preparation, payload, Some(key))
     }
@@ -179,7 +179,7 @@ impl Lane {
         if let Some(key) = &prepares {
             let mut statements = self.statements.borrow_mut();
             statements.is_asked_for(key);
-            // Closing has no answer.
+            // Closing a statement has no answer.
             for id in statements.closed.drain(..) {
                 let close = [&[Command::StmtClose.byte()], &id.to_le_bytes()[..]].concat();
                 put_packet(&mut queue.unsent, &mut 0, &close);
@@ -196,12 +196,12 @@ impl Lane {
         Some(receiver)
     }
 
-    /// An answer told of warnings, or was an error; or nobody has heard what it said.
+    /// Notes that an answer told of warnings, or was an error, or was heard by nobody.
     pub fn has_left_diagnostics(&self) {
         self.has_diagnostics.set(true);
     }
 
-    /// Takes nothing more.
+    /// Takes no more statements.
     pub fn close(&self) {
         self.takes_nothing_more(&mut self.queue.borrow_mut());
         self.wake.notify_one();
@@ -209,7 +209,7 @@ impl Lane {
 }
 
 impl Lane {
-    /// Notes what preparing a statement has come to, by what is there of the answer. False if that is not enough.
+    /// Notes the outcome of preparing a statement, from the part of the answer that has come. `false` if that is not enough.
     fn heed_preparation(&self, first: &mut Waiting, frames: &[u8]) -> bool {
         let Some(key) = &first.prepares else { return true };
         let heard = self.statements.borrow_mut().heard(key, frames, self.capabilities);
@@ -222,7 +222,7 @@ impl Lane {
         heard.is_some()
     }
 
-    /// Ends the transaction that was begun, if it is not ended.
+    /// Ends the open transaction, if there is one.
     pub fn end(&self) {
         self.put_end(&mut self.queue.borrow_mut());
         self.wake.notify_one();
@@ -243,7 +243,7 @@ impl Lane {
 }
 
 impl Returning {
-    /// Whether this is the lane whose connection it is.
+    /// Returns the lane whose connection this is.
     pub fn lane(&self) -> &Rc<Lane> {
         &self.lane
     }
@@ -253,12 +253,12 @@ impl Returning {
         self.lane.has_diagnostics.get()
     }
 
-    /// What was carried so far.
+    /// Returns the counts so far.
     pub fn carried(&self) -> CarriedSoFar {
         self.lane.queue.borrow().carried
     }
 
-    /// The numbers of the statements that were prepared on it, and that the server still has.
+    /// Returns the numbers of the statements that were prepared on the connection, and that the server still has.
     pub fn prepared(&self) -> Vec<u32> {
         self.lane.statements.borrow().numbers()
     }
@@ -270,7 +270,7 @@ impl Drop for Returning {
     }
 }
 
-/// The connection; `None` if it was lost.
+/// Resolves to the connection; `None` if it was lost.
 impl Future for Returning {
     type Output = Option<Connection>;
 
@@ -279,15 +279,15 @@ impl Future for Returning {
     }
 }
 
-/// Sends and reads.
+/// Sends statements and reads answers.
 struct Driver {
     lane: Rc<Lane>,
     connection: Connection,
-    /// Bytes at the front of what was read that belong to the first answer and are looked at.
+    /// The bytes at the front of the buffer that belong to the first answer and have been looked at.
     checked: usize,
-    /// Bytes still to come of a frame that needs no look.
+    /// The bytes still to come of a frame that needs no look.
     unseen: usize,
-    /// When the first statement was the first, and sent.
+    /// Since when the first statement has been first, and sent.
     since: Instant,
     used: Instant,
 }
@@ -298,7 +298,7 @@ impl Driver {
         Self { lane, connection, checked: 0, unseen: 0, since: now, used: now }
     }
 
-    /// Carries statements until the lane is closed and all are answered. The connection, if it can still be used.
+    /// Carries statements until the lane is closed and all are answered. Returns the connection, if it can still be used.
     async fn run(mut self) -> Option<Connection> {
         loop {
             let lane = Rc::clone(&self.lane);
@@ -328,23 +328,23 @@ impl Driver {
         queue.is_closed && queue.waiting.is_empty()
     }
 
-    /// When something is to be done though nothing happens.
+    /// Returns when the lane has to act although nothing happens.
     fn deadline(&self) -> Deadline {
         let queue = self.lane.queue.borrow();
         Deadline::from_std(if queue.sent == 0 {
             self.used + IDLE_MAX
         } else if queue.is_closed && queue.waiting.iter().skip(1).all(|waiting| waiting.reply.is_none()) {
-            // All that can be done is done.
+            // There is nothing left to do.
             Instant::now() + Duration::from_secs(1)
         } else {
             self.since + SLOW
         })
     }
 
-    /// The first statement takes too long, or nobody has used the lane for a while.
+    /// Acts on a deadline: the first statement takes too long, or nobody has used the lane for a while.
     fn note_late(&self) {
         let mut queue = self.lane.queue.borrow_mut();
-        // What is not sent goes elsewhere altogether, but for what ends a transaction.
+        // Statements that are not sent go elsewhere, except the one that ends a transaction.
         let keeps = |waiting: &Waiting| waiting.counted == Counted::End;
         if !queue.waiting.iter().skip(queue.sent).any(keeps) {
             let sent = queue.sent;
@@ -355,7 +355,7 @@ impl Driver {
         queue.waiting.iter_mut().skip(1).for_each(|waiting| waiting.goes(NotCarried::Elsewhere));
     }
 
-    /// Nobody is answered any more.
+    /// Gives up: no statement is answered any more.
     fn lose(self) -> Option<Connection> {
         let mut queue = self.lane.queue.borrow_mut();
         self.lane.takes_nothing_more(&mut queue);
@@ -364,7 +364,7 @@ impl Driver {
         None
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends the waiting statements, as far as there is room.
     async fn send(&mut self) -> std::io::Result<()> {
         let was_idle = self.lane.queue.borrow().sent == 0;
         let Some(frames) = self.lane.queue.borrow_mut().take_unsent() else { return Ok(()) };
@@ -409,7 +409,7 @@ impl Driver {
             }
         }
         lane.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
-        // Nobody has asked for what comes now: the server ends the connection.
+        // Nobody has asked for these bytes: the server ends the connection.
         if queue.sent == 0 && !buffer.is_empty() {
             Err(Malformed::new("an answer to nothing"))
         } else {

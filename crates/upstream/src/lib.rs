@@ -1,14 +1,13 @@
-//! Connections to the server behind us: the way there, the login, one question and its answer, and what a server is made of.
+//! Connections to the server behind us: dialling, the login, one question and its answer, and the facts about a server.
 //!
-//! This crate knows the wire protocol, and the flavors and versions of servers. It refuses to know what a client session is,
-//! what a table is, what the binlog says and what is cached: the holder of a connection decides what is asked on it.
+//! This crate knows the wire protocol, and the flavors and versions of servers. It refuses to know what a client session is, what a table
+//! is, what the binlog holds and what is cached: the holder of a connection decides what is asked on it.
 //!
-//! It has this shape because two kinds of caller need it. A session needs a [`Connection`] that it can log in with somebody
-//! else's credentials and then relay through, byte by byte. The rooms above need connections of our own account
-//! ([`control`]), and the facts that decide what may be believed of this server ([`server`]). No state is shared between
-//! connections.
+//! It has this shape because two kinds of caller need it. A session needs a [`Connection`] on which it can log in with somebody else's
+//! credentials, and then relay byte by byte. The rooms above need connections of our own account ([`control`]), and the facts that decide
+//! how far this server can be believed ([`server`]). Connections share no state.
 
-// Where the server is, as whom we come, and what can go wrong.
+// The server's address, our account, and failures.
 mod address;
 mod secret;
 mod config;
@@ -26,7 +25,7 @@ mod password;
 pub mod connection;
 pub mod lane;
 
-// Connections of our own account, and what the server says of itself on them.
+// Connections of our own account, and the server's description of itself on them.
 pub mod control;
 pub mod server;
 

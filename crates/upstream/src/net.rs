@@ -24,9 +24,9 @@ use socket::Socket;
 
 /// A silent TCP connection is probed after this time, so that a peer that vanished is noticed.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
-/// And then this often.
+/// The time between two further probes.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
-/// How long to wait for a place in the queue of a unix socket, before the next try.
+/// The time between two tries for a place in the queue of a unix socket.
 const PLACE_LOOKED_FOR_EVERY: Duration = Duration::from_millis(2);
 
 /// A connection to a client or to the server.
@@ -50,7 +50,7 @@ pub struct Tls {
 }
 
 impl Stream {
-    /// Connects to an address. Bounding the time is the caller's part.
+    /// Connects to an address. The caller bounds the time.
     ///
     /// # Errors
     /// What the operating system or the name resolution says.
@@ -61,7 +61,8 @@ impl Stream {
         }
     }
 
-    /// A unix socket whose server has a full queue refuses who does not wait for a place. Linux tells nobody when there is one.
+    /// Connects to a unix socket. A server with a full queue refuses a client that does not wait for a place. Linux does not report when
+    /// there is one.
     async fn unix(path: &Path) -> io::Result<Self> {
         loop {
             match UnixStream::connect(path).await {
@@ -73,8 +74,8 @@ impl Stream {
         }
     }
 
-    /// Wraps a TCP connection, accepted or made, and sets what a request-and-answer protocol
-    /// needs: no delay for small packets, and keepalive.
+    /// Wraps a TCP connection, accepted or made, and sets the options for a protocol of questions and answers: no delay for small
+    /// packets, and keepalive.
     ///
     /// # Errors
     /// If the socket options cannot be set, which means that the connection is already gone.
@@ -85,7 +86,7 @@ impl Stream {
         Ok(Self::Tcp(stream))
     }
 
-    /// Over TCP: the other end's address, and our own.
+    /// Returns the other end's address and our own, over TCP.
     pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
         let ends = |stream: &TcpStream| Some((stream.peer_addr().ok()?, stream.local_addr().ok()?));
         match self {
@@ -95,7 +96,7 @@ impl Stream {
         }
     }
 
-    /// Waits until the other end has sent something, or has gone, where a read has found nothing before.
+    /// Waits until the other end has sent something, or has gone. The last read must have found nothing.
     ///
     /// # Errors
     /// The system's.
@@ -107,7 +108,7 @@ impl Stream {
         }
     }
 
-    /// What it passes over.
+    /// Returns the transport of the connection.
     pub fn channel(&self) -> Channel {
         match self {
             Self::Tcp(_) => Channel::Clear,
@@ -116,7 +117,7 @@ impl Stream {
         }
     }
 
-    /// The version of TLS and the cipher suite in use, if TLS is.
+    /// Returns the version of TLS and the cipher suite in use, if TLS is.
     pub fn tls(&self) -> Option<Tls> {
         let Self::Tls(stream) = self else { return None };
         let (_, session) = stream.get_ref();
@@ -133,8 +134,8 @@ impl Stream {
         Ok(Self::Tls(Box::new(tls.into())))
     }
 
-    /// Starts TLS as the server. `early` is what the client has already sent behind its request
-    /// for TLS: it does not wait for an answer, so its first TLS record often comes with it.
+    /// Starts TLS as the server. `early` are the bytes that the client has already sent behind its request for TLS: a client does not
+    /// wait for an answer, so its first TLS record often comes with the request.
     ///
     /// # Errors
     /// If the handshake fails, or TLS is already in use.
@@ -144,8 +145,8 @@ impl Stream {
         Ok(Self::Tls(Box::new(tls.into())))
     }
 
-    /// Tells the other end that nothing more is sent, and goes on reading. Under TLS too it is the connection that ends
-    /// this way, without the farewell of TLS: a server that looks whether its client is there takes any byte for a yes.
+    /// Tells the other end that nothing more is sent, and goes on reading. Under TLS too the connection itself ends in this way, without
+    /// the farewell of TLS: a server that checks whether its client is there takes any byte for a yes.
     ///
     /// # Errors
     /// If the connection is over already.
@@ -157,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// Whether a read may find something: bytes, or the end. Not before has the system been asked. Of TLS only a read tells.
+    /// Whether a read may find something: bytes, or the end. The system is asked first. Under TLS only a read can tell.
     pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx).map(drop),

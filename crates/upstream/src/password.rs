@@ -9,17 +9,15 @@ use crate::error::Error;
 use crate::responder::{Challenge, Responder};
 use crate::secret::{Credential, Secret};
 
-/// How sha256_password asks for the server's RSA key; caching_sha2_password has another byte.
+/// The byte with which sha256_password asks for the server's RSA key; caching_sha2_password has another one.
 const SHA256_REQUEST_PUBLIC_KEY: u8 = 1;
 
-/// Answers the server with a known password: `mysql_native_password`, `caching_sha2_password`,
-/// `sha256_password`, and `mysql_clear_password` where nobody can overhear it. Where only the password's
-/// SHA1 is known, `mysql_native_password` alone.
+/// Answers the server with a known password: `mysql_native_password`, `caching_sha2_password`, `sha256_password`, and
+/// `mysql_clear_password` where nobody can read it on the way. If only the password's SHA1 is known, `mysql_native_password` alone.
 ///
-/// The password itself is only ever sent where it cannot be overheard: over TLS, over a unix
-/// socket, or encrypted for the RSA key that the server hands out. That key is not verified, so on
-/// a plain connection somebody who can change what we receive could learn the password. TLS with a
-/// verified certificate prevents that.
+/// The password itself is sent only where nobody can read it: over TLS, over a unix socket, or encrypted for the RSA key that the server
+/// hands out. That key is not verified, so on a plain connection an attacker who can change what we receive could learn the password. TLS
+/// with a verified certificate prevents that.
 #[derive(Debug)]
 pub struct Password {
     credential: Credential,
@@ -28,13 +26,13 @@ pub struct Password {
 }
 
 impl Password {
-    /// Answers with this password, or with what stands for it.
+    /// Answers with this password, or with its hash.
     pub fn new(credential: impl Into<Credential>) -> Self {
         Self { credential: credential.into(), scramble: [0; SCRAMBLE_LEN] }
     }
 
-    /// Answers with this password from here on, where the plugin already runs and was given this scramble: without it
-    /// the RSA exchange would encrypt for another one, and the server would refuse the right password.
+    /// Answers with this password from here on, where the plugin already runs and was given this scramble. With another scramble the RSA
+    /// exchange would be wrong, and the server would refuse the right password.
     pub fn resumed(secret: Secret, scramble: [u8; SCRAMBLE_LEN]) -> Self {
         Self { credential: secret.into(), scramble }
     }

@@ -1,4 +1,4 @@
-//! Who answers the server's questions during a login.
+//! Answers to the server's questions during a login.
 
 use crate::error::Error;
 
@@ -8,7 +8,7 @@ pub enum Challenge<'a> {
     /// A plugin starts: in the greeting, at COM_CHANGE_USER, or by an AuthSwitch. The bytes are its
     /// scramble, without the NUL that follows it on the wire.
     Switch(&'a [u8]),
-    /// The plugin that has started says more.
+    /// A further message of the plugin that has started.
     More(&'a [u8]),
 }
 
@@ -20,8 +20,8 @@ pub enum Challenge<'a> {
 pub trait Responder {
     /// Answers one challenge of the plugin named.
     ///
-    /// `secure` says that the bytes cannot be overheard on their way to the server: TLS, or a unix
-    /// socket. `Ok(None)` means that nothing is to be sent: the server goes on by itself.
+    /// `secure` says that nobody can read the bytes on their way to the server: TLS, or a unix socket. `Ok(None)` means that nothing is
+    /// to be sent: the server goes on by itself.
     ///
     /// # Errors
     /// [`Error::Authentication`] if the plugin is not known or its question cannot be answered

@@ -1,4 +1,4 @@
-//! A password that wipes itself and never shows itself, and what may stand for it.
+//! A password that wipes itself and never shows itself, and the hash that can stand for it.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl Secret {
         Self(Zeroizing::new(password.into()))
     }
 
-    /// The bytes, for the computation of an answer and for nothing else.
+    /// Returns the bytes. Only for the computation of an answer.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -25,7 +25,7 @@ impl Secret {
         self.0.is_empty()
     }
 
-    /// The bytes with a NUL behind them, as the plugins that send the whole password want them.
+    /// Returns the bytes with a NUL behind them, for the plugins that send the whole password.
     pub(crate) fn with_nul(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.0.len() + 1);
         bytes.extend_from_slice(&self.0);
@@ -46,7 +46,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What logins are proven with, by the server's client or towards the server.
+/// The proof of a login, by the server's client or towards the server.
 #[derive(Clone, Debug)]
 pub enum Credential {
     /// The password, which serves every plugin.
@@ -68,7 +68,7 @@ impl From<Secret> for Credential {
     }
 }
 
-/// SHA1 of a password. It is as good as the password where the plugin is `mysql_native_password`, so it is kept like one.
+/// SHA1 of a password. For the plugin `mysql_native_password` it is as good as the password, so it is protected in the same way.
 #[derive(Clone)]
 pub struct NativeHash(Zeroizing<[u8; native::TOKEN_LEN]>);
 
@@ -78,7 +78,7 @@ impl NativeHash {
         Self(Zeroizing::new(hash))
     }
 
-    /// The bytes, for the computation of an answer and for nothing else.
+    /// Returns the bytes. Only for the computation of an answer.
     pub fn expose(&self) -> &[u8; native::TOKEN_LEN] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What is known of the server, read once per control connection.
+//! The facts about the server, read once per control connection.
 
 mod binlog_end;
 mod deprecated;
@@ -21,10 +21,9 @@ pub use privileges::Privileges;
 pub use variables::Variables;
 pub use version::Version;
 
-/// What is known of the server.
+/// The facts about the server.
 ///
-/// All of it is read over one connection; it holds as long as that connection does, save the
-/// variables that can be set at run time.
+/// All of them are read over one connection, and hold as long as that connection does, except the variables that can be set at run time.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
     /// The version string exactly as the greeting has it.
@@ -39,15 +38,15 @@ pub struct ServerInfo {
     pub collation: u8,
     /// The authentication plugin of its greeting.
     pub auth_plugin: String,
-    /// All global variables, as they were.
+    /// All global variables, at the time of reading.
     pub variables: Variables,
-    /// Which schemas the binlog leaves out; `None` if our account may not see that.
+    /// The schemas that the binlog leaves out; `None` if our account may not see that.
     pub filters: Option<Filters>,
     /// Whether the server replicates from another one; `None` if our account may not see that.
     pub is_replica: Option<bool>,
-    /// What our account may do.
+    /// The privileges of our account.
     pub privileges: Privileges,
-    /// The syntax in SELECTs of which it warns, each time that it reads one.
+    /// The syntax in SELECTs of which the server warns each time it reads it.
     pub warns_of: Vec<Deprecated>,
 }
 
@@ -68,14 +67,14 @@ impl Filters {
 }
 
 impl ServerInfo {
-    /// Reads it all. What our account may not see is left unknown.
+    /// Reads all facts. Those that our account may not see stay unknown.
     ///
     /// # Errors
-    /// If the connection breaks, or the server refuses even what everybody may ask.
+    /// If the connection breaks, or the server refuses a question that everybody may ask.
     pub async fn read(connection: &mut Connection) -> Result<Self, Error> {
         let greeting = connection.greeting().clone();
         let variables = Variables::from(&connection.query("SHOW GLOBAL VARIABLES").await?);
-        // The greeting's version can be disguised for old clients; the variable is what counts.
+        // The greeting's version can be disguised for old clients; the variable is the true one.
         let version_text = variables.text("version").to_owned();
         let flavor = version::flavor(&version_text);
         let version = Version::parse(&version_text);
@@ -96,7 +95,7 @@ impl ServerInfo {
         })
     }
 
-    /// The modes in which the server shows definitions to our own sessions.
+    /// Returns the modes in which the server shows definitions to our own sessions.
     pub fn modes(&self) -> Modes {
         let Version { major, minor, patch } = self.version;
         Modes { utf8_names: true, ..Modes::of_version(self.flavor, (major, minor, patch)) }
@@ -107,7 +106,7 @@ impl ServerInfo {
         self.modes().before_8
     }
 
-    /// Whether the tests run on servers of this series. Of others, what their documentation says is assumed.
+    /// Whether the tests run on servers of this series. For other series their documentation is believed.
     pub fn is_of_a_tested_series(&self) -> bool {
         const MARIADB: [(u16, u16); 3] = [(10, 5), (10, 11), (11, 8)];
         const MYSQL: [(u16, u16); 1] = [(9, 7)];
@@ -123,7 +122,7 @@ impl ServerInfo {
         self.flavor == Flavor::MariaDb
     }
 
-    /// A text that no other server has: if it differs at a reconnect, another one answers.
+    /// Returns a text that no other server has: if the text differs after a reconnect, another server answers.
     pub fn identity(&self) -> String {
         let unique = match self.flavor {
             Flavor::MySql => self.variables.text("server_uuid"),
@@ -132,12 +131,12 @@ impl ServerInfo {
         format!("{}/{unique}", self.variables.text("server_id"))
     }
 
-    /// `lower_case_table_names`: 0 names are compared as they are, otherwise without regard to case.
+    /// Whether names are compared without regard to case: `lower_case_table_names` is not 0.
     pub fn folds_names(&self) -> bool {
         self.variables.text("lower_case_table_names") != "0"
     }
 
-    /// Whether there is a binlog.
+    /// Whether the server writes a binlog.
     pub fn has_binlog(&self) -> bool {
         self.variables.is_on("log_bin")
     }
@@ -151,27 +150,27 @@ impl ServerInfo {
         }
     }
 
-    /// `binlog_row_image`, in upper case: FULL, MINIMAL, NOBLOB or FULL_NODUP.
+    /// Returns `binlog_row_image`, in upper case: FULL, MINIMAL, NOBLOB or FULL_NODUP.
     pub fn row_image(&self) -> String {
         self.variables.text("binlog_row_image").to_ascii_uppercase()
     }
 
-    /// `binlog_row_metadata`, in upper case: FULL, MINIMAL or NO_LOG; empty if not known.
+    /// Returns `binlog_row_metadata`, in upper case: FULL, MINIMAL or NO_LOG; empty if not known.
     pub fn row_metadata(&self) -> String {
         self.variables.text("binlog_row_metadata").to_ascii_uppercase()
     }
 
-    /// Whether every transaction of a MySQL has a GTID. MariaDB's always have one.
+    /// Whether every transaction of a MySQL has a GTID. Those of MariaDB always have one.
     pub fn has_gtids(&self) -> bool {
         self.is_mariadb() || self.variables.text("gtid_mode").eq_ignore_ascii_case("ON")
     }
 
-    /// Whether what the server replicates from another one is in its own binlog.
+    /// Whether changes that the server replicates from another one are in its own binlog.
     pub fn logs_replicated(&self) -> bool {
         self.variables.is_on("log_replica_updates") || self.variables.is_on("log_slave_updates")
     }
 
-    /// Whether it is a node of a Galera cluster, where other nodes' writes arrive by replication.
+    /// Whether the server is a node of a Galera cluster, where other nodes' writes arrive by replication.
     pub fn is_galera(&self) -> bool {
         self.variables.is_on("wsrep_on")
     }
@@ -183,7 +182,7 @@ impl ServerInfo {
         !kind.eq_ignore_ascii_case("OFF") && kind != "0" && size != "0"
     }
 
-    /// The global variables that are looked at now and then, in the order of their names, and what a change of each concerns.
+    /// Returns the global variables that are looked at now and then, in the order of their names, and what a change of each concerns.
     pub fn watched_globals(&self) -> Vec<(String, Concerns)> {
         globals::watched(&self.variables)
     }
@@ -203,7 +202,7 @@ fn replica_status_questions(flavor: Flavor) -> &'static [&'static str] {
     }
 }
 
-/// The answer to the first of these questions that the server knows and allows us to ask.
+/// Returns the answer to the first of these questions that the server knows and allows us to ask.
 async fn first_allowed(connection: &mut Connection, questions: &[&str]) -> Result<Option<Rows>, Error> {
     for question in questions {
         match connection.query(question).await {
@@ -215,8 +214,8 @@ async fn first_allowed(connection: &mut Connection, questions: &[&str]) -> Resul
     Ok(None)
 }
 
-/// Whether the server replicates, from the list of its sources or, for MariaDB, from a status that
-/// everybody may see and that counts the sources from which it is replicating just now.
+/// Whether the server replicates, by the list of its sources or, on MariaDB, by a status that everybody may see and that counts the
+/// sources from which it replicates at this moment.
 async fn is_replica(connection: &mut Connection, flavor: Flavor) -> Result<Option<bool>, Error> {
     if let Some(sources) = first_allowed(connection, replica_status_questions(flavor)).await? {
         return Ok(Some(!sources.rows.is_empty()));

@@ -16,8 +16,8 @@ use crate::config::TlsMode;
 use crate::error::Error;
 use verifier::{AnyCertificate, AuthorityOnly};
 
-/// The client side of TLS, made once per configuration: it holds the parsed authorities, and the
-/// tickets with which later connections resume an earlier session instead of paying a handshake.
+/// The client side of TLS, made once per configuration: it holds the parsed authorities, and the tickets with which later connections
+/// resume an earlier session without a full handshake.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TlsClient(Arc<OnceLock<Made>>);
 
@@ -29,7 +29,7 @@ struct Made {
 }
 
 impl TlsClient {
-    /// The TLS configuration for this mode and authority.
+    /// Returns the TLS configuration for this mode and authority.
     pub(crate) fn config(&self, mode: TlsMode, authority: Option<&Path>) -> Result<Arc<ClientConfig>, Error> {
         if let Some(made) = self.0.get()
             && made.mode == mode
@@ -38,13 +38,13 @@ impl TlsClient {
             return Ok(made.config.clone());
         }
         let config = make(mode, authority)?;
-        // Lost only to one that was made at the same time, or to one for other settings.
+        // Fails only if another one was made at the same time, or for other settings.
         let _ = self.0.set(Made { mode, authority: authority.map(Into::into), config: config.clone() });
         Ok(config)
     }
 }
 
-/// The name under which the server's certificate is looked at.
+/// Returns the name that the server's certificate has to carry.
 pub(crate) fn server_name(address: &Address) -> Result<ServerName<'static>, Error> {
     let host = address.host().unwrap_or("localhost");
     ServerName::try_from(host.to_owned())

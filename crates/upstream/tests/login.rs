@@ -152,7 +152,7 @@ async fn verified(mut server: Config, variable: &str) {
     connect(&tls(&server, TlsMode::Required)).await;
 }
 
-/// An authority that has signed nobody's certificate here.
+/// Returns an authority that has signed nobody's certificate here.
 fn foreign_authority() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/foreign_ca.pem")
 }

@@ -1,20 +1,20 @@
-//! Exact numbers that are computed of a row, as the servers compute them.
+//! Exact numbers that are computed from a row, as the servers compute them.
 
 use crate::condition::{Condition, Operand, Place};
 use crate::kind::{Cell, Number};
 
-/// What the servers compute in, beyond which they do not give a result, or not the one that is computed here.
+/// The domain in which the servers compute. Beyond it they give no result, or not the one that is computed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Domain {
-    /// Integers of 64 bits with a sign. What is beyond is an error.
+    /// Integers of 64 bits with a sign. A result beyond them is an error.
     Signed,
-    /// One of both sides has no sign: what is below 0 is an error, but in `NO_UNSIGNED_SUBTRACTION`.
+    /// One of the two sides is unsigned: a result below 0 is an error, except in `NO_UNSIGNED_SUBTRACTION`.
     Unsigned,
     /// Numbers with a point.
     Decimal,
 }
 
-/// A decimal number with more digits is not computed here: the sum of 10^11 of them has to fit.
+/// Greater decimal numbers are not computed here: the sum of 10^11 of them has to fit.
 const DECIMAL_MAX: Number = 10_i128.pow(27);
 
 impl Domain {
@@ -34,27 +34,27 @@ pub(crate) enum Arithmetic {
     Times,
 }
 
-/// A number of a row, as a whole number of its last digit.
+/// A number of a row, in units of its last digit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Amount {
     Of(Operand),
-    /// So many times as large, which gives it more digits behind the point.
+    /// The number, multiplied to give it more digits behind the point.
     Scaled(Box<Self>, Number),
     Computed(Arithmetic, Domain, Box<(Self, Self)>),
-    /// The first that is not NULL.
+    /// The first number that is not NULL.
     First(Vec<Self>),
-    /// The second if the condition holds, and else the third.
+    /// The second if the condition holds, otherwise the third.
     Either(Box<(Condition, Self, Self)>),
-    /// 1 if it holds, 0 if it does not.
+    /// 1 if the condition holds, 0 if it does not.
     Truth(Box<Condition>),
 }
 
-/// What the servers would not compute, or not so.
+/// A number that the servers would not compute, or would compute differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beyond;
 
 impl Amount {
-    /// What it is; only what is needed of it is computed.
+    /// Returns the number; computes only the parts that are needed.
     pub(crate) fn value(&self, value_of: &impl Fn(Place) -> Cell) -> Result<Cell, Beyond> {
         Ok(match self {
             Self::Of(operand) => operand.value(value_of),
@@ -90,7 +90,7 @@ impl Amount {
         })
     }
 
-    /// The columns that it names.
+    /// Returns the columns that the amount names.
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Self::Of(Operand::Column(place)) => vec![*place],

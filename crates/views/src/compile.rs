@@ -39,36 +39,36 @@ fn refused<T>(why: impl Into<String>) -> Found<T> {
     Err(Unmaintained(why.into()))
 }
 
-/// What of a session's settings counts for what is computed.
+/// The settings of a session that count for computed values.
 #[derive(Clone, Copy, Debug)]
 pub struct Computing {
-    /// How many digits more a quotient has than what is divided: `div_precision_increment`, 0 to 30.
+    /// How many more digits a quotient has than its dividend: `div_precision_increment`, 0 to 30.
     pub division_digits: u8,
-    /// How many seconds its clock is ahead of UTC, if that never changes.
+    /// How many seconds the session's clock is ahead of UTC, if that never changes.
     pub offset_s: Option<i32>,
-    /// Texts are sorted by all that they have, as far as `max_sort_length` is concerned.
+    /// Texts are sorted by all their characters, as far as `max_sort_length` is concerned.
     pub sorts_texts: bool,
 }
 
 impl Default for Computing {
-    /// The servers' settings, in a time zone that is not known.
+    /// Returns the servers' settings, in a time zone that is not known.
     fn default() -> Self {
         Self { division_digits: 4, offset_s: None, sorts_texts: true }
     }
 }
 
-/// What is known of who asks.
+/// The facts about the session that asks.
 pub struct Asker<'a> {
-    /// Under which name the catalog knows an input's table.
+    /// Returns the name under which the catalog knows an input's table.
     pub name_of: &'a dyn Fn(&Input) -> Option<TableName>,
     /// Its settings.
     pub computing: Computing,
-    /// What its markers stand for, in their order; empty if that is not known yet.
+    /// The values of its markers, in their order; empty if they are not known yet.
     pub values: &'a [Datum],
 }
 
 impl Asker<'_> {
-    /// A value, or what a marker stands for.
+    /// Returns a value, or the value of a marker.
     fn value<'d>(&'d self, datum: &'d Datum) -> &'d Datum {
         match datum {
             Datum::Param(number) => self.values.get(usize::from(*number)).unwrap_or(datum),
@@ -77,18 +77,18 @@ impl Asker<'_> {
     }
 }
 
-/// A query with the values that one text of it has.
+/// A query with the values of one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
     /// The query.
     pub query: Query,
     /// The values of its parameters.
     pub key: Vec<Number>,
-    /// Which of its rows are shown; `None`: all.
+    /// The rows that are shown; `None`: all.
     pub limit: Option<Limit>,
 }
 
-/// The parts of a plan form that is maintained.
+/// The parts of a plan form.
 struct Parts<'p> {
     order: &'p [(Scalar, bool)],
     is_distinct: bool,
@@ -97,18 +97,18 @@ struct Parts<'p> {
     having: &'p [Scalar],
     conditions: Vec<&'p Scalar>,
     scans: Vec<usize>,
-    /// Those of them that LEFT JOIN and subqueries add, by their places, and how they are joined.
+    /// The scans that LEFT JOIN and subqueries add, by their places, and how they are joined.
     optional: Vec<(usize, Joined<'p>)>,
 }
 
 impl<'p> Parts<'p> {
-    /// What holds of rows, and what they are joined by.
+    /// Returns the conditions on rows, and the join conditions.
     fn conditions(&self) -> impl Iterator<Item = &'p Scalar> {
         let on = self.optional.iter().flat_map(|(_, joined)| joined.conditions());
         self.conditions.iter().copied().chain(on)
     }
 
-    /// What is shown, ordered and grouped by, and what holds of groups.
+    /// Returns the values that are shown, or by which rows are ordered or grouped, and the conditions on groups.
     fn values(&self) -> impl Iterator<Item = &'p Scalar> {
         let shown = self.items.iter().map(|item| &item.value);
         let ordered = self.order.iter().map(|(value, _)| value);
@@ -116,7 +116,7 @@ impl<'p> Parts<'p> {
     }
 }
 
-/// What a query shows, of which groups, and in which order.
+/// The output of a query, its groups, and its order.
 struct CompiledOutput {
     output: Output,
     having: Vec<Condition>,
@@ -124,7 +124,7 @@ struct CompiledOutput {
     literals: Vec<Box<[u8]>>,
 }
 
-/// One SELECT, and the values of its parameters.
+/// Compiles one SELECT. Returns it with the values of its parameters.
 fn select(
     plan: &QueryPlan,
     asker: &Asker<'_>,
@@ -152,7 +152,7 @@ fn select(
     if is_joined { Ok((select, key)) } else { refused("tables that no equality of columns joins") }
 }
 
-/// The order on top of a query, whether its rows are told apart, and what is below.
+/// Returns the order on top of a query, whether equal rows are shown once, and the relation below.
 fn on_top(root: &Relation) -> (&[(Scalar, bool)], bool, &Relation) {
     let (order, rest) = match root {
         Relation::Order(of, order) => (order.as_slice(), &**of),
@@ -198,7 +198,7 @@ fn parts(root: &Relation) -> Found<Parts<'_>> {
     Ok(Parts { order, is_distinct, items, groups, having, conditions, scans, optional })
 }
 
-/// What AND connects are conditions of their own.
+/// Splits conditions at AND.
 fn split(conditions: &mut Vec<&Scalar>) {
     let mut at = 0;
     while let Some(condition) = conditions.get(at).copied() {
@@ -259,12 +259,12 @@ struct Compiler<'p> {
     asker: &'p Asker<'p>,
     /// The inputs that LEFT JOIN adds.
     left: Vec<usize>,
-    /// A marker stands for any value of the type that it is compared with.
+    /// A marker stands for any value of the type with which it is compared.
     takes_markers: bool,
 }
 
 impl<'p> Compiler<'p> {
-    /// Finds the tables, and the columns that are needed of each.
+    /// Finds the tables, and the needed columns of each.
     fn new(plan: &'p QueryPlan, parts: &Parts<'p>, asker: &'p Asker<'p>) -> Found<Self> {
         let mut tables: Vec<(TableName, Vec<ColumnSpec>)> = Vec::new();
         let mut mentions = Vec::new();
@@ -318,12 +318,12 @@ impl<'p> Compiler<'p> {
         Ok(Self { plan, scans: parts.scans.clone(), query, asker, left, takes_markers: false })
     }
 
-    /// How a mention is joined that need not have a row.
+    /// Returns how a mention is joined that need not have a row.
     fn optional(&self, mention: usize, joined: &Joined<'_>) -> Found<Optional> {
         let on = joined.on.iter().map(|scalar| self.condition(scalar));
         let mut on = on.collect::<Found<Vec<_>>>()?;
         if let Some((left, right)) = joined.equal {
-            // Where one is NULL it is not known whether it is in a list.
+            // If one side is NULL, it is not known whether it is in a list.
             if joined.role == Role::Missing && !(self.has_value(left) && self.has_value(right)) {
                 return refused("NOT IN of what may be NULL");
             }
@@ -332,7 +332,7 @@ impl<'p> Compiler<'p> {
         Ok(Optional { mention, role: joined.role, on })
     }
 
-    /// Whether it is a column that is never NULL.
+    /// Whether the value is a column that is never NULL.
     fn has_value(&self, scalar: &Scalar) -> bool {
         let Scalar::Column(input, name) = scalar else { return false };
         let column =

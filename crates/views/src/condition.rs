@@ -1,22 +1,22 @@
-//! Conditions, with the three values that SQL gives them.
+//! Conditions in the three-valued logic of SQL.
 
 use std::ops::RangeInclusive;
 
 use crate::kind::{Cell, Number};
 
-/// A column of a mention: both by their places.
+/// A column of a mention, both by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) mention: usize,
     pub(crate) column: usize,
 }
 
-/// What is compared.
+/// An operand of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operand {
     Column(Place),
     Constant(Cell),
-    /// A text that is shown as it is written, by its place among the SELECT's.
+    /// A literal text that is shown, by its place among the SELECT's literals.
     Literal(usize),
 }
 
@@ -74,7 +74,7 @@ impl Comparison {
         })
     }
 
-    /// Of two operands in the other order.
+    /// Returns the comparison for operands in the other order.
     pub(crate) const fn turned(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -87,7 +87,7 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Whether it holds; `None` for unknown.
+    /// Whether the condition holds; `None`: unknown.
     pub(crate) fn holds(&self, value_of: &impl Fn(Place) -> Cell) -> Option<bool> {
         match self {
             Self::Compare(how, left, right) => how.holds(left.value(value_of), right.value(value_of)),
@@ -124,7 +124,7 @@ impl Condition {
         }
     }
 
-    /// The columns that it names.
+    /// Returns the columns that the condition names.
     pub(crate) fn places(&self) -> Vec<Place> {
         let mut into = Vec::new();
         self.add_places(&mut into);
@@ -141,7 +141,7 @@ impl Condition {
         }
     }
 
-    /// The column that it compares with a number, and the values for which it holds, if they are a range.
+    /// Returns the column that the condition compares with a number, and the values for which it holds, if these are a range.
     pub(crate) fn range(&self) -> Option<(Place, RangeInclusive<Number>)> {
         let (how, place, number) = match self {
             Self::Compare(how, Operand::Column(place), Operand::Constant(Some(number))) => {
@@ -163,7 +163,7 @@ impl Condition {
         Some((*place, range))
     }
 
-    /// The two columns of different mentions that it says are equal.
+    /// Returns the two columns of different mentions that the condition equates.
     pub(crate) fn equal_columns(&self) -> Option<(Place, Place)> {
         match self {
             Self::Compare(Comparison::Equal, Operand::Column(left), Operand::Column(right))

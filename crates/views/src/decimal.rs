@@ -1,6 +1,6 @@
-//! Exact numbers with a fixed number of digits behind the point, as whole numbers of their last digit.
+//! Exact numbers with a fixed number of digits behind the point, in units of their last digit.
 
-/// What a value is.
+/// The number of a value.
 pub type Number = i128;
 
 /// The most digits of a column or of a literal, so that an `i128` holds its number.
@@ -11,20 +11,20 @@ const WORD_DIGITS: u8 = 9;
 const AVERAGE_SCALE_MAX: u8 = 30;
 /// The most digits of a sum's column: 10^11 rows do not overflow it.
 pub(crate) const SUM_DIGITS_MAX: u8 = 27;
-/// The most digits of a quotient's whole part and of what is added behind the point.
+/// The most digits of a quotient's whole part together with the digits that are added behind the point.
 const QUOTIENT_DIGITS_MAX: u8 = 37;
 
 /// A literal as a number of another scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scaled {
-    /// It is this one.
+    /// The literal is this number.
     Exact(Number),
-    /// It lies between this one and the next.
+    /// The literal lies between this number and the next.
     Above(Number),
 }
 
-/// Digits with a sign and a point as a whole number of the last digit, and how many digits are behind the point; `None` if it is nothing else, or
-/// too long.
+/// Reads digits with a sign and a point. Returns the number in units of the last digit, and how many digits are behind the point; `None`
+/// for any other text, or one that is too long.
 pub(crate) fn parts(text: &str) -> Option<(Number, u8)> {
     let (is_negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -45,19 +45,19 @@ pub(crate) fn parts(text: &str) -> Option<(Number, u8)> {
     Some((if is_negative { -number } else { number }, u8::try_from(fraction.len()).ok()?))
 }
 
-/// The number of a value that a server shows with this scale.
+/// Returns the number of a value that a server shows with this scale.
 pub(crate) fn parse(text: &[u8], scale: u8) -> Option<Number> {
     let (number, own) = parts(std::str::from_utf8(text).ok()?)?;
     (own == scale).then_some(number)
 }
 
-/// A literal with a point; `None` if it has too many digits.
+/// Returns a literal with a point; `None` if it has too many digits.
 pub(crate) fn literal(text: &str, scale: u8) -> Option<Scaled> {
     let (number, own) = parts(text)?;
     Some(scaled(number, own, scale))
 }
 
-/// A number of one scale in another. One that is too large for any column is above, or below, all that a column has.
+/// Returns a number of one scale in another. A number that is too large for any column counts as above, or below, all values of a column.
 pub(crate) fn scaled(number: Number, from: u8, to: u8) -> Scaled {
     if to >= from {
         let unit = 10_i128.pow((to - from).into());
@@ -72,7 +72,7 @@ pub(crate) fn scaled(number: Number, from: u8, to: u8) -> Scaled {
     if floor * unit == number { Scaled::Exact(floor) } else { Scaled::Above(floor) }
 }
 
-/// As the servers show it.
+/// Returns the number as the servers show it.
 pub(crate) fn show(number: Number, scale: u8) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let (unit, number) = (10_u128.pow(scale.into()), number.unsigned_abs());
@@ -82,13 +82,13 @@ pub(crate) fn show(number: Number, scale: u8) -> String {
     }
 }
 
-/// Whether sums of a column with so many digits fit.
+/// Whether sums of a column with this many digits fit.
 pub(crate) const fn can_sum(digits: u8) -> bool {
     digits <= SUM_DIGITS_MAX
 }
 
-/// Whether the average of such a column, with so many digits `more` behind the point, is what [`average`] says. Where its digits fill whole words,
-/// the servers cut it off, and do not agree on the sign of a zero.
+/// Whether [`average`] gives the average of such a column, with `more` further digits behind the point. Where the digits fill whole
+/// words, the servers cut the quotient off there, and do not agree on the sign of a zero.
 pub(crate) const fn can_average(digits: u8, scale: u8, more: u8) -> bool {
     let shown = scale.saturating_add(more);
     digits.saturating_add(more) <= QUOTIENT_DIGITS_MAX
@@ -97,7 +97,7 @@ pub(crate) const fn can_average(digits: u8, scale: u8, more: u8) -> bool {
         && !shown.is_multiple_of(WORD_DIGITS)
 }
 
-/// A quotient with so many digits more than the sum. The servers round it half away from zero.
+/// Returns a quotient with `more` digits more than the sum. The servers round it half away from zero.
 pub(crate) fn average(sum: Number, of: u64, more: u8) -> Number {
     let (unit, count) = (10_i128.pow(more.into()), Number::from(of));
     let (whole, rest) = (sum.abs() / count, sum.abs() % count);

@@ -16,17 +16,17 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueryNumber(u64);
 
-/// A change that does not fit the rows that are there: the table is not what it should be, and has to be loaded anew.
+/// A change that does not fit the rows in the table: the table is wrong, and has to be loaded anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Inconsistent(&'static str);
 
-/// What is held of a table.
+/// The size of a table in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableRows {
     /// How many rows.
     pub rows: usize,
-    /// About the memory that they take, in bytes.
+    /// The memory that they take, approximately, in bytes.
     pub bytes: usize,
 }
 
@@ -41,7 +41,7 @@ struct Installed {
 #[derive(Debug)]
 struct Installation {
     query: Select,
-    /// Where the columns of each of its tables stand in the table.
+    /// Where the columns of each of its tables are in the table.
     columns: Vec<Vec<usize>>,
     /// For each mention, how its rows are joined with the others.
     plans: Vec<JoinPlan>,
@@ -61,7 +61,7 @@ pub struct Engine {
 #[derive(Debug)]
 struct Reader {
     number: QueryNumber,
-    /// The rows that it reads of it; `None`: any.
+    /// The rows that it reads of the table; `None`: any.
     within: Option<Within>,
 }
 
@@ -86,7 +86,7 @@ impl Reader {
 }
 
 impl Installed {
-    /// The result for these values of its parameters.
+    /// Returns the result for these values of its parameters.
     fn show(&mut self, all: &HashMap<TableName, Table>, key: &[Number]) -> Option<Arc<Shown>> {
         let (mut shown, mut rest) = (Vec::new(), key);
         for select in &mut self.selects {
@@ -103,7 +103,7 @@ impl Installed {
 }
 
 impl Installation {
-    /// The one of a query whose tables are there; `None` if they are not.
+    /// Returns the installation of a query whose tables are there; `None` if a table is missing.
     fn of(query: &Select, tables: &HashMap<TableName, Table>) -> Option<Self> {
         let places = |(name, columns): &(TableName, Vec<ColumnSpec>)| {
             let table = tables.get(name)?;
@@ -115,7 +115,7 @@ impl Installation {
         Some(Self { query: query.clone(), columns, plans, results: Results::default() })
     }
 
-    /// The columns by which its rows are found: their tables, and their places there.
+    /// Returns the columns by which its rows are found: their tables, and their places there.
     fn looked_by(&self) -> Vec<(TableName, usize)> {
         let sought = match sought(&self.query) {
             Some(Sought::Parameter(place) | Sought::Listed(place, _)) => Some(place),
@@ -125,13 +125,13 @@ impl Installation {
         places.map(|place| self.named(place)).collect()
     }
 
-    /// The column by whose range its first rows are found, if they are so.
+    /// Returns the column whose range finds its first rows, if they are found so.
     fn ranged_by(&self) -> Option<(TableName, usize)> {
         let Sought::Range(place, _) = sought(&self.query)? else { return None };
         Some(self.named(place))
     }
 
-    /// Which rows it reads of this table, if they are those of a range.
+    /// Returns the rows that it reads of this table, if they are those of a range.
     fn within(&self, name: &TableName) -> Option<Within> {
         let (place, range) = self.query.ranged()?;
         let number = self.query.mentions[place.mention];
@@ -140,13 +140,13 @@ impl Installation {
         (is_once && self.query.tables[number].0 == *name).then_some(Within { column, range })
     }
 
-    /// The table of a column, and the column's place there.
+    /// Returns the table of a column, and the column's place there.
     fn named(&self, place: Place) -> (TableName, usize) {
         let number = self.query.mentions[place.mention];
         (self.query.tables[number].0.clone(), self.columns[number][place.column])
     }
 
-    /// The result for these values of its parameters, made from the base rows if it is not held.
+    /// Returns the result for these values of its parameters. If it is not held, it is made from the base rows.
     fn show(&mut self, all: &HashMap<TableName, Table>, key: &[Number]) -> Option<Arc<Shown>> {
         if !self.results.has(key) {
             let mut results = std::mem::take(&mut self.results);
@@ -163,7 +163,7 @@ impl Installation {
         tables.map(|((name, _), columns)| Some((all.get(name)?, columns.as_slice()))).collect()
     }
 
-    /// A row of this table is one more, or is gone.
+    /// Takes in that a row of this table was added, or removed.
     fn change(&mut self, all: &HashMap<TableName, Table>, name: &TableName, row: Bound<'_>, is_more: bool) {
         if self.results.is_empty() {
             return;
@@ -185,7 +185,8 @@ impl Installation {
 }
 
 impl Engine {
-    /// Begins a table without rows, which have these columns; `primary`: those of its primary key. One of this name is dropped.
+    /// Begins a table without rows. `columns` are its columns, `primary` the places of its primary key. An older table of this name is
+    /// dropped.
     pub fn begin_table(&mut self, name: TableName, columns: Vec<ColumnSpec>, primary: Vec<usize>) {
         self.drop_table(&name);
         self.tables.insert(name, Table::new(columns, primary));
@@ -199,13 +200,13 @@ impl Engine {
         self.tables.remove(name);
     }
 
-    /// What is held of a table, if it is held.
+    /// Returns the size of a table, if it is held.
     #[must_use]
     pub fn table(&self, name: &TableName) -> Option<TableRows> {
         self.tables.get(name).map(|table| TableRows { rows: table.rows(), bytes: table.bytes() })
     }
 
-    /// About the memory that all takes, in bytes.
+    /// Returns the memory that everything takes, approximately, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let tables: usize = self.tables.values().map(Table::bytes).sum();
@@ -213,7 +214,7 @@ impl Engine {
         tables + selects.map(|select| select.results.bytes()).sum::<usize>()
     }
 
-    /// Adds a row that was read, or puts it in the place of the one with its key. No query may read the table yet.
+    /// Adds a row that was read, or puts it in the place of the row with its key. No query may read the table yet.
     pub fn overwrite(&mut self, name: &TableName, before: Option<&[Given]>, after: Option<&[Given]>) {
         let Some(table) = self.tables.get_mut(name) else { return };
         for (given, is_kept) in [(before, false), (after, true)] {
@@ -229,10 +230,10 @@ impl Engine {
         }
     }
 
-    /// A row is another: no `before` for one that is inserted, no `after` for one that is deleted.
+    /// Changes a row: no `before` for an insert, no `after` for a delete.
     ///
     /// # Errors
-    /// It does not fit the rows that are there.
+    /// The change does not fit the rows in the table.
     pub fn change(
         &mut self,
         name: &TableName,
@@ -272,7 +273,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes a row over into the queries that read it, as [`Installation::change`] says.
+    /// Tells a row to the queries that read it, as [`Installation::change`] says.
     fn tell(&mut self, name: &TableName, row: Bound<'_>, is_more: bool) {
         let Self { tables, queries, by_table, .. } = self;
         let Some(table) = tables.get(name) else { return };
@@ -284,7 +285,7 @@ impl Engine {
         }
     }
 
-    /// Installs a query, whose tables are there with all their rows. `None` if they are not.
+    /// Installs a query whose tables are there with all their rows. `None` if a table is missing.
     pub fn install(&mut self, query: Query) -> Option<QueryNumber> {
         let install = |select| Installation::of(select, &self.tables);
         let selects: Vec<Installation> = query.selects.iter().map(install).collect::<Option<_>>()?;
@@ -324,7 +325,7 @@ impl Engine {
             .for_each(|select| select.results = Results::default());
     }
 
-    /// How many results of a query are held.
+    /// Returns how many results of a query are held.
     #[must_use]
     pub fn results(&self, number: QueryNumber) -> usize {
         self.queries
@@ -332,7 +333,8 @@ impl Engine {
             .map_or(0, |installed| installed.selects.iter().map(|select| select.results.len()).sum())
     }
 
-    /// The result for these values of a query's parameters, made from the base rows if it is not held. `None` if there is no such query.
+    /// Returns the result for these values of a query's parameters. If it is not held, it is made from the base rows. `None` if there is
+    /// no such query.
     pub fn show(&mut self, number: QueryNumber, key: &[Number]) -> Option<Arc<Shown>> {
         self.queries.get_mut(&number)?.show(&self.tables, key)
     }
@@ -372,9 +374,9 @@ fn fill(
 
 /// The column by which the first rows of a result are found.
 enum Sought {
-    /// That of the first parameter.
+    /// The column of the first parameter.
     Parameter(Place),
-    /// It has one of these values.
+    /// A column that has one of these values.
     Listed(Place, Vec<Number>),
     Range(Place, RangeInclusive<Number>),
 }
@@ -394,7 +396,7 @@ fn sought(query: &Select) -> Option<Sought> {
     parameter.or_else(listed).or_else(ranged)
 }
 
-/// NULL or a number, for who hands in rows.
+/// NULL or a number, for callers that hand in rows.
 impl From<Cell> for Given {
     fn from(cell: Cell) -> Self {
         Self::Number(cell)

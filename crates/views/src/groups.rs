@@ -1,4 +1,4 @@
-//! Groups of rows, and what is computed of each.
+//! Groups of rows, and the values that are computed from each.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use crate::decimal;
 use crate::kind::{Cell, Kind, Number};
 use crate::query::Item;
 
-/// A text by which a result is sorted or told apart.
+/// A text by which a result is sorted, or by which its rows are told apart.
 #[derive(Debug)]
 pub(crate) struct KeyText {
     pub(crate) shown: Box<[u8]>,
-    /// What is in the order of texts; `None` if that is not known.
+    /// A form that sorts as the texts do; `None` if their order is not known.
     pub(crate) sorted: Option<Box<[u8]>>,
 }
 
@@ -60,9 +60,9 @@ impl Ord for KeyText {
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub(crate) rows: u64,
-    /// How many times a number of a row was one that the servers would not compute, or not so.
+    /// How many numbers of its rows the servers would not compute, or would compute differently.
     pub(crate) beyond: u64,
-    /// Those of its key's values that are texts, by their places; empty if none is.
+    /// The texts in its key, by their places; empty if there is none.
     pub(crate) texts: Box<[Option<KeyText>]>,
     aggregates: Vec<Aggregate>,
 }
@@ -75,13 +75,13 @@ enum Aggregate {
         sum: Number,
         count: u64,
     },
-    /// How often each value is there.
+    /// How often each value occurs.
     Values(BTreeMap<Number, u64>),
-    /// How often each text is there: those that are equal, by what is in the order of texts.
+    /// How often each text occurs: equal texts together, by the form that sorts as the texts do.
     Texts(BTreeMap<Box<[u8]>, Vec<(KeyText, u64)>>),
 }
 
-/// One of these texts more, or less.
+/// Adds or removes one occurrence of a text.
 fn add_text(texts: &mut BTreeMap<Box<[u8]>, Vec<(KeyText, u64)>>, is_more: bool, text: KeyText) {
     let Some(sorted) = text.sorted.clone() else { return };
     let equal = texts.entry(sorted.clone()).or_default();
@@ -115,7 +115,7 @@ impl Aggregate {
         }
     }
 
-    /// The texts that are equal to the least of all, or to the greatest.
+    /// Returns the texts that are equal to the least of all, or to the greatest.
     fn extremes(&self, is_max: bool) -> &[(KeyText, u64)] {
         let Self::Texts(texts) = self else { return &[] };
         let found = if is_max { texts.last_key_value() } else { texts.first_key_value() };
@@ -124,7 +124,7 @@ impl Aggregate {
 }
 
 impl Computed<'_> {
-    /// Its number.
+    /// Returns the number.
     pub(crate) const fn cell(self) -> Cell {
         match self {
             Self::Cell(cell) => cell,
@@ -138,13 +138,13 @@ impl Computed<'_> {
 /// A value of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Computed<'g> {
-    /// One that is shown as its column is.
+    /// A value that is shown as its column is.
     Cell(Cell),
     /// A text.
     Text(&'g KeyText),
     /// An integer.
     Number(Number),
-    /// One of the last of so many digits behind the point.
+    /// A number in units of its last digit, and how many digits are behind the point.
     Decimal(Number, u8),
 }
 
@@ -160,7 +160,7 @@ impl Group {
         Self { rows: 0, beyond: 0, texts, aggregates: items.iter().map(aggregate).collect() }
     }
 
-    /// One row more, or less, with the values of its columns, and the texts of those that have some.
+    /// Adds or removes a row, with the values of its columns, and the texts of those that have some.
     pub(crate) fn add(
         &mut self,
         is_more: bool,
@@ -201,7 +201,7 @@ impl Group {
         self.aggregates.iter().zip(items).any(is_one_of_several)
     }
 
-    /// The value of an item; `key`: the group's.
+    /// Returns the value of an item; `key` is the group's.
     pub(crate) fn value(&self, at: usize, item: &Item, key: &[Cell]) -> Computed<'_> {
         let aggregate = &self.aggregates[at];
         match (aggregate, item) {

@@ -1,4 +1,4 @@
-//! Joining one row with those of the other mentions.
+//! The join of one row with those of the other mentions.
 
 use crate::condition::{Condition, Place};
 use crate::kind::{Cell, Number};
@@ -9,22 +9,22 @@ use crate::table::{Table, TableSlot};
 #[derive(Debug)]
 pub(crate) struct JoinPlan {
     pub(crate) start: usize,
-    /// What can be told of the first row alone.
+    /// The checks that the first row alone decides.
     checks: Checks,
     steps: Vec<JoinStep>,
-    /// If the row is of a mention that need not have one: what comes behind `steps`.
+    /// If the mention of the row need not have one: the join after `steps`.
     pivot: Option<Pivot>,
 }
 
-/// Where a row is joined that takes the place of NULLs, or leaves it to them.
+/// The place of a row that need not be there: it is there instead of NULLs, or leaves the place to them.
 #[derive(Debug)]
 struct Pivot {
-    /// How other rows are found that are joined in its place. Their checks are those behind it, whatever stands there.
+    /// The step that finds other rows in its place. The checks of the step are those behind the place, whatever is in it.
     other: JoinStep,
     steps: Vec<JoinStep>,
 }
 
-/// What can be told as soon as a mention has its row.
+/// The checks that can be made as soon as a mention has its row.
 #[derive(Debug, Default)]
 struct Checks {
     conditions: Vec<Condition>,
@@ -32,25 +32,25 @@ struct Checks {
     parameters: Vec<(usize, Place)>,
 }
 
-/// The next mention: its rows have in `column` what a mention before has in `from`.
+/// The next mention: its rows have in `column` the value that an earlier mention has in `from`.
 #[derive(Debug)]
 struct JoinStep {
     mention: usize,
     column: usize,
     from: Place,
-    /// What else it is joined by, if there need not be such a row.
+    /// The further join conditions, if there need not be such a row.
     on: Option<(Role, Vec<Condition>)>,
     checks: Checks,
 }
 
-/// What has not been told yet while a plan is made.
+/// The conditions that are not checked yet while a plan is made.
 struct Untold<'q> {
     conditions: Vec<&'q Condition>,
     parameters: Vec<(usize, Place)>,
 }
 
 impl Untold<'_> {
-    /// What can be told of these mentions, the last one included.
+    /// Returns the checks that these mentions decide, the last one included.
     fn told_of(&mut self, bound: &[usize]) -> Checks {
         let is_told = |place: &Place| bound.contains(&place.mention);
         let conditions = std::mem::take(&mut self.conditions).into_iter();
@@ -64,7 +64,7 @@ impl Untold<'_> {
     }
 }
 
-/// The column of a mention that is not bound, and the one of a mention that is, which a condition says are equal.
+/// Returns two columns that a condition equates: one of a mention that is not bound, and one of a mention that is.
 fn link(condition: &Condition, bound: &[usize], is_wanted: impl Fn(usize) -> bool) -> Option<(Place, Place)> {
     let (left, right) = condition.equal_columns()?;
     let (from, to) = match (bound.contains(&left.mention), bound.contains(&right.mention)) {
@@ -80,31 +80,31 @@ fn link(condition: &Condition, bound: &[usize], is_wanted: impl Fn(usize) -> boo
 pub(crate) enum Bound<'r> {
     None,
     Slot(TableSlot),
-    /// One that is not in the table, or not any more.
+    /// A row that is not in the table, or not any more.
     Row(&'r [Cell]),
 }
 
-/// A row whose table is thought to have it for some mentions, or not to have it.
+/// A changed row. For some mentions the table counts as having it, for the others as not having it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changed<'r> {
     /// The place of its table among the query's.
     pub(crate) table: usize,
-    /// The mention that it stands for: those before see the table as it will be.
+    /// The mention for which the row stands: earlier mentions see the table as it will be.
     pub(crate) mention: usize,
-    /// The row that is not yet there; or the slot of one that is still there.
+    /// The row that is not there yet, or the slot of a row that is still there.
     pub(crate) row: Bound<'r>,
 }
 
-/// A combination of rows, and where their values are.
+/// A combination of rows, and the places of their values.
 pub(crate) struct Combination<'a, 'r> {
     pub(crate) query: &'a Select,
-    /// The query's tables, in its order, and where its columns stand in them.
+    /// The query's tables, in its order, and the places of its columns in them.
     pub(crate) tables: &'a [(&'a Table, &'a [usize])],
     rows: Vec<Bound<'r>>,
 }
 
 impl Combination<'_, '_> {
-    /// The text of a column, by its number.
+    /// Returns the text of a column, by its number.
     pub(crate) fn text(&self, place: Place, number: Number) -> &[u8] {
         let (table, _) = self.tables[self.query.mentions[place.mention]];
         table.text(number)
@@ -120,7 +120,7 @@ impl Combination<'_, '_> {
     }
 }
 
-/// What is looked for.
+/// A search for combinations.
 pub(crate) struct Join<'a, 'r> {
     pub(crate) plan: &'a JoinPlan,
     pub(crate) changed: Option<Changed<'r>>,
@@ -129,9 +129,9 @@ pub(crate) struct Join<'a, 'r> {
 }
 
 impl JoinPlan {
-    /// Plans from this mention on; `None` if some mention is joined with no other by an equality.
+    /// Plans the join from this mention on; `None` if no equality joins some mention with another.
     pub(crate) fn new(query: &Select, start: usize) -> Option<Self> {
-        // Of a mention that may be missing there is a row, and so of each by which that is joined.
+        // A mention that may be missing has a row here, and so has each mention by which it is joined.
         let mut present = Vec::new();
         let mut next = query.optional(start);
         while let Some(optional) = next {
@@ -145,7 +145,7 @@ impl JoinPlan {
             query.optional(mention).is_some() && present.iter().all(|optional| optional.mention != mention)
         };
         let parameters = query.parameters.iter().copied().enumerate().collect();
-        // What is asked of the rows that are shown and names the first row, NULLs may satisfy in its place.
+        // A condition on the shown rows that names the first row can also be satisfied by NULLs in its place.
         let is_early = |condition: &Condition| {
             present.is_empty() || condition.places().iter().all(|place| place.mention != start)
         };
@@ -171,7 +171,7 @@ impl JoinPlan {
         let Some((own, behind)) = behind.split_first() else {
             return Some(Self { start, checks, steps, pivot: None });
         };
-        // Their conditions on the first row are told behind it.
+        // Their conditions on the first row are checked behind it.
         untold.conditions.extend(late);
         bound.retain(|mention| *mention != start);
         let other = JoinStep::optional(own, &mut bound, &mut untold)?;
@@ -180,7 +180,7 @@ impl JoinPlan {
         Some(Self { start, checks, steps, pivot: Some(Pivot { other, steps: more }) })
     }
 
-    /// The columns that rows are looked for by: mentions and columns.
+    /// Returns the columns by which rows are found: mentions and columns.
     pub(crate) fn looked_by(&self) -> impl Iterator<Item = Place> {
         let pivot = self.pivot.iter().flat_map(|pivot| std::iter::once(&pivot.other).chain(&pivot.steps));
         let place = |step: &JoinStep| Place { mention: step.mention, column: step.column };
@@ -189,7 +189,7 @@ impl JoinPlan {
 }
 
 impl JoinStep {
-    /// That of a mention that may be missing, behind those that are bound.
+    /// Returns the step of a mention that may be missing, behind the mentions that are bound.
     fn optional(optional: &Optional, bound: &mut Vec<usize>, untold: &mut Untold<'_>) -> Option<Self> {
         let is_it = |mention| mention == optional.mention;
         let (from, to) = optional.on.iter().find_map(|one| link(one, bound, is_it))?;
@@ -203,23 +203,23 @@ impl JoinStep {
         self.on.as_ref().map(|(role, _)| *role)
     }
 
-    /// Whether the row that is bound satisfies what it is joined by.
+    /// Whether the bound row satisfies the join conditions.
     fn joins(&self, combination: &Combination<'_, '_>) -> bool {
         self.on.as_ref().is_none_or(|(_, on)| all_hold(on, combination))
     }
 }
 
-/// What is behind the last step.
+/// What follows the last step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Pivot,
-    /// A combination; `is_instead`: NULLs stand in it in the place of the first row.
+    /// A combination; `is_instead`: NULLs are in the place of the first row.
     Combination {
         is_instead: bool,
     },
 }
 
-/// The steps of a join that are not taken yet.
+/// The steps of a join that are still to be taken.
 #[derive(Clone, Copy)]
 struct StepsLeft<'p> {
     steps: &'p [JoinStep],
@@ -227,8 +227,8 @@ struct StepsLeft<'p> {
 }
 
 impl<'a, 'r> Join<'a, 'r> {
-    /// Each combination that the row of the plan's first mention makes with rows of the others. If that need not have a row, there are with true the
-    /// combinations that are there where no other row is.
+    /// Calls back for each combination of the row of the plan's first mention with rows of the others. If that mention need not have a
+    /// row, it also calls back, with `true`, for the combinations that exist where no other row is in its place.
     pub(crate) fn each(
         &self,
         query: &'a Select,
@@ -255,7 +255,7 @@ impl<'a, 'r> Join<'a, 'r> {
         checks.parameters.iter().all(is_wanted) && all_hold(&checks.conditions, combination)
     }
 
-    /// The rows that a step may bind.
+    /// Returns the rows that a step may bind.
     fn candidates(
         &self,
         step: &JoinStep,
@@ -311,7 +311,7 @@ impl<'a, 'r> Join<'a, 'r> {
         }
     }
 
-    /// Takes the steps behind one whose mention is bound.
+    /// Takes the steps after one whose mention is bound.
     fn go_on(
         &self,
         step: &JoinStep,
@@ -324,7 +324,7 @@ impl<'a, 'r> Join<'a, 'r> {
         }
     }
 
-    /// All but the mentions behind the first row's are bound: with that row, and with NULLs in its place.
+    /// Goes on when all mentions before the first row's place are bound: with that row, and with NULLs in its place.
     fn pivot(
         &self,
         Pivot { other, steps }: &Pivot,

@@ -1,4 +1,4 @@
-//! Values: NULL, or one number whose meaning the type of its column tells.
+//! Values: NULL, or one number. The type of the column tells what the number means.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::utc::{Date, DateTime};
 /// NULL, or a number.
 pub type Cell = Option<Number>;
 
-/// A value as it is handed in.
+/// A value that a caller hands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
     /// NULL, or a value that is a number: see [`Kind`].
@@ -34,27 +34,27 @@ pub struct ColumnSpec {
     pub kind: Kind,
     /// The names of an ENUM, from its number 1 on, or those of a SET, from its lowest bit on.
     pub names: Option<Arc<[Vec<u8>]>>,
-    /// How many bytes each value has: of a BINARY, which is filled up with zeros.
+    /// The number of bytes of each value: for a BINARY, which is filled up with zeros.
     pub filled_bytes: Option<u32>,
 }
 
 /// What the numbers of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// An integer, and what holds all its values.
+    /// An integer, with the width of all its values.
     Integer(Width),
     /// A DECIMAL: a whole number of its last digit.
     Decimal {
         /// All its digits.
         digits: u8,
-        /// Those behind the point.
+        /// The digits behind the point.
         scale: u8,
     },
     /// `year * 10000 + month * 100 + day`.
     Date,
     /// Microseconds of a calendar whose months and years are all of one length, with this many digits behind the point shown.
     Moment(u8),
-    /// Microseconds of UTC since 1970, with this many digits behind the point shown: what is shown hangs on the time zone.
+    /// Microseconds of UTC since 1970, with this many digits behind the point shown: the shown text depends on the time zone.
     Stamp(u8),
     /// A time of up to 838 hours, of either sign: microseconds, with this many digits behind the point shown.
     Time(u8),
@@ -70,14 +70,14 @@ pub enum Kind {
     Text {
         /// How the texts are compared, if that is known.
         collation: Option<Collation>,
-        /// The servers sort by all of it.
+        /// The servers sort by the whole text.
         is_short: bool,
     },
-    /// A number that texts have in common which are equal, and no others.
+    /// A number that equal texts share, and no others.
     Folded(Collation),
 }
 
-/// What holds the numbers of a column.
+/// The width of the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     /// 32 bits with a sign.
@@ -99,13 +99,13 @@ const INTEGER_DIGITS_MAX: u8 = 20;
 const MICROS: Number = 1_000_000;
 /// The most hours of a TIME.
 const HOURS_MAX: u32 = 838;
-/// The servers sort texts by their first 1,024 bytes or more, and a character has four at most, or its weight has.
+/// The servers sort texts by their first 1,024 bytes or more, and a character, or its weight, has at most four bytes.
 const SORTED_CHARS_MAX: u32 = 255;
-/// As many bytes of a text are part of its number.
+/// The most bytes of a text that are part of its number.
 const FOLDED_BYTES_MAX: usize = 14;
 
 impl Kind {
-    /// That of a declared type; an error names what cannot be kept.
+    /// Returns the kind of a declared type.
     ///
     /// # Errors
     /// The reason, in words that follow the name of the column.
@@ -161,7 +161,7 @@ impl Kind {
         }
     }
 
-    /// Of an exact number: how many digits it has at most, and how many of them behind the point.
+    /// Returns the digits of an exact number: how many it has at most, and how many of them behind the point.
     pub(crate) const fn digits(self) -> Option<(u8, u8)> {
         match self {
             Self::Integer(_) => Some((INTEGER_DIGITS_MAX, 0)),
@@ -179,7 +179,7 @@ impl Kind {
         }
     }
 
-    /// What holds its numbers.
+    /// Returns the width of its numbers.
     pub(crate) const fn width(self) -> Width {
         match self {
             Self::Integer(width) => width,
@@ -199,8 +199,8 @@ impl Kind {
         }
     }
 
-    /// The number that a text stands for, as the servers show values of this kind, in UTC; `None` if it is none, or the text itself is shown. Of an ENUM, a
-    /// SET and a BIT it is the number that they are calculated with.
+    /// Returns the number of a text that a server shows for a value of this kind, in UTC; `None` if it stands for no number, or the text
+    /// itself is shown. For an ENUM, a SET and a BIT it is the number with which the servers calculate.
     #[must_use]
     pub fn parse(self, text: &[u8]) -> Option<Number> {
         match self {
@@ -220,7 +220,7 @@ impl Kind {
         }
     }
 
-    /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
+    /// Writes a number as the servers show it, where the clock is so many seconds ahead of UTC.
     fn show(self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
         let shown = match self {
             Self::Year => write!(out, "{number:04}"),
@@ -248,17 +248,17 @@ impl Kind {
 }
 
 impl ColumnSpec {
-    /// That of a column that is declared so.
+    /// Returns the column for a declared type.
     ///
     /// # Errors
-    /// As of [`Kind::of`].
+    /// As for [`Kind::of`].
     pub fn of(name: &str, declared: &DataType) -> Result<Self, String> {
         let kind = Kind::of(declared)?;
         let filled_bytes = declared.length.filter(|_| *declared.name == *"binary");
         Ok(Self { name: name.to_owned(), kind, names: declared.names.clone(), filled_bytes })
     }
 
-    /// Of a text: what tells which of them are equal.
+    /// Returns the column for the numbers that equal texts share.
     #[must_use]
     pub fn folded(&self) -> Option<Self> {
         match self.kind {
@@ -275,12 +275,12 @@ impl ColumnSpec {
         matches!(self.kind, Kind::Text { collation: Some(Collation::BYTES), .. })
     }
 
-    /// Where it stands among the columns of its table.
+    /// Returns its key among the columns of its table.
     pub(crate) fn place(&self) -> (String, bool) {
         (self.name.clone(), matches!(self.kind, Kind::Folded(_)))
     }
 
-    /// A number as the servers show it, where the clock is so many seconds ahead of UTC.
+    /// Writes a number as the servers show it, where the clock is so many seconds ahead of UTC.
     pub(crate) fn show(&self, number: Number, offset_s: i32, out: &mut Vec<u8>) {
         match (&self.names, self.kind) {
             (Some(names), Kind::Enum) => {
@@ -302,13 +302,13 @@ impl ColumnSpec {
         matches!(self.kind, Kind::Enum | Kind::Set)
     }
 
-    /// Whether the servers sort its values by their numbers. MySQL sorts a SET of 64 names by a number with a sign, or without, as the statement is
-    /// carried out.
+    /// Whether the servers sort its values by their numbers. MySQL sorts a SET of 64 names by a signed or an unsigned number, depending
+    /// on how the statement is executed.
     pub(crate) fn is_sorted_by_number(&self) -> bool {
         self.kind != Kind::Set || self.names.as_ref().is_some_and(|names| names.len() < usize::from(BITS_MAX))
     }
 
-    /// The number of what is written as the servers show it: a name of an ENUM, or those of a SET in the order of their declaration.
+    /// Returns the number of a shown text: a name of an ENUM, or names of a SET in the order of their declaration.
     pub(crate) fn number_of(&self, shown: &[u8]) -> Option<Number> {
         let names = self.names.as_ref()?;
         let place = |name: &[u8]| names.iter().position(|own| own == name);
@@ -332,7 +332,7 @@ fn bit_of(declared: &DataType) -> Result<Kind, String> {
     }
 }
 
-/// That of a DECIMAL, if its digits fit.
+/// Returns the kind of a DECIMAL, if its digits fit.
 fn decimal_of(declared: &DataType) -> Result<Kind, String> {
     let small = |digits: Option<u32>| u8::try_from(digits?).ok();
     match (small(declared.length), small(declared.scale)) {
@@ -343,8 +343,8 @@ fn decimal_of(declared: &DataType) -> Result<Kind, String> {
     }
 }
 
-/// A number that this text has in common with those that are equal to it: the text itself if it is short, else a hash of it of which no two texts are known
-/// that share it. `None` if it is not known what is equal to it.
+/// Returns a number that equal texts share: the text itself if it is short, else a hash of it for which no two texts with the same value
+/// are known. `None` if it is not known which texts are equal to it.
 fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
     let text = collation.equal_by_index(text)?;
     let mut bytes = [0; size_of::<Number>()];
@@ -359,8 +359,8 @@ fn folded(collation: Collation, text: &[u8]) -> Option<Number> {
     Some(Number::from_be_bytes(bytes))
 }
 
-/// The number of a date; `None` if it is no day of the calendar. What the servers do with `2024-00-00` hangs on `sql_mode`: MySQL groups it with
-/// `0000-00-00`, and warns of it.
+/// Returns the number of a date; `None` if there is no such day. The servers' handling of `2024-00-00` depends on `sql_mode`: MySQL
+/// groups it with `0000-00-00`, and warns of it.
 #[must_use]
 pub fn date_number(date: Date) -> Option<Number> {
     let Date { year, month, day } = date;
@@ -368,7 +368,7 @@ pub fn date_number(date: Date) -> Option<Number> {
     is_day(date).then_some(number)
 }
 
-/// The number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
+/// Returns the number of a moment: its day, its seconds within the day, its microseconds. `None` as for [`date_number`].
 #[must_use]
 pub fn moment_number(date: Date, seconds: u32, micros: u32) -> Option<Number> {
     let Date { year, month, day } = date;
@@ -383,7 +383,7 @@ fn digits<const N: usize>(text: &[u8]) -> Option<u32> {
         .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
 }
 
-/// `YYYY-MM-DD`, and nothing else.
+/// Reads `YYYY-MM-DD`, and nothing else.
 fn date(text: &[u8]) -> Option<Date> {
     let is_cut = text.len() == 10 && text[4] == b'-' && text[7] == b'-';
     let (year, month, day) = (digits::<4>(text)?, digits::<2>(text.get(5..)?)?, digits::<2>(text.get(8..)?)?);
@@ -397,7 +397,7 @@ fn moment(text: &[u8]) -> Option<Number> {
     moment_number(date, seconds, micros)
 }
 
-/// `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
+/// Reads `YYYY-MM-DD hh:mm:ss`, with up to six digits behind a point.
 fn date_time(text: &[u8]) -> Option<DateTime> {
     let date = date(text.get(..10)?)?;
     let time = text.get(10..)?;
@@ -411,7 +411,7 @@ fn date_time(text: &[u8]) -> Option<DateTime> {
     Some(DateTime { date, seconds: hour * 3600 + minute * 60 + second, micros })
 }
 
-/// Microseconds: nothing, or up to six digits behind a point.
+/// Reads microseconds: nothing, or up to six digits behind a point.
 fn fraction(text: &[u8]) -> Option<u32> {
     match text {
         [] => Some(0),
@@ -423,7 +423,7 @@ fn fraction(text: &[u8]) -> Option<u32> {
     }
 }
 
-/// `hh:mm:ss` or `hhh:mm:ss`, behind a sign where it is negative, with up to six digits behind a point.
+/// Reads `hh:mm:ss` or `hhh:mm:ss`, with a sign if it is negative, and up to six digits behind a point.
 fn time(text: &[u8]) -> Option<Number> {
     let (sign, text) = text.strip_prefix(b"-").map_or((1, text), |text| (-1, text));
     let of_hours = text.iter().position(|byte| *byte == b':').filter(|of_hours| matches!(of_hours, 2 | 3))?;

@@ -1,4 +1,4 @@
-//! A query as it is maintained.
+//! A maintained query.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -10,21 +10,21 @@ use crate::amount::Amount;
 use crate::condition::{Condition, Operand, Place};
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
 
-/// A query of all values of its parameters: conditions of the form `column = literal` are its parameters.
+/// A query for all values of its parameters: conditions of the form `column = literal` are its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Query {
     /// At least one.
     pub(crate) selects: Vec<Select>,
-    /// How they are put together, where there are several.
+    /// How the SELECTs are put together, if there are several.
     pub(crate) union: Option<Union>,
 }
 
 /// UNION.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Union {
-    /// Rows that are equal are shown once.
+    /// Equal rows are shown once.
     pub(crate) is_distinct: bool,
-    /// Columns that are shown, by which it is ordered; true stands for descending.
+    /// The shown columns by which it is ordered; true stands for descending.
     pub(crate) order: Vec<(usize, bool)>,
 }
 
@@ -35,73 +35,74 @@ pub(crate) struct Select {
     pub(crate) tables: Vec<(TableName, Vec<ColumnSpec>)>,
     /// The mentions of tables, each with the place of its table in `tables`.
     pub(crate) mentions: Vec<usize>,
-    /// The mentions that LEFT JOIN adds, in their order, and behind them those of subqueries; the others are joined before them.
+    /// The mentions that LEFT JOIN adds, in their order, and after them those of subqueries; the others are joined before them.
     pub(crate) optional: Vec<Optional>,
-    /// What holds of each combination of rows.
+    /// The conditions on each combination of rows.
     pub(crate) conditions: Vec<Condition>,
     /// The columns that have to be equal to the parameters, in their order.
     pub(crate) parameters: Vec<Place>,
     pub(crate) output: Output,
-    /// What holds of each group that is shown: of its items, by their places as those of columns.
+    /// The conditions on each shown group: on its items, which are named by their places like columns.
     pub(crate) having: Vec<Condition>,
     /// Columns of the output, or behind it, by which it is ordered; true stands for descending.
     pub(crate) order: Vec<(usize, bool)>,
-    /// How many seconds the clock is ahead of UTC by which moments of UTC are shown; 0 where there are none.
+    /// How many seconds the clock that shows moments of UTC is ahead of UTC; 0 where there are no such moments.
     pub(crate) offset_s: i32,
-    /// Columns that are shown, by which UNION orders its rows with those of others, and by which it tells them apart.
+    /// The shown columns by which UNION orders its rows with those of others, and by which it tells them apart.
     pub(crate) merged_by: Vec<usize>,
-    /// Texts in ASCII that are shown as they are written.
+    /// Literal texts in ASCII that are shown.
     pub(crate) literals: Vec<Box<[u8]>>,
 }
 
-/// What it means for the rows before it whether a mention has one.
+/// The effect of a mention's rows on the rows before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
-    /// LEFT JOIN: they are there with each of its rows, and with NULLs if it has none.
+    /// LEFT JOIN: the rows before are there with each of its rows, and with NULLs if it has none.
     Left,
-    /// EXISTS and IN: they are there, once, if it has a row.
+    /// EXISTS and IN: the rows before are there, once, if it has a row.
     Exists,
-    /// NOT EXISTS and NOT IN: they are there if it has none.
+    /// NOT EXISTS and NOT IN: the rows before are there if it has no row.
     Missing,
 }
 
-/// A mention that need not have a row that satisfies what it is joined by.
+/// A mention that need not have a row which satisfies the join conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Optional {
     pub(crate) mention: usize,
     pub(crate) role: Role,
-    /// Of the row, and of those of mentions before it.
+    /// The conditions on its row, and on those of mentions before it.
     pub(crate) on: Vec<Condition>,
 }
 
-/// What is shown.
+/// The output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Output {
     /// A row for each combination; the columns behind `shown` only order.
     Rows { columns: Vec<Operand>, shown: usize, is_distinct: bool },
-    /// A row for each group of those that are equal in `by`.
+    /// A row for each group of rows that are equal in `by`.
     Groups { by: Vec<Operand>, items: Vec<Item>, shown: usize },
 }
 
 /// A column of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Item {
-    /// That of `by` at this place.
+    /// The value of `by` at this place.
     Key(usize),
-    /// How many rows; with an amount, of how many it is not NULL.
+    /// The number of rows; with an amount, of rows where it is not NULL.
     Count(Option<Amount>),
-    /// How many values there are that are not NULL.
+    /// The number of different values that are not NULL.
     Distinct(Operand),
-    /// The sum of an exact number, of which so many digits are behind the point; `or`: what is shown of no numbers, if that is not NULL.
+    /// The sum of an exact number with so many digits behind the point. `or`: the value that is shown if there are no numbers; without
+    /// it, NULL.
     Sum { of: Amount, scale: u8, or: Option<Number> },
-    /// The average of an exact number, with so many digits more behind the point than the number has; `or` as of a sum.
+    /// The average of an exact number, with `more` further digits behind the point. `or` is as for a sum.
     Average { of: Amount, scale: u8, more: u8, or: Option<Number> },
-    /// The least, or the greatest: of numbers, or of texts.
+    /// The least or the greatest: of numbers, or of texts.
     Extreme { of: Operand, is_max: bool, is_text: bool },
 }
 
 impl Query {
-    /// The tables that it reads, each once, and what it needs of each.
+    /// Returns the tables that the query reads, each once, and the columns that it needs of each.
     #[must_use]
     pub fn tables(&self) -> Vec<(&TableName, Cow<'_, [ColumnSpec]>)> {
         let mut all: Vec<(&TableName, Cow<'_, [ColumnSpec]>)> = Vec::new();
@@ -120,7 +121,7 @@ impl Query {
         all
     }
 
-    /// Whether it shows the same columns of the same tables as another that differs from it in its values alone.
+    /// Whether the query shows the same columns of the same tables as another one that differs only in its values.
     #[must_use]
     pub fn shows_alike(&self, other: &Self) -> bool {
         let both = self.selects.iter().zip(&other.selects);
@@ -131,12 +132,12 @@ impl Query {
             })
     }
 
-    /// The columns that it shows, or makes what it shows of, with the names of their tables.
+    /// Returns the columns that the query shows, or from which it computes its output, with the names of their tables.
     pub fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
         self.selects.iter().flat_map(Select::shown)
     }
 
-    /// How many columns it shows.
+    /// Returns the number of shown columns.
     #[must_use]
     pub fn columns_shown(&self) -> usize {
         self.selects.first().map_or(0, Select::columns_shown)
@@ -170,12 +171,12 @@ impl Select {
         }
     }
 
-    /// What a mention is joined by, if it is one that LEFT JOIN adds.
+    /// Returns how a mention is joined, if LEFT JOIN or a subquery adds it.
     pub(crate) fn optional(&self, mention: usize) -> Option<&Optional> {
         self.optional.iter().find(|optional| optional.mention == mention)
     }
 
-    /// A column that has one of few values in every row that counts, of a mention that has a row.
+    /// Returns a column that has one of a few values in every row that counts, of a mention that has a row.
     pub(crate) fn listed(&self) -> Option<(Place, Vec<Number>)> {
         let listed = |condition: &Condition| match condition {
             Condition::In(Operand::Column(place), list) if self.optional(place.mention).is_none() => {
@@ -193,7 +194,8 @@ impl Select {
         Some((place, values))
     }
 
-    /// A column whose values are in a range in every row that counts, of a mention that has a row: the narrowest range, if there are several.
+    /// Returns a column whose values are in a range in every row that counts, of a mention that has a row: the narrowest range, if there
+    /// are several.
     pub(crate) fn ranged(&self) -> Option<(Place, RangeInclusive<Number>)> {
         let mut ranges: Vec<(Place, RangeInclusive<Number>)> = Vec::new();
         let mut left: Vec<&Condition> = self.conditions.iter().collect();
@@ -220,7 +222,7 @@ impl Select {
         ranges.into_iter().min_by_key(|(_, range)| width(range))
     }
 
-    /// Whether a column of what is shown, or of what is grouped by, is a text that is sorted by or told apart.
+    /// Whether a column of the output, or of the grouping, is a text by which rows are sorted or told apart.
     pub(crate) fn is_key_text(&self, at: usize, place: Place) -> bool {
         let is_key = match &self.output {
             Output::Rows { is_distinct, .. } => {
@@ -240,7 +242,7 @@ impl Select {
         &self.tables[self.mentions[place.mention]].1[place.column]
     }
 
-    /// The column of an operand; a constant is only compared.
+    /// Returns the column of an operand; a constant is only compared.
     pub(crate) fn spec_of(&self, operand: &Operand) -> Option<&ColumnSpec> {
         match operand {
             Operand::Column(place) => Some(self.spec(*place)),
@@ -249,7 +251,7 @@ impl Select {
     }
 }
 
-/// The declared type of a column by its name.
+/// Returns the declared type of a column by its name.
 pub(crate) fn declared<'c>(columns: &'c [freshet_sql::InputColumn], name: &str) -> Option<&'c DataType> {
     columns.iter().find(|column| column.name == name)?.data_type.as_ref()
 }

@@ -11,32 +11,32 @@ use crate::join::Combination;
 use crate::kind::{Cell, ColumnSpec, Kind, Number};
 use crate::query::{Item, Output, Select};
 
-/// How many results of one query are held; another one takes the place of that which was read least lately.
+/// The most results of one query that are held; a further one replaces the one that was read longest ago.
 const RESULTS_MAX: usize = 1024;
-/// What a row takes beside its values, about, in bytes.
+/// The bytes that a row takes beside its values, approximately.
 const ROW_BYTES: usize = 96;
 
-/// The rows of one result, one after the other, as rows of the text protocol have them.
+/// The rows of one result, one after the other, in the form of the text protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// All rows.
     pub bytes: Vec<u8>,
     /// Where each row ends.
     pub ends: Vec<u32>,
-    /// How many bytes the characters of its texts have, at most; 0 if it shows none.
+    /// The most bytes of a character of its texts; 0 if it shows no text.
     pub width: u8,
     /// A MIN() or MAX() of dates, times or moments of UTC is NULL in a group: MySQL may warn of it.
     pub may_warn: bool,
-    /// It sorts, groups or tells apart texts that are equal without being the same, or of which that is not known: what is shown of them, and in which
-    /// order, is the servers' choice. Or it is computed of a number that the servers would not compute.
+    /// The query sorts, groups or tells apart texts that are equal without being the same, or may be: then the servers choose which of
+    /// them is shown, and in which order. Or a number is computed that the servers would not compute.
     pub is_ambiguous: bool,
-    /// Of each row, whether the query's order does not tell it from the row before it.
+    /// For each row, whether the query's order leaves it tied with the row before it.
     ties: Vec<bool>,
-    /// Of each row of one SELECT of a UNION, what it is merged by; empty if it is by nothing.
+    /// For each row of one SELECT of a UNION, the keys by which it is merged; empty if there are none.
     keys: Vec<Box<[SortKey]>>,
 }
 
-/// A value in the order of its column, which is the same for values that are equal.
+/// A value in the order of its column; it is the same for equal values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SortKey {
     Null,
@@ -52,7 +52,7 @@ impl SortKey {
         }
     }
 
-    /// That of a text. Where its order is not known, what shows it is ambiguous.
+    /// Returns the key of a text. Where its order is not known, the result is ambiguous.
     fn of_text(text: &KeyText) -> Self {
         Self::Text(text.sorted.clone().unwrap_or_default())
     }
@@ -65,7 +65,7 @@ impl SortKey {
     }
 }
 
-/// So many rows, behind so many that are left out.
+/// A LIMIT with its OFFSET, in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// LIMIT.
@@ -75,19 +75,20 @@ pub struct Limit {
 }
 
 impl Shown {
-    /// Each row.
+    /// Returns each row.
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start as usize..*end as usize])
     }
 
-    /// What a LIMIT leaves of it; `None` if that may be other rows as well, because rows that are not shown alike tie where it cuts.
+    /// Returns the rows that a LIMIT leaves; `None` if other rows are possible as well, because rows with different contents tie where it
+    /// cuts.
     #[must_use]
     pub fn cut(&self, limit: Limit) -> Option<Self> {
         let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(self.ends.len());
         let (from, to) = (place(limit.offset), place(limit.offset.saturating_add(limit.count)));
         let rows: Vec<&[u8]> = self.rows().collect();
-        // Where it cuts nothing off, nothing ties.
+        // Where it cuts nothing off, ties do not matter.
         let is_told = |at: usize| {
             if !self.ties.get(at).copied().unwrap_or(false) {
                 return true;
@@ -107,7 +108,7 @@ impl Shown {
         Some(out)
     }
 
-    /// What several have in common, without their rows.
+    /// Returns the common properties of several results, without rows.
     pub(crate) fn without_rows(all: &[Arc<Self>]) -> Self {
         Self {
             width: all.iter().map(|shown| shown.width).max().unwrap_or(0),
@@ -117,12 +118,12 @@ impl Shown {
         }
     }
 
-    /// Each row with what it is merged by.
+    /// Returns each row with the keys by which it is merged.
     pub(crate) fn merged(&self) -> impl Iterator<Item = (&[u8], &[SortKey])> {
         self.rows().enumerate().map(|(at, row)| (row, self.keys.get(at).map_or(&[][..], |keys| keys)))
     }
 
-    /// Notes what a row is merged by, if it is by anything.
+    /// Notes the keys by which a row is merged, if there are any.
     fn note_keys(&mut self, keys: impl ExactSizeIterator<Item = SortKey>) {
         if keys.len() > 0 {
             self.keys.push(keys.collect());
@@ -140,7 +141,7 @@ impl Shown {
         self.end(ties);
     }
 
-    /// The row ends here whose bytes were put last.
+    /// Ends the row whose bytes were put last.
     fn end(&mut self, ties: bool) {
         self.ties.push(ties);
         self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
@@ -151,9 +152,9 @@ impl Shown {
 #[derive(Debug)]
 struct Wire {
     bytes: Box<[u8]>,
-    /// How many bytes the characters of its texts have, at most.
+    /// The most bytes of a character of its texts.
     width: u8,
-    /// Those of its columns' texts by which rows are sorted or told apart, by their places; empty if there is none.
+    /// The texts by which rows are sorted or told apart, by their places; empty if there is none.
     texts: Box<[Option<KeyText>]>,
 }
 
@@ -169,13 +170,13 @@ pub(crate) struct Results {
 struct Held {
     rows: Rows,
     read: u64,
-    /// As it was shown last, if nothing has changed since.
+    /// The result as it was shown last, if nothing has changed since.
     shown: Option<Arc<Shown>>,
 }
 
 #[derive(Debug)]
 enum Rows {
-    /// How often each stands there, and how it is shown.
+    /// How often each row occurs, and its bytes.
     Each(HashMap<Box<[Cell]>, (u64, Wire)>),
     Groups(HashMap<Box<[Cell]>, Group>),
 }
@@ -186,7 +187,7 @@ impl Rows {
             Output::Rows { .. } => Self::Each(HashMap::default()),
             Output::Groups { by, items, .. } => {
                 let mut groups = HashMap::default();
-                // Without GROUP BY there is one group, whatever there is.
+                // Without GROUP BY there is always one group.
                 if by.is_empty() {
                     groups.insert(Box::default(), Group::new(items, Box::default()));
                 }
@@ -209,7 +210,7 @@ impl Results {
         self.bytes
     }
 
-    /// Whether it is held; notes that it is read.
+    /// Whether the result is held; notes that it is read.
     pub(crate) fn has(&mut self, key: &[Number]) -> bool {
         self.reads += 1;
         let held = self.by_key.get_mut(key);
@@ -218,7 +219,7 @@ impl Results {
         has
     }
 
-    /// Begins one without rows.
+    /// Begins a result without rows.
     pub(crate) fn begin(&mut self, query: &Select, key: &[Number]) {
         if self.by_key.len() >= RESULTS_MAX
             && let Some(last) =
@@ -238,7 +239,7 @@ impl Results {
         }
     }
 
-    /// A combination of rows that is there, or that is gone.
+    /// Adds a combination of rows, or removes it.
     pub(crate) fn add(&mut self, combination: &Combination<'_, '_>, is_more: bool) {
         let query = combination.query;
         let key: Option<Vec<Number>> =
@@ -276,7 +277,7 @@ impl Results {
         }
     }
 
-    /// The rows of a result that is held, in its order.
+    /// Returns the rows of a result that is held, in its order.
     pub(crate) fn show(&mut self, query: &Select, key: &[Number]) -> Option<Arc<Shown>> {
         let held = self.by_key.get_mut(key)?;
         if held.shown.is_none() {
@@ -300,7 +301,7 @@ impl Rows {
     }
 }
 
-/// A row that is shown: its values, and how often it stands there.
+/// A shown row: its values, and how often it occurs.
 type Counted<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
 
 fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<Counted<'_>>, out: &mut Shown) {
@@ -370,15 +371,15 @@ fn show_groups(query: &Select, groups: &HashMap<Box<[Cell]>, Group>, out: &mut S
     }
 }
 
-/// A value of a row, or of a group's key, as it is told apart from others.
+/// A value of a row, or of a group's key, in the form by which it is told apart.
 #[derive(PartialEq, Eq, Hash)]
 enum DistinctValue<'r> {
     Cell(Cell),
     Text(&'r KeyText),
 }
 
-/// Whether the order of these rows' texts is not known, or some that are not the same are equal where they are told apart: which of them is shown the
-/// servers decide.
+/// Whether the servers choose which of these rows is shown: the order of their texts is not known, or different texts are equal where
+/// they are told apart.
 fn is_ambiguous<'r>(
     rows: impl Iterator<Item = (&'r [Cell], &'r [Option<KeyText>])>,
     are_told_apart: bool,
@@ -470,7 +471,7 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
     Wire { bytes: out.into_boxed_slice(), width, texts: Box::default() }
 }
 
-/// The texts of these columns by which the query sorts or tells apart.
+/// Returns the texts of these columns by which the query sorts or tells apart.
 fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Option<KeyText>]> {
     let query = combination.query;
     let text = |(at, operand): (usize, &Operand)| match operand {
@@ -488,13 +489,13 @@ fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Opt
     }
 }
 
-/// A column's text, as it is sorted and told apart.
+/// Returns a column's text, as it is sorted and told apart.
 fn key_text(combination: &Combination<'_, '_>, place: Place) -> Option<KeyText> {
     let number = combination.value(place)?;
     Some(KeyText::new(combination.text(place, number), combination.query.spec(place).kind))
 }
 
-/// How many bytes the characters of a text in UTF-8 have, at most; 0 of bytes, which are shown as they are.
+/// Returns the most bytes of a character of a text in UTF-8; 0 for bytes, which are shown unchanged.
 fn width_of(text: &[u8], spec: Option<&ColumnSpec>) -> u8 {
     if spec.is_some_and(ColumnSpec::has_bytes) {
         return 0;
@@ -510,7 +511,7 @@ fn width_of(text: &[u8], spec: Option<&ColumnSpec>) -> u8 {
 
 const NULL: u8 = 0xFB;
 
-/// A text behind its length, as the protocol encodes it.
+/// Writes a text behind its length, as the protocol encodes it.
 fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     let length = bytes.len() as u64;
     let encoded = length.to_le_bytes();

@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 use crate::kind::{Cell, ColumnSpec, Given, Number, Width};
 use crate::texts::Texts;
 
-/// Where a row stands in its table.
+/// The place of a row in its table.
 pub(crate) type TableSlot = u32;
 
 /// The values of one column.
@@ -25,7 +25,7 @@ enum Numbers {
 struct Column {
     spec: ColumnSpec,
     numbers: Numbers,
-    /// Which are NULL; empty while none is.
+    /// Which values are NULL; empty while none is.
     nulls: Vec<bool>,
 }
 
@@ -36,11 +36,11 @@ enum Slots {
     Many(Vec<TableSlot>),
 }
 
-/// The rows of a column by their values. NULLs are not in it: nothing is equal to them, and they are in no range.
+/// The rows of a column by their values. NULLs are left out: nothing is equal to them, and they are in no range.
 #[derive(Debug)]
 enum Index {
     Hashed(HashMap<Number, Slots>),
-    /// Also for ranges.
+    /// An index that also serves ranges.
     Ordered(BTreeMap<Number, Slots>),
 }
 
@@ -59,9 +59,9 @@ pub(crate) struct Table {
     free: Vec<TableSlot>,
 }
 
-/// What an index takes for each row, about, in bytes.
+/// The bytes that an index takes for each row, approximately.
 const INDEX_BYTES: usize = 10;
-/// The same of one that is in order.
+/// The bytes that an ordered index takes for each row, approximately.
 const ORDERED_BYTES: usize = 56;
 const PRIMARY_BYTES: usize = 6;
 
@@ -79,7 +79,7 @@ impl Column {
         })
     }
 
-    /// Sets the value of a slot, the next one included.
+    /// Sets the value of a slot, which may be the next new one.
     fn set(&mut self, slot: TableSlot, cell: Cell) {
         let at = slot as usize;
         let number = cell.unwrap_or(0);
@@ -171,7 +171,7 @@ impl Slots {
 }
 
 impl Table {
-    /// Without rows.
+    /// Makes a table without rows.
     pub(crate) fn new(columns: Vec<ColumnSpec>, primary: Vec<usize>) -> Self {
         let numbers = |spec: &ColumnSpec| match spec.kind.width() {
             Width::Small => Numbers::Small(Vec::new()),
@@ -200,7 +200,7 @@ impl Table {
         self.is_used.len() - self.free.len()
     }
 
-    /// About the memory that it takes.
+    /// Returns the memory that the table takes, approximately, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let each: usize = self
             .columns
@@ -215,14 +215,14 @@ impl Table {
         self.is_used.len() * (each + 1 + PRIMARY_BYTES + indexes) + self.texts.bytes()
     }
 
-    /// Sees to it that rows are found by this column.
+    /// Makes sure that rows can be found by this column.
     pub(crate) fn index(&mut self, column: usize) {
         if !self.indexes.contains_key(&column) {
             self.fill_index(column, Index::Hashed(HashMap::default()));
         }
     }
 
-    /// Sees to it that rows are found by a range of this column too.
+    /// Makes sure that rows can also be found by a range of this column.
     pub(crate) fn index_in_order(&mut self, column: usize) {
         if !self.is_in_order(column) {
             self.fill_index(column, Index::Ordered(BTreeMap::new()));
@@ -238,7 +238,8 @@ impl Table {
         matches!(self.indexes.get(&column), Some(Index::Ordered(_)))
     }
 
-    /// The rows whose values of a column are in this range, in the order of these, if the column is [indexed so](Self::index_in_order).
+    /// Returns the rows whose values of a column are in this range, in the order of the values, if the column is [indexed in
+    /// order](Self::index_in_order).
     pub(crate) fn between(
         &self,
         column: usize,
@@ -259,7 +260,7 @@ impl Table {
         self.indexes.contains_key(&column)
     }
 
-    /// The rows that have this value in an indexed column.
+    /// Returns the rows that have this value in an indexed column.
     pub(crate) fn with(&self, column: usize, value: Number) -> &[TableSlot] {
         self.indexes.get(&column).map_or(&[], |index| index.get(value))
     }
@@ -268,12 +269,12 @@ impl Table {
         self.columns[column].get(slot)
     }
 
-    /// The text with this number.
+    /// Returns the text with this number.
     pub(crate) fn text(&self, number: Number) -> &[u8] {
         self.texts.get(number)
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(crate) fn slots(&self) -> impl Iterator<Item = TableSlot> {
         (0..).zip(&self.is_used).filter(|(_, is_used)| **is_used).map(|(slot, _)| slot)
     }
@@ -282,7 +283,8 @@ impl Table {
         self.columns.iter().map(|column| column.get(slot)).collect()
     }
 
-    /// Takes what is handed in as the table has it: its texts are the table's from here on, until [`Self::release`] or [`Self::remove`].
+    /// Converts a row that is handed in to the table's form. The table holds its texts from here on, until [`Self::release`] or
+    /// [`Self::remove`].
     pub(crate) fn take(&mut self, given: &[Given]) -> Option<Box<[Cell]>> {
         if given.len() != self.columns.len() {
             return None;
@@ -295,7 +297,7 @@ impl Table {
         Some(given.iter().map(cell).collect())
     }
 
-    /// Gives the texts of a row away that is not kept.
+    /// Releases the texts of a row that is not kept.
     pub(crate) fn release(&mut self, row: &[Cell]) {
         for (column, cell) in self.columns.iter().zip(row) {
             if let (crate::Kind::Text { .. }, Some(number)) = (column.spec.kind, cell) {
@@ -304,7 +306,7 @@ impl Table {
         }
     }
 
-    /// The row with the primary key of this one.
+    /// Returns the row with the same primary key.
     pub(crate) fn same_key(&self, row: &[Cell]) -> Option<TableSlot> {
         let hash = self.hash_of(|column| row[column]);
         let is_it =
@@ -332,7 +334,7 @@ impl Table {
         slot
     }
 
-    /// Takes a row away.
+    /// Removes a row.
     pub(crate) fn remove(&mut self, slot: TableSlot) {
         let row = self.row(slot);
         let hash = self.hash_of(|column| row[column]);

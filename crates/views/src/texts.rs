@@ -5,7 +5,7 @@ use hashbrown::HashTable;
 
 use crate::kind::Number;
 
-/// Texts by their numbers. A text that no row has any more gives its number away.
+/// Texts by their numbers. When no row has a text any more, its number is free again.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     by_text: HashTable<u32>,
@@ -15,11 +15,11 @@ pub(crate) struct Texts {
     bytes: usize,
 }
 
-/// What a text takes beside its bytes: its place, its number, and what the allocator adds.
+/// The bytes that a text takes beside its own: its place, its number, and the allocator's overhead.
 const BYTES_EACH: usize = 48;
 
 impl Texts {
-    /// The number of a text that one more row has.
+    /// Returns the number of a text, and counts one more row that has it.
     pub(crate) fn take(&mut self, text: &[u8]) -> u32 {
         let hash = self.hash.hash_one(text);
         let is_it = |number: &u32| &*self.texts[*number as usize].0 == text;
@@ -44,7 +44,7 @@ impl Texts {
         number
     }
 
-    /// One row less has it.
+    /// Counts one row less that has it.
     pub(crate) fn give(&mut self, number: u32) {
         let (text, count) = &mut self.texts[number as usize];
         *count -= 1;

@@ -8,11 +8,12 @@ use ahash::HashMap;
 use crate::query::Union;
 use crate::results::{Shown, SortKey};
 
-/// A row of one SELECT, and what it is merged by: first the columns of the order, and behind them, where rows are told apart, all.
+/// A row of one SELECT, and the keys by which it is merged: first the columns of the order and, where rows are told apart, after them all
+/// columns.
 type Merged<'s> = (&'s [u8], &'s [SortKey]);
 
 impl Union {
-    /// The rows of all its SELECTs.
+    /// Returns the rows of all its SELECTs.
     pub(crate) fn of(&self, selects: &[Arc<Shown>]) -> Shown {
         let mut out = Shown::without_rows(selects);
         let mut rows: Vec<Merged<'_>> = selects.iter().flat_map(|shown| shown.merged()).collect();
@@ -29,7 +30,7 @@ impl Union {
         out
     }
 
-    /// Leaves one of those that are equal. Whether some that are equal are shown differently: which of them is shown the servers decide.
+    /// Keeps one of each set of equal rows. Returns whether equal rows are shown differently: then the servers choose which one is shown.
     fn tell_apart(&self, rows: &mut Vec<Merged<'_>>) -> bool {
         let mut is_ambiguous = false;
         let mut seen: HashMap<&[SortKey], &[u8]> = HashMap::default();

@@ -1,18 +1,18 @@
-//! Moments as microseconds of UTC since 1970, and as the calendar has them.
+//! Moments as microseconds of UTC since 1970, and in the form of the calendar.
 
 use crate::decimal::Number;
 
 const MICROS: Number = 1_000_000;
 const SECONDS_OF_DAY: Number = 86_400;
 
-/// Days since 1970-01-01 of a day of the calendar. Years begin with March here, so that the leap day is their last.
+/// Returns the days from 1970-01-01 to a day of the calendar. Years begin with March here, so that the leap day is their last.
 fn days(year: Number, month: Number, day: Number) -> Number {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let of_years = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     of_years + (month * 153 + 2) / 5 + day - 1 - 719_468
 }
 
-/// The same the other way round.
+/// Returns the day of the calendar that is so many days after 1970-01-01.
 fn date(days: Number) -> (Number, Number, Number) {
     let days = days + 719_468;
     let (era, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -24,7 +24,7 @@ fn date(days: Number) -> (Number, Number, Number) {
     (era * 400 + year, month, day)
 }
 
-/// A date as it is written. There need not be such a day.
+/// A written date. There need not be such a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Date {
     /// 0 to 9999.
@@ -39,20 +39,20 @@ pub struct Date {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DateTime {
     pub(crate) date: Date,
-    /// Of the day.
+    /// The second of the day.
     pub(crate) seconds: u32,
     pub(crate) micros: u32,
 }
 
 impl DateTime {
-    /// The moment at which a clock of UTC shows this.
+    /// Returns the moment at which a clock of UTC shows this.
     pub(crate) fn in_utc(self) -> Number {
         let Self { date: Date { year, month, day }, seconds, micros } = self;
         let days = days(year.into(), month.into(), day.into());
         (days * SECONDS_OF_DAY + Number::from(seconds)) * MICROS + Number::from(micros)
     }
 
-    /// What a clock shows at this moment that is so many seconds ahead of UTC.
+    /// Returns what a clock that is so many seconds ahead of UTC shows at this moment.
     pub(crate) fn at(stamp: Number, offset_s: i32) -> Self {
         let (seconds, micros) = (stamp.div_euclid(MICROS) + Number::from(offset_s), stamp.rem_euclid(MICROS));
         let (year, month, day) = date(seconds.div_euclid(SECONDS_OF_DAY));

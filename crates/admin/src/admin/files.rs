@@ -13,7 +13,7 @@ use crate::libconfig;
 use crate::store::Answer;
 
 impl Admin {
-    /// `LOAD … FROM CONFIG`.
+    /// Carries out `LOAD … FROM CONFIG`.
     pub(super) fn load_file(&mut self, module: Module) -> Result<Answer, Refusal> {
         let text = read(&self.file)?;
         let imported = config_file::load(&mut self.store, "main", Some(module), &text)?;
@@ -24,10 +24,10 @@ impl Admin {
         Ok(Answer::changed(affected))
     }
 
-    /// `SAVE CONFIG TO FILE`: under another name first, so that the file is whole at any moment.
+    /// Carries out `SAVE CONFIG TO FILE`: writes under another name first, so that the file is whole at any moment.
     pub(super) fn save_file(&self, path: &Path) -> Result<Answer, Refusal> {
         let failed = |error: std::io::Error| Refusal::NotRead(format!("{}: {error}", path.display()));
-        // What is not a configuration is not what is meant to be replaced.
+        // A file that is no configuration is probably not meant to be replaced.
         if path.exists()
             && read(path)
                 .and_then(|text| libconfig::parse(&text).map_err(|wrong| Refusal::NotRead(wrong.to_string())))

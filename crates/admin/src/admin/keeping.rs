@@ -1,4 +1,4 @@
-//! What is noted of times past: at intervals that variables say, without anybody asking.
+//! The history: notes that are taken by themselves, at intervals that variables set.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use crate::monitor::{self, Probed};
 use crate::runtime::{SqliteValue, Statistic};
 use crate::times::SERIES;
 
-/// How often what is too old leaves, in seconds.
+/// The time between two removals of old rows, in seconds.
 const PRUNED_EVERY_S: i64 = 3600;
 const POOL_INTERVAL: &str = "admin-stats_mysql_connection_pool";
 const DIGEST_INTERVAL: &str = "admin-stats_mysql_query_digest_to_disk";
 const MONITOR_HISTORY: &str = "mysql-monitor_history";
 
 impl Admin {
-    /// Notes what is due. To be called about once a second, with the time in seconds since 1970.
+    /// Takes the notes that are due. To be called about once a second, with the time in seconds since 1970.
     pub fn keep(&mut self, now_s: i64) {
         if let Err(refusal) = self.keep_all(now_s) {
             tracing::warn!(%refusal, "what was counted could not be kept");
@@ -49,20 +49,20 @@ impl Admin {
         Ok(())
     }
 
-    /// Notes what was counted by digest, which is counted from 0 again. Returns how many rows there were.
+    /// Notes the counts by digest, which begin at 0 again. Returns the number of rows.
     pub(super) fn keep_digests(&mut self, now_s: i64) -> Result<u64, Refusal> {
         let rows = self.counted(Statistic::DigestsReset)?;
         history::note_rows(&mut self.store, "history_mysql_query_digest", &rows, now_s)?;
         Ok(rows.len() as u64)
     }
 
-    /// What is counted, by name.
+    /// Returns the counts by name.
     fn named(&self) -> HashMap<String, SqliteValue> {
         let counted = self.runtime.rows(Statistic::Global);
         pairs(counted).chain(pairs(self.runtime.rows(Statistic::Process))).collect()
     }
 
-    /// Notes how the server has answered.
+    /// Notes an answer of the server.
     pub fn probed(&mut self, probed: &Probed) {
         let kept_ms = self.own.get(MONITOR_HISTORY);
         let (host, port) = self.runtime.server();
@@ -71,7 +71,7 @@ impl Admin {
         }
     }
 
-    /// What a variable of the admin port's own is.
+    /// Returns the value of one of the admin port's own variables.
     #[must_use]
     pub fn number(&self, name: &str) -> u64 {
         self.own.get(name)

@@ -9,12 +9,12 @@ use crate::store::{Answer, Role};
 use crate::variables::{self, Owner, VARIABLES, Variable};
 
 impl Admin {
-    /// Who may connect.
+    /// Returns the accounts that may connect.
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
-    /// `SET name = value`: in memory.
+    /// Carries out `SET name = value`, in memory.
     pub(super) fn set(&self, name: &str, value: &str) -> Result<Answer, Refusal> {
         let variable = variables::find(name).ok_or_else(|| Refusal::NoSuchVariable(name.to_owned()))?;
         if variable.of == Owner::Constant {
@@ -26,7 +26,7 @@ impl Admin {
         Ok(Answer::Done { affected: 1, last_insert_id: 0, note: variable.note() })
     }
 
-    /// What a variable is as of now; `None` for one that counts nowhere.
+    /// Returns the present value of a variable; `None` for one that has no effect.
     fn value(&self, variable: Variable) -> Option<String> {
         match variable.of {
             Owner::Number(..) => Some(self.own.get(variable.name).to_string()),
@@ -36,7 +36,7 @@ impl Admin {
         }
     }
 
-    /// Puts the variables as they are into a table of variables. What counts nowhere stays there as it is.
+    /// Writes the present values of the variables into a table of variables. Rows of variables without an effect stay unchanged.
     pub(super) fn put_variables(&mut self, table: &str) -> Result<(), Refusal> {
         let row = |variable: &Variable| {
             Some(vec![SqliteValue::from(variable.name), SqliteValue::Text(self.value(*variable)?)])
@@ -52,7 +52,8 @@ impl Admin {
         self.store.replace(table, &rows)
     }
 
-    /// Variables that are not set here are not saved and not loaded: they are what the program was started with.
+    /// Copies variables from one layer to the next. Variables that cannot be set here are neither saved nor loaded: they have the values
+    /// with which the program was started.
     pub(super) fn copy_variables(&mut self, module: Module, copy: Copy) -> Result<Answer, Refusal> {
         let begins = if module == Module::Variables { "mysql-" } else { "admin-" };
         match copy {
@@ -75,8 +76,8 @@ impl Admin {
         Ok(Answer::ok())
     }
 
-    /// Has the variables of memory count. One that cannot be had keeps none of the others from counting, as in ProxySQL. What has no
-    /// effect is told.
+    /// Makes the variables of memory count. A wrong value of one does not keep the others from counting, as in ProxySQL. The answer names
+    /// variables without an effect.
     fn load_variables(&mut self, begins: &str) -> Result<Answer, Refusal> {
         let query = format!(
             "SELECT variable_name, variable_value FROM main.global_variables WHERE variable_name LIKE '{begins}%'"

@@ -5,7 +5,7 @@ const LONG: [u8; 2] = [3, 0];
 const STRING: [u8; 2] = [0xFD, 0];
 const BLOB: [u8; 2] = [0xFC, 0];
 
-/// An execution without NULLs.
+/// Returns an execution without NULLs.
 fn packet(id: u32, types: &[[u8; 2]], values: &[u8]) -> Vec<u8> {
     let mut packet = vec![23];
     packet.extend(id.to_le_bytes());

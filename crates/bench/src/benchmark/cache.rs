@@ -59,7 +59,7 @@ async fn ask(wire: &mut Wire, asker: &mut Asker, form: Form, table: u32, ids: &[
     Ok(())
 }
 
-/// What its results take, in bytes.
+/// Returns what its results take, in bytes.
 pub async fn used_bytes(account: &Account, column: &Column) -> Result<u64, Failure> {
     let mut wire = login::open(account, &column.target, "").await?;
     let size = second(&mut wire, "SHOW GLOBAL VARIABLES LIKE 'query_cache_size'").await?.unwrap_or_default();

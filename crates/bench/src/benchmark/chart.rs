@@ -15,7 +15,7 @@ const HITS: &str = "percent of the reads answered from memory";
 /// A number of a round, by its name.
 type Number = (&'static str, fn(&Sample) -> f64);
 
-/// What is plotted of a table of a group, each with the end of its file's name.
+/// Returns what is plotted of a table of a group, each with the end of its file's name.
 pub fn plots(measured: &Measured, columns: &[Column], group: &str, server: &str) -> Vec<(String, Plot)> {
     let name = format!("{}-{group}", measured.table.id);
     let rate: Number = ("statements a second", |sample| sample.per_second);

@@ -68,7 +68,7 @@ impl Column {
     }
 }
 
-/// All columns that are asked for. A column without a group of its own is in that of the server behind it.
+/// Returns all columns that are asked for. A column without a group of its own is in that of the server behind it.
 ///
 /// # Errors
 /// If one does not answer, or there is no server itself.
@@ -101,13 +101,13 @@ fn is_mariadb(version: &str) -> bool {
     version.contains("MariaDB")
 }
 
-/// The groups, in their order.
+/// Returns the groups, in their order.
 pub fn groups(columns: &[Column]) -> Vec<&str> {
     let directs = columns.iter().filter(|column| column.role == Role::Direct);
     directs.filter_map(|column| column.group.as_deref()).collect()
 }
 
-/// What a group's server calls itself, as "MariaDB 10.11.19".
+/// Returns what a group's server calls itself, as "MariaDB 10.11.19".
 pub fn server_of(columns: &[Column], group: &str) -> String {
     let of = |column: &&Column| column.role == Role::Direct && column.is_in(group);
     let version = columns.iter().find(of).map(|column| column.version.as_str()).unwrap_or_default();

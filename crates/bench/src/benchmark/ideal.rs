@@ -5,7 +5,7 @@ use crate::keys::{Distribution, Draw, Rest};
 /// The mean of twelve even draws spreads by this share of the whole range.
 const DEVIATION: f64 = 1.0 / 12.0;
 
-/// The share of draws, from 0 to 1, that are of the `share` of the keys that are drawn most.
+/// Returns the share of draws, from 0 to 1, that are of the `share` of the keys that are drawn most.
 pub fn hits(draw: &Draw, keys: u32, share: f64) -> f64 {
     let mut weights = weights(draw, keys);
     weights.sort_by(|one, other| other.total_cmp(one));
@@ -13,7 +13,7 @@ pub fn hits(draw: &Draw, keys: u32, share: f64) -> f64 {
     weights.iter().take(most).sum()
 }
 
-/// How likely each key is; all together are 1.
+/// Returns how likely each key is; all together are 1.
 fn weights(draw: &Draw, keys: u32) -> Vec<f64> {
     let even = 1.0 / f64::from(keys);
     if draw.distribution == Distribution::Uniform {

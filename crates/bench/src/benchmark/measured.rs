@@ -28,12 +28,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// The rounds of a column.
+    /// Returns the rounds of a column.
     pub fn cell(&self, column: usize) -> &[Sample] {
         self.cells.get(column).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What a number of a column came to.
+    /// Returns the spread of a number of a column.
     pub fn spread(&self, column: usize, number: impl Fn(&Sample) -> f64) -> Spread {
         Spread::of(self.cell(column).iter().map(number))
     }

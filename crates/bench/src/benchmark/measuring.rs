@@ -94,7 +94,7 @@ impl Measuring<'_> {
         load
     }
 
-    /// What the results of all rows take, by those of one table.
+    /// Returns what the results of all rows take, by those of one table.
     async fn all_results_bytes(&self, load: &Load) -> Result<u64, Failure> {
         let is_measured = |column: &&Column| column.role == Role::Freshet;
         let column = self.columns.iter().find(is_measured).ok_or("table 5 needs a column GROUP:freshet")?;
@@ -125,7 +125,7 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// All rounds of all columns, in turns.
+    /// Measures all rounds of all columns, in turns.
     async fn row(&self, at: String, load: &Load) -> Result<Row, Failure> {
         let mut row = Row { at, ..Row::default() };
         let mut crews = self.crews(load).await?;
@@ -187,7 +187,7 @@ impl Measuring<'_> {
         self.columns.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
     }
 
-    /// The latencies where the clients ask for half of what the slowest server itself has answered.
+    /// Measures the latencies where the clients ask for half of what the slowest server itself has answered.
     async fn at_rate(&self, rows: &[Row]) -> Result<Option<Row>, Failure> {
         let wanted = CLIENTS.to_string();
         let Some(row) = rows.iter().find(|row| row.at == wanted).or(rows.last()) else { return Ok(None) };

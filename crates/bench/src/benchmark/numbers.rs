@@ -5,7 +5,7 @@ use super::sample::Spread;
 /// What stands for a number that is not known.
 const UNKNOWN: &str = "–";
 
-/// A whole number with commas, as 1,234,567.
+/// Returns a whole number with commas, as 1,234,567.
 pub fn whole(number: f64) -> String {
     if number.is_nan() {
         return UNKNOWN.to_owned();
@@ -32,7 +32,7 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// A ratio and its spread, as "2.88 × (2.80–2.95)".
+/// Returns a ratio and its spread, as "2.88 × (2.80–2.95)".
 pub fn ratio(spread: Spread) -> String {
     format!("{:.2} × ({:.2}–{:.2})", spread.median, spread.least, spread.most)
 }

@@ -51,7 +51,7 @@ pub struct Options {
 pub const CLIENTS: u32 = 64;
 
 impl Options {
-    /// The numbers of clients.
+    /// Returns the numbers of clients.
     pub fn clients(&self) -> Vec<u32> {
         match (self.clients.is_empty(), self.quick) {
             (false, _) => self.clients.clone(),
@@ -60,18 +60,18 @@ impl Options {
         }
     }
 
-    /// How long a round is.
+    /// Returns how long a round is.
     pub fn round(&self) -> Duration {
         let default = if self.quick { 400 } else { 1_500 };
         Duration::from_millis(u64::from(self.round_ms.unwrap_or(default)))
     }
 
-    /// How long the clients of a column ask before each number of clients is measured.
+    /// Returns how long the clients of a column ask before each number of clients is measured.
     pub fn settle(&self) -> Duration {
         self.round() / 5
     }
 
-    /// How long they ask before a table is measured, so that what is asked for again and again is in memory.
+    /// Returns how long they ask before a table is measured, so that what is asked for again and again is in memory.
     pub fn warm(&self) -> Duration {
         self.round() * 3
     }

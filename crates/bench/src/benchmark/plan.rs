@@ -38,7 +38,7 @@ pub enum Across {
 }
 
 impl Across {
-    /// What it is called.
+    /// Returns what it is called.
     pub fn name(self) -> &'static str {
         match self {
             Across::Clients => "clients",
@@ -281,7 +281,7 @@ static ALL: [Table; 16] = [
 ];
 
 impl Table {
-    /// What its clients do.
+    /// Returns what its clients do.
     pub fn load(&self, clients: u32) -> Load {
         let name = if self.tables == 1 { format!("{TABLE}1") } else { TABLE.to_owned() };
         Load {

@@ -10,7 +10,7 @@ use crate::target::{Account, Address, Failure, Target};
 use super::plan::{DATABASE, KEYS, TABLES};
 use super::sample::Sample;
 
-/// One round of a test against a target. The processor time of the clients is not known: they are another process.
+/// Runs one round of a test against a target. The processor time of the clients is not known: they are another process.
 pub async fn round(
     account: &Account,
     target: &Target,

@@ -54,7 +54,7 @@ pub struct Point {
 }
 
 impl Plot {
-    /// The file's text.
+    /// Returns the file's text.
     pub fn svg(&self) -> String {
         let mut out = String::new();
         let _ = self.draw(&mut out);
@@ -117,13 +117,13 @@ impl Plot {
         text(out, x + 24.0, y + 4.0, "start", &line.name)
     }
 
-    /// The most of all points.
+    /// Returns the most of all points.
     fn most(&self) -> f64 {
         let points = self.lines.iter().flat_map(|line| &line.points).flatten();
         points.map(|point| point.most.max(point.middle)).fold(0.0, f64::max)
     }
 
-    /// The number at the top.
+    /// Returns the number at the top.
     fn top(&self) -> f64 {
         let step = step(self.most());
         (self.most() / step).ceil().max(1.0) * step
@@ -140,7 +140,7 @@ impl Plot {
     }
 }
 
-/// A round number that goes a few times into `most`: 1, 2 or 5 with zeros.
+/// Returns a round number that goes a few times into `most`: 1, 2 or 5 with zeros.
 fn step(most: f64) -> f64 {
     if most <= 0.0 {
         return 1.0;

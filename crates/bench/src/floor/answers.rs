@@ -142,7 +142,7 @@ fn binary(count: usize) -> BytesMut {
     frames
 }
 
-/// The answer to a preparation: the head, and the definitions of its parameters and of its column.
+/// Returns the answer to a preparation: the head, and the definitions of its parameters and of its column.
 fn prepared(text: &[u8]) -> BytesMut {
     let kind = Kind::of(text);
     let parameters = text.iter().filter(|byte| **byte == b'?').count() as u16;

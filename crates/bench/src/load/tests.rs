@@ -8,7 +8,7 @@ struct Defaults {
     load: Load,
 }
 
-/// A load as it is if nothing is said.
+/// Returns a load as it is if nothing is said.
 pub fn load() -> Load {
     Defaults::parse_from(["test"]).load
 }

@@ -66,7 +66,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// How many answers come back each time.
+    /// Returns how many answers come back each time.
     pub fn answers(&self) -> u64 {
         match self.again {
             Say(statements) => statements.len() as u64,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Bytes that differ from entry to entry.
+/// Returns bytes that differ from entry to entry.
 fn bytes(seed: usize, len: usize) -> Vec<u8> {
     (0..len).map(|at| (at / 7 + seed * 31) as u8).collect()
 }

@@ -1,4 +1,4 @@
-//! Looking up, whatever decides about what is found.
+//! Lookups: the part that does not depend on the rule by which an entry is judged.
 
 use super::Cache;
 use crate::curve::{self, Sampled};
@@ -8,7 +8,7 @@ use crate::stored::Stored;
 use crate::{Body, Entry, Key};
 
 impl Cache {
-    /// Looks up what is served until it expires, whatever has changed ([`Fill::is_bargain`]). `f` is as with [`Self::get_if`].
+    /// Looks up an entry that is served until it expires, whatever has changed ([`Fill::is_bargain`]). `f` is as with [`Self::get_if`].
     pub fn get_bargain<R>(
         &self,
         key: Key<'_>,
@@ -18,7 +18,7 @@ impl Cache {
         self.counted(self.look_up((key, now_ms), LookupKind::Bargain, |_| Ruling::Servable, f))
     }
 
-    /// Whether [`Self::get_bargain`] would find something. Counts nothing.
+    /// Whether [`Self::get_bargain`] would find an entry. Counts nothing.
     pub fn has_bargain(&self, key: Key<'_>, now_ms: u64) -> bool {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
@@ -59,7 +59,7 @@ impl Cache {
             if self.shard_of(hash).write().claim_refresh(hash, key, now_ms) {
                 return Lookup::Due;
             }
-            // Somebody else makes it anew, or has.
+            // Another client makes the result anew, or has made it anew.
             return self.look_up((key, now_ms), kind, check, f);
         }
         match check(&stored) {

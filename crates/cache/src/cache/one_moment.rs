@@ -6,18 +6,18 @@ use crate::snapshot::{Ruling, is_touched};
 use crate::stored::Stored;
 use crate::{Dep, Entry, Key, Moment};
 
-/// Who reads several results as of one moment.
+/// A reader of several results as of one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct MomentReader<'a> {
     /// The moment.
     pub moment: Moment,
-    /// What the reader's own writes would be fenced on, those that are not committed.
+    /// What the reader's own writes would be fenced on: those that are not committed yet.
     pub written: &'a [Dep],
 }
 
 impl Cache {
-    /// As [`Self::get_if`], for a reader of one moment. What a hit depends on is added to `served`:
-    /// [`crate::Freshness::holds_until`] may be asked about it.
+    /// As [`Self::get_if`], for a reader of one moment. The dependencies of a hit are added to `served`:
+    /// [`crate::Freshness::holds_until`] may be asked about them.
     pub fn get_as_of<R>(
         &self,
         (key, now_ms): (Key<'_>, u64),
@@ -40,7 +40,7 @@ impl Cache {
         self.counted(found)
     }
 
-    /// What the reader has written itself counts as changed since the reader's moment.
+    /// Judges an entry. What the reader itself has written counts as changed since the reader's moment.
     fn check_as_of(&self, stored: &Stored<'_>, reader: MomentReader<'_>) -> Ruling {
         let (deps, header) = (stored.deps(), stored.header());
         if is_touched(reader.written, deps.clone().flatten()) {

@@ -1,4 +1,4 @@
-//! Looking for entries that can be served no more.
+//! The search for entries that can never be served again.
 
 use std::sync::atomic::Ordering;
 
@@ -11,8 +11,8 @@ use crate::stored::Stored;
 use crate::{Body, Entry, Fences, Key, Summary, Verdict};
 
 impl Cache {
-    /// Looks at up to `budget` entries, going on where the last sweep ended, and reclaims those that can never
-    /// be served again. Returns how many.
+    /// Looks at up to `budget` entries, from the place where the last sweep ended, and reclaims those that can never be served again.
+    /// Returns how many it has reclaimed.
     pub fn sweep(&self, budget: usize, now_ms: u64) -> usize {
         let is_dead = self.is_dead_at(now_ms);
         let (mut reclaimed, mut looked_at, mut shards_ended) = (0, 0, 0);
@@ -30,7 +30,7 @@ impl Cache {
         reclaimed
     }
 
-    /// How many entries are stored and may be served now. Looks at up to `budget` of them, and counts the others as servable.
+    /// Returns how many entries are stored and may be served now. Looks at up to `budget` of them, and counts the others as servable.
     #[must_use]
     pub fn servable(&self, budget: usize, now_ms: u64) -> usize {
         let is_barred = |stored: &Stored<'_>| !self.is_servable(stored, now_ms);
@@ -44,7 +44,7 @@ impl Cache {
         self.entries().saturating_sub(barred)
     }
 
-    /// What a lookup would find now. Nothing is counted, and nothing is given.
+    /// Returns what a lookup would find now. Counts nothing, and hands out no body.
     #[must_use]
     pub fn look(&self, key: Key<'_>, now_ms: u64, fences: Fences) -> Lookup<()> {
         if !self.freshness.is_live(now_ms) {
@@ -63,7 +63,7 @@ impl Cache {
         }
     }
 
-    /// What is stored under a key, whether it may be served or not. Nothing is counted.
+    /// Shows `take` the entry under a key, whether it may be served or not. Counts nothing.
     pub fn show<R>(&self, key: Key<'_>, take: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
@@ -82,8 +82,8 @@ impl Cache {
         !header.expiry.is_over(now_ms) && verdict() == Verdict::Servable
     }
 
-    /// Removes what was stored with a tag of which `is_meant` says so. Returns how many. Others have their turn between two steps, and what
-    /// they store meanwhile may stay.
+    /// Removes all entries for whose tag `is_meant` is true. Returns how many it has removed. Others have their turn between two steps;
+    /// entries that they store meanwhile may stay.
     pub fn purge(&self, is_meant: impl Fn(u16) -> bool) -> usize {
         let is_meant = |stored: &Stored<'_>| is_meant(stored.header().tag);
         let mut purged = 0;
@@ -101,13 +101,14 @@ impl Cache {
         purged
     }
 
-    /// What is stored and may be served now: up to `count_max` results whose keys have up to `bytes_max` bytes together.
+    /// Returns summaries of stored entries that may be served now: up to `count_max` entries whose keys have up to `bytes_max` bytes
+    /// together.
     #[must_use]
     pub fn summaries(&self, count_max: usize, bytes_max: usize, now_ms: u64) -> Vec<Summary> {
         self.summaries_of(|_| true, count_max, bytes_max, now_ms)
     }
 
-    /// The same of those whose tags are wanted.
+    /// Returns the same summaries of the entries whose tags are wanted.
     #[must_use]
     pub fn summaries_of(
         &self,
@@ -137,7 +138,7 @@ impl Cache {
         found
     }
 
-    /// Goes over what is stored and may be served now: the tag of each, and the bytes that it takes.
+    /// Calls `with` for each stored entry that may be served now: with its tag, and the bytes that it takes.
     pub fn each_servable(&self, now_ms: u64, mut with: impl FnMut(u16, usize)) {
         for shard in &self.shards {
             let shard = shard.read();
@@ -152,8 +153,8 @@ impl Cache {
         }
     }
 
-    /// Looks under the shared lock and takes the exclusive one only if there is something to reclaim. Backwards,
-    /// because a removal moves the last slot into the hole. Returns how many were dead, and whether the shard ends here.
+    /// Looks under the shared lock, and takes the exclusive lock only if there is something to reclaim. Goes backwards, because a removal
+    /// moves the last slot into the hole. Returns how many entries were dead, and whether the shard ends here.
     fn sweep_shard(
         &self,
         locked: &Locked,
@@ -178,7 +179,7 @@ impl Cache {
     }
 }
 
-/// `large`: length and charge of a body that is kept apart.
+/// Summarises an entry. `large`: length and charge of a body that is kept apart.
 fn summary(stored: &Stored<'_>, large: Option<(usize, usize)>) -> Summary {
     let header = stored.header();
     let text = stored.text();

@@ -18,7 +18,7 @@ fn key(environment: u32, text: &[u8]) -> Key<'_> {
 
 fn fill(valid_from: u64, deps: &[Dep], body: Vec<u8>) -> Fill {
     let valid_from = Position::new(valid_from);
-    // Whatever is tested is tested with prefixes too.
+    // All tests run with prefixes too.
     let body_prefix = body.len() / 2;
     Fill {
         valid_from,
@@ -66,7 +66,7 @@ fn what_has_expired_is_not_served_and_makes_room_for_its_like() {
     assert_eq!(at(975), Lookup::Hit(b"one".to_vec()));
     assert_eq!(at(1000), Lookup::Miss, "it may be a little early, and is never late");
     assert_eq!(cache.entries(), 0);
-    // Nothing was written since: its like is valid from the same position.
+    // Nothing was written since: a result that is asked for now is valid from the same position.
     cache.insert(key(1, b"q"), fill(1000, b"one"));
     assert_eq!(cache.insert(key(1, b"q"), fill(2000, b"two")), Insert::Stored);
     assert_eq!(at(1500), Lookup::Hit(b"two".to_vec()));
@@ -219,8 +219,8 @@ fn a_newer_result_replaces_and_an_older_one_does_not() {
     assert_eq!(cache.audit(), cache.used());
 }
 
-/// A working set that is used again and again mostly stays, though twice the size of the cache passes through in every round
-/// (the least recently used one would always be the next one needed: every lookup would miss).
+/// A working set that is used again and again mostly stays, although twice the size of the cache passes through in every round. (With
+/// "least recently used", the evicted entry would always be the next one needed: every lookup would miss.)
 #[test]
 fn a_scan_does_not_displace_what_is_used() {
     let cache = live(MIB);
@@ -240,7 +240,7 @@ fn a_scan_does_not_displace_what_is_used() {
     assert!(misses < 190 * 500 / 6, "{misses} of 95,000 lookups missed");
 }
 
-/// Of two sets that are used alike and do not both fit, the one that saves more upstream time is kept.
+/// Of two sets that are used alike and do not both fit, the set that saves more upstream time is kept.
 #[test]
 fn costly_results_outlive_cheap_ones() {
     let cache = live(MIB);
@@ -286,7 +286,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a map without bounds knows: the newest result of each key. The store may have forgotten; it may not differ.
+/// A map without bounds: the newest result of each key. The store may have forgotten a result; it may not return another one.
 struct Naive {
     entries: HashMap<u8, (u8, u8, Vec<u8>)>,
     stamps: [u8; 6],
@@ -389,7 +389,7 @@ fn act(cache: &Cache, thread: u64, n: u64) {
     assert!(cache.used() <= MIB, "the bound holds at every moment");
 }
 
-/// A full cache of small entries.
+/// Returns a full cache of small entries.
 fn full_of_small(size: usize) -> Cache {
     let cache = live(size);
     for n in 0.. {
@@ -401,7 +401,7 @@ fn full_of_small(size: usize) -> Cache {
     cache
 }
 
-/// Runs `step` until it says that nothing is left to do. No call evicts more than the bound of one.
+/// Runs `step` until it says that nothing is left to do. No call evicts more entries than the bound of one call.
 fn in_steps(cache: &Cache, mut step: impl FnMut() -> bool) -> usize {
     for steps in 0.. {
         let before = cache.statistics().lowmem_prunes;
@@ -466,7 +466,7 @@ fn no_insert_evicts_many_and_steps_make_room_for_what_is_large() {
     assert_eq!(cache.entries(), before, "nothing leaves for what is not stored anyway");
 }
 
-/// Each shard lives from its share of the memory, however long results come and go by chance.
+/// Each shard keeps to its share of the memory, however many results come and go by chance.
 #[test]
 fn shards_stay_alike() {
     let cache = live(4 * MIB);

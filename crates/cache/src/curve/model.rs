@@ -1,6 +1,7 @@
-//! A cache without results: what it would have, and how often that would be asked for.
+//! A cache without results: which entries a cache of some size would have, and how often they would be asked for.
 //!
-//! The policy is that of [`crate::shard`], without what a result saves: a small queue, a main one, and a memory of what has left.
+//! The policy is that of [`crate::shard`], without the upstream time that a result saves: a small queue, a main queue, and a ghost of the
+//! entries that have left.
 
 use std::collections::VecDeque;
 
@@ -8,7 +9,7 @@ use ahash::{HashMap, HashSet};
 
 use crate::shard::{CREDIT_MAX, CREDIT_TO_STAY, SMALL_SHARE};
 
-/// A queue is cleared of what is over when that is more than what stands in it, and this.
+/// A queue is cleared of outdated places when there are more of these than valid ones, and more than this.
 const OVER_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +17,7 @@ struct Modelled {
     bytes: u32,
     credit: u8,
     is_main: bool,
-    /// What stands in a queue under another number is over.
+    /// A place in a queue with another number is outdated.
     turn: u32,
 }
 
@@ -24,7 +25,7 @@ struct Modelled {
 pub(super) struct Model {
     bytes_max: u64,
     entries: HashMap<u64, Modelled>,
-    /// The oldest in front, each with its turn. What was ended stands there until it is found.
+    /// The oldest entry is in front, each with its turn. An entry that has ended stays in the queue until it is found.
     small: VecDeque<(u64, u32)>,
     main: VecDeque<(u64, u32)>,
     turn: u32,
@@ -48,7 +49,7 @@ impl Model {
         self.entries.len()
     }
 
-    /// It is looked up, and stored if it is not there.
+    /// Looks a result up, and stores it if it is not there.
     pub(super) fn look_up(&mut self, hash: u64, bytes: u32) {
         if let Some(entry) = self.entries.get_mut(&hash) {
             entry.credit = (entry.credit + 1).min(CREDIT_MAX);
@@ -63,7 +64,7 @@ impl Model {
         self.make_room();
     }
 
-    /// What is stored is true no more.
+    /// Removes a result that has changed.
     pub(super) fn end(&mut self, hash: u64) {
         let Some(entry) = self.entries.remove(&hash) else { return };
         *self.bytes_of(entry.is_main) -= u64::from(entry.bytes);
@@ -72,7 +73,7 @@ impl Model {
         }
     }
 
-    /// It takes other memory than was thought.
+    /// Notes that a result takes another number of bytes than was assumed.
     pub(super) fn resize(&mut self, hash: u64, bytes: u32) {
         let Some(entry) = self.entries.get_mut(&hash) else { return };
         let (before, is_main) = (std::mem::replace(&mut entry.bytes, bytes), entry.is_main);
@@ -81,7 +82,7 @@ impl Model {
         self.make_room();
     }
 
-    /// Keeps some, in so much less room.
+    /// Keeps some of the entries, in less room.
     pub(super) fn thin_out(&mut self, bytes_max: u64, keeps: impl Fn(u64) -> bool) {
         self.bytes_max = bytes_max;
         self.entries.retain(|hash, _| keeps(*hash));

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::{Cache, Fences, Fill, Freshness, Key, Lookup, Position};
 
-/// A cache that is live.
+/// Returns a cache that is live.
 fn cache(size: usize) -> Cache {
     let freshness = Arc::new(Freshness::new());
     freshness.publish_visible(Position::new(1));
@@ -12,7 +12,7 @@ fn cache(size: usize) -> Cache {
     Cache::with_hash_seed(freshness, size, 1 << 20, 7)
 }
 
-/// The next of a sequence of numbers that look random.
+/// Returns the next of a sequence of numbers that look random.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
@@ -40,7 +40,7 @@ fn fill(bytes: usize) -> Fill {
     }
 }
 
-/// Asks so often, and stores what is not there; the share of hits among the last half.
+/// Asks so often, and stores each result that is not there. Returns the share of hits in the last half.
 fn ask(cache: &Cache, times: u64, mut next: impl FnMut() -> (u64, usize)) -> f64 {
     let (mut hits, mut counted) = (0, 0);
     for time in 0..times {
@@ -62,7 +62,7 @@ fn ask(cache: &Cache, times: u64, mut next: impl FnMut() -> (u64, usize)) -> f64
 const KEYS: u64 = 40_000;
 const TIMES: u64 = 400_000;
 
-/// What all results take.
+/// Returns the bytes that all results take.
 fn whole(bytes_of: impl Fn(u64) -> usize) -> usize {
     let all = cache(1 << 30);
     let mut number = 0;
@@ -73,7 +73,7 @@ fn whole(bytes_of: impl Fn(u64) -> usize) -> usize {
     all.used()
 }
 
-/// The curve of a cache that has a fifth of what all take is right within five points at each size that it names.
+/// Checks that the curve of a cache that has room for a fifth of all results is right within five points, at each size that it names.
 fn assert_right(bytes_of: impl Fn(u64) -> usize + Copy, hot: u64) {
     let whole = whole(bytes_of);
     let observed = cache(whole / 5);

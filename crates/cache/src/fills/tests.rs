@@ -10,7 +10,7 @@ fn lists_go_from_the_fullest_to_the_emptiest_without_a_gap() {
     assert!((0..LISTS).all(|at| widest(&at) * 8 <= first(&at).max(8)), "within an eighth");
 }
 
-/// The answers are those of a look at every chunk, within an eighth.
+/// The answers are within an eighth of what a look at every chunk finds.
 #[test]
 fn finds_the_fullest_and_the_emptiest_among_any() {
     let mut fills = Fills::default();

@@ -77,8 +77,8 @@ fn what_is_taken_for_good_is_a_few_mebibytes() {
     const { assert!(Freshness::FIXED_BYTES < 20 << 20) };
 }
 
-/// The orderings, on real threads: one writes (fence, commit, stamp, applied), one settles (lifts the fence when applied has
-/// passed), others check, and none may be served what was shown to be over before it began.
+/// The orderings, on real threads. One thread writes (fence, commit, stamp, applied), one settles (lifts the fence when `applied` has
+/// passed), the others check. No check may be served a state that was shown to be over before the check began.
 #[test]
 fn no_check_passes_what_was_committed_before_it() {
     const COMMITS: u64 = 20_000;
@@ -176,7 +176,7 @@ fn more_fences_than_a_bucket_can_count_stand_on_everything() {
     assert!(!freshness.is_fenced(Dep::EVERYTHING) && !freshness.is_fenced(row));
 }
 
-/// Rows in two buckets that are always full, new generations in between, on real threads: whoever knows of a stamp finds it.
+/// Rows in two buckets that are always full, with new generations in between, on real threads: a thread that knows of a stamp finds it.
 #[test]
 fn no_reader_misses_the_last_stamp_of_a_row() {
     const ROWS: usize = 40;

@@ -6,7 +6,7 @@ fn prefix<'a>(text: &'a [u8], body: &'a [u8]) -> Prefix<'a> {
     Prefix { text, body }
 }
 
-/// Holds it without anything saved.
+/// Holds a prefix with nothing saved.
 fn hold(prefixes: &mut Prefixes, hash: u64, it: Prefix<'_>, budget: &Budget) -> Option<PrefixNumber> {
     prefixes.hold(hash, it, &mut 0, budget)
 }
@@ -49,7 +49,7 @@ fn another_of_the_same_hash_is_not_taken_for_it() {
     let _ = hold(&mut prefixes, 7 << 32, prefix(b"one", b""), &budget);
     let one = hold(&mut prefixes, 7 << 32, prefix(b"one", b""), &budget);
     assert_eq!(hold(&mut prefixes, 7 << 32, prefix(b"two", b""), &budget), None);
-    // Nor if the same bytes are divided in another way.
+    // Nor if the same bytes are divided at another place.
     assert_eq!(hold(&mut prefixes, 7 << 32, prefix(b"on", b"e"), &budget), None);
     prefixes.audit(one.into_iter());
 }

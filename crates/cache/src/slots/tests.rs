@@ -75,7 +75,7 @@ fn a_new_generation_forgets_the_stamps_and_keeps_the_fences() {
     assert_eq!(stamp(&slots, 4), 101, "never back");
 }
 
-/// What one bucket does, against a map that forgets nothing.
+/// The operations on one bucket, which is compared with a map that forgets nothing.
 #[derive(Clone, Debug)]
 enum Do {
     Stamp(u16, u64),
@@ -102,7 +102,7 @@ proptest! {
         for step in done {
             now += 7;
             match step {
-                // Some come late, as those of sessions do.
+                // Some stamps come late, as sessions' stamps do.
                 Do::Stamp(tag, back) => {
                     let stamp = if back > 40 { now } else { now - back };
                     slots.raise_stamp(slot(tag), at(stamp)).unwrap();
@@ -140,10 +140,10 @@ proptest! {
     }
 }
 
-/// What is done to a bucket in one store.
+/// One store to a bucket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// What the next two do is decided, under the lock.
+    /// Decides, under the lock, which stores the next two steps do.
     Plan(u16, u64),
     Head(u64),
     Raise,
@@ -152,13 +152,13 @@ enum Step {
     Clear,
 }
 
-/// What a reader looks at beside the words of the bucket.
+/// The places of the values that a reader loads beside the words of the bucket.
 const BASE: usize = WORDS;
 const HEAD: usize = WORDS + 1;
 const LOADS: usize = WORDS + 1;
 const NEXT_BASE: u64 = 1000;
 
-/// A bucket of which a writer changes one word at a time, while a reader looks at one word at a time.
+/// A bucket: a writer changes one word at a time, while a reader loads one word at a time.
 struct Interleaved {
     bucket: [Cell<u64>; WORDS],
     base: Cell<u64>,
@@ -203,7 +203,7 @@ impl Interleaved {
 
 type Read = fn(&dyn Fn(usize) -> u64, u16) -> u64;
 
-/// As [`Slots::stamp`] does it.
+/// Loads in the order of [`Slots::stamp`].
 fn in_order(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
     newest(load, tag) + load(BASE)
 }
@@ -212,7 +212,7 @@ fn base_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
     load(BASE) + newest(load, tag)
 }
 
-/// As [`Slots::is_stamped_after`] does it before it goes to the bucket, if it does.
+/// Loads as [`Slots::is_stamped_after`] does before it goes to the bucket.
 fn head(load: &dyn Fn(usize) -> u64, _tag: u16) -> u64 {
     load(HEAD) + load(BASE)
 }
@@ -227,7 +227,7 @@ fn floor_first(load: &dyn Fn(usize) -> u64, tag: u16) -> u64 {
     load(BASE) + if found == 0 { floor } else { found }
 }
 
-/// Every way to spread so many steps over the loads.
+/// Returns every way to spread so many steps over the loads.
 fn schedules(steps: usize) -> Vec<[usize; LOADS]> {
     let mut all = vec![[0; LOADS]];
     for load in 0..LOADS {
@@ -245,7 +245,7 @@ fn schedules(steps: usize) -> Vec<[usize; LOADS]> {
     all
 }
 
-/// In how many interleavings with these steps a reader of a full bucket does not find what was stamped before.
+/// Returns in how many interleavings of these steps a reader of a full bucket misses a stamp that was set before.
 fn missed(steps: &[Step], read: Read) -> usize {
     let full = |word: usize| match word as u64 {
         0 => 5,
@@ -270,7 +270,7 @@ fn missed(steps: &[Step], read: Read) -> usize {
     missed
 }
 
-/// Two stamps, which forget others, raise what is read, or come late.
+/// Returns the steps of two stamps: these forget others, raise what is read, or come late.
 fn stamps([first, second]: [Step; 2]) -> Vec<Vec<Step>> {
     let stamps = [[(8, 30), (9, 31)], [(8, 30), (1, 31)], [(1, 30), (8, 31)], [(8, 9), (9, 12)]];
     let steps = |stamps: &[(u16, u64); 2]| {
@@ -279,13 +279,13 @@ fn stamps([first, second]: [Step; 2]) -> Vec<Vec<Step>> {
     stamps.iter().map(steps).collect()
 }
 
-/// A new generation, and its first stamps.
+/// Returns the steps of a new generation, and of its first stamps.
 fn restart([first, second]: [Step; 2]) -> Vec<Step> {
     let stamp = |tag| [Step::Plan(tag, NEXT_BASE + 1), Step::Raise, Step::Write];
     [first, second].into_iter().chain(stamp(8)).chain(stamp(1)).collect()
 }
 
-/// The same, to the head.
+/// Returns the steps of a new generation for the head.
 fn restart_of_head([first, second]: [Step; 2]) -> Vec<Step> {
     vec![first, second, Step::Head(NEXT_BASE + 1), Step::Head(NEXT_BASE + 2)]
 }
@@ -300,7 +300,7 @@ fn in_no_interleaving_does_a_reader_miss_what_was_stamped_before() {
     assert_eq!(missed(&restart_of_head([Step::MoveBase, Step::Clear]), head), 0);
 }
 
-/// The test's test.
+/// The tests' test.
 #[test]
 fn in_any_other_order_it_does() {
     let sum = |order, read| stamps(order).iter().map(|steps| missed(steps, read)).sum::<usize>();
@@ -322,7 +322,7 @@ fn in_any_other_order_it_does() {
 /// The table in the module's text.
 #[test]
 fn precision() {
-    /// After so many rows, at most this share of the others looks changed, in percent.
+    /// After so many changed rows, at most this share of the others looks changed, in percent.
     const SHARES: [(u64, f64); 6] = [
         (100_000, 0.1),
         (500_000, 0.5),

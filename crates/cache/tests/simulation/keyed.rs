@@ -1,4 +1,4 @@
-//! A table of which single rows are watched: the registry of its watches, and the tickets of the writes under way.
+//! A table whose single rows are watched: the registry of its watches, and the tickets of the writes under way.
 
 use super::random::Random;
 use super::server::{ALTER, FIRST_ROW, KEYED};
@@ -9,9 +9,9 @@ const WATCHES_MAX: usize = 2;
 
 pub struct Watch {
     id: u64,
-    /// From here on the stream is stamped for it.
+    /// From this position on the stream is stamped for the watch.
     born: Position,
-    /// The writes that did not know of it, so that their fences do not stand on it.
+    /// The writes that did not know the watch, so that their fences do not stand on it.
     older: Vec<Weak<()>>,
 }
 
@@ -37,7 +37,7 @@ impl Keyed {
         Self { deps, watches: Vec::new(), last_id: 0, tickets: Vec::new() }
     }
 
-    /// A watch that is in the registry from now on.
+    /// Enters a watch in the registry.
     pub fn watch(&mut self, born: Position) {
         if self.watches.len() < WATCHES_MAX {
             self.last_id += 1;
@@ -46,19 +46,20 @@ impl Keyed {
         }
     }
 
-    /// The definition has changed, or the stream has broken.
+    /// Forgets all watches: the definition has changed, or the stream has broken.
     pub fn forget(&mut self) {
         self.watches.clear();
     }
 
-    /// To be held for as long as the fence of a write that knows of these watches and of no later ones.
+    /// Returns a ticket. It is held as long as the fence of a write that knows these watches and no later ones.
     pub fn ticket(&mut self) -> Arc<()> {
         let ticket = Arc::new(());
         self.tickets.push(Arc::downgrade(&ticket));
         ticket
     }
 
-    /// What a change of this stamps, and a write to it fences: all rows, and of each watch the row's slot, or any.
+    /// Returns the dependencies that a change of this stamps and a write to it fences: all rows, and of each watch the row's slot, or
+    /// any.
     pub fn touched(&self, freshness: &Freshness, object: usize, random: &mut Random) -> Vec<Dep> {
         if object == ALTER || object == KEYED && random.one_in(4) {
             return vec![self.deps.definition];
@@ -71,12 +72,12 @@ impl Keyed {
         std::iter::once(self.deps.rows).chain(self.watches.iter().map(of)).collect()
     }
 
-    /// Whether this is what all that rests on some watch depends on.
+    /// Whether every result that rests on some watch depends on this.
     pub fn is_any(&self, freshness: &Freshness, dep: Dep) -> bool {
         self.watches.iter().any(|watch| freshness.any(watch.id) == dep)
     }
 
-    /// What a result that is read from this row depends on: on the whole table, if there is no watch that can be used.
+    /// Returns the dependencies of a result that is read from this row: the whole table, if no watch can be used.
     pub fn read(&self, freshness: &Freshness, row: usize, is_usable: impl Fn(&Watch) -> bool) -> Vec<Dep> {
         match self.watches.iter().find(|watch| is_usable(watch)) {
             None => vec![self.deps.definition, self.deps.rows],

@@ -1,7 +1,7 @@
 //! Seeded interleavings of everything that happens around the cache, against an oracle that knows the true history.
 //!
-//! A few thousand steps for each of some seeds here; `cargo run --profile quick -p freshet-cache --example simulate` for
-//! as many as one likes.
+//! This runs a few thousand steps for each of some seeds; `cargo run --profile quick -p freshet-cache --example simulate` runs as many as
+//! are wanted.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod keyed;
@@ -38,7 +38,7 @@ fn transactions_are_shown_one_moment() {
     assert!(sum.unsettled > 200 && sum.moved > 200 && sum.conflicts > 100, "{sum:?}");
 }
 
-/// What random runs come upon once in millions of steps.
+/// Faults that random runs meet once in millions of steps.
 const RARE: [Broken; 6] = [
     Broken::SettledLate,
     Broken::UnloggedAtOpening,
@@ -86,7 +86,7 @@ fn the_same_seed_gives_the_same_run() {
     }
 }
 
-/// The tests' test: whatever rule is broken, some seed shows it, or the schedule that is made for it.
+/// The tests' test: for each broken rule, some seed shows the fault, or the schedule that is made for it.
 #[test]
 fn every_broken_rule_is_noticed() {
     for broken in ALL_BROKEN {

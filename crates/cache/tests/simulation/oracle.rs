@@ -1,12 +1,12 @@
-//! Knows the true history, and says of each answer whether it keeps what was promised.
+//! Knows the true history, and judges whether each answer keeps the promises.
 
 use super::server::{Content, Server, Since, Version};
 
-/// What a read that begins now must not fall behind.
+/// The state that a read that begins now must not fall behind.
 #[derive(Clone, Copy, Debug)]
 pub struct Invocation {
-    /// The latest state that an acknowledged write or a finished read has shown anyone; or this session, if it is one that
-    /// asks for no more.
+    /// The latest state that an acknowledged write or a finished read has shown any client; for a session of the level `session`, the
+    /// latest that it was shown itself.
     pub floor: u64,
     /// How far the stream was applied.
     pub applied: Version,
@@ -33,14 +33,14 @@ impl Oracle {
         Invocation { floor, applied }
     }
 
-    /// A client that wrote through us has got its OK.
+    /// Notes that a client that wrote through us has got its OK.
     pub fn acknowledged(&mut self, client: Client, state: u64) {
         self.floor = self.floor.max(state);
         self.own[client] = self.own[client].max(state);
     }
 
-    /// A client has got an answer. Every read through us, hit or not: one consistent state, in which every write through us
-    /// up to the floor is. A hit besides: everything that was applied.
+    /// Judges an answer that a client has got. Every read through us, hit or not, must show one consistent state with every write through
+    /// us up to the floor. A hit must also show everything that was applied.
     pub fn delivered(
         &mut self,
         server: &Server,
@@ -77,8 +77,8 @@ fn strict(at: Invocation, later: &[Since]) -> Result<(), String> {
     }
 }
 
-/// Looks at the log and not at what is visible: what was applied must have been stamped, seen or not. What is in no binlog is
-/// never applied.
+/// Checks that a hit shows everything that was applied. This compares with the log and not with what is visible: an applied transaction
+/// must have been stamped, visible or not. Transactions that are in no binlog are never applied.
 fn applied(server: &Server, at: Invocation, object: usize, version: Version) -> Result<(), String> {
     let history = &server.history[object];
     let index = history.partition_point(|since| since.version <= version);

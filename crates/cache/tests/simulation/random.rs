@@ -14,7 +14,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// `0..bound`, near enough to uniform.
+    /// Returns a number in `0..bound`, nearly uniform.
     pub const fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }

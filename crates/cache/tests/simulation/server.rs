@@ -1,7 +1,7 @@
-//! A model of the upstream: what is written, in which order it is logged, when it becomes visible.
+//! A model of the upstream: the writes, the order in which they are logged, and when they become visible.
 
-/// Objects `0..TABLES` are tables; then comes a view that reads one of the first two, and the definition and the rows of
-/// the last table. What changes that table itself is known to change some of its rows, but not which.
+/// Objects `0..TABLES` are tables. Then comes a view that reads one of the first two, and the definition and the rows of the last table.
+/// A change of that table itself is known to change some of its rows, but not which ones.
 pub const TABLES: usize = 4;
 pub const KEYED: usize = TABLES - 1;
 pub const VIEW: usize = TABLES;
@@ -10,17 +10,17 @@ pub const FIRST_ROW: usize = ALTER + 1;
 pub const ROWS: usize = 12;
 pub const OBJECTS: usize = FIRST_ROW + ROWS;
 
-/// The state of an object: 0 at first, then one more than the place in the log of what changed it last.
+/// The state of an object: 0 at first, then the place in the log of the last change of the object, plus one.
 pub type Version = u64;
 
-/// What a query returned: the objects that it read, in their versions.
+/// The result of a query: the objects that it read, with their versions.
 pub type Content = Vec<(usize, Version)>;
 
 #[derive(Clone)]
 pub struct Transaction {
     pub objects: Vec<usize>,
     pub through_us: bool,
-    /// The stream does not bring it, and nothing that tells of positions knows it.
+    /// The stream does not bring the transaction, and nothing that tells positions knows it.
     pub unlogged: bool,
     visible: bool,
 }
@@ -33,8 +33,8 @@ pub struct Since {
     pub through_us: bool,
 }
 
-/// Invariant: an object is locked from the statement that changes it to its commit, as by row locks, so versions become
-/// visible in their order for each object, though not over all objects.
+/// Invariant: an object is locked from the statement that changes it to its commit, as by row locks. So the versions of one object become
+/// visible in their order; versions of different objects need not.
 pub struct Server {
     pub log: Vec<Transaction>,
     pub history: [Vec<Since>; OBJECTS],
@@ -61,12 +61,12 @@ impl Server {
         self.log.len() as Version
     }
 
-    /// How many transactions up to this one are in the binlog.
+    /// Returns how many transactions up to this one are in the binlog.
     pub fn logged_up_to(&self, version: Version) -> u64 {
         self.log[..version as usize].iter().filter(|transaction| !transaction.unlogged).count() as u64
     }
 
-    /// The engine commits: from now on snapshots see it. Returns the number of the state that this makes.
+    /// Commits a transaction in the engine: from now on snapshots show it. Returns the number of the state that this makes.
     pub fn commit(&mut self, version: Version) -> u64 {
         self.states += 1;
         let transaction = &mut self.log[version as usize - 1];
@@ -82,7 +82,7 @@ impl Server {
         self.states
     }
 
-    /// What a probe answers: up to here all transactions are visible.
+    /// Returns the answer to a probe: all transactions up to here are visible.
     pub fn visible_prefix(&self) -> u64 {
         self.visible_prefix as u64
     }
@@ -91,7 +91,7 @@ impl Server {
         self.history[object].last().map_or(0, |since| since.version)
     }
 
-    /// The table that the view reads in this version.
+    /// Returns the table that the view reads in this version.
     pub fn view_target(version: Version) -> usize {
         (version % 2) as usize
     }

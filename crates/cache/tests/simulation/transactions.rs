@@ -1,47 +1,46 @@
-//! Transactions that read several results as of one moment, some from memory and some from a snapshot of the server's, and
-//! that write.
+//! Transactions that read several results as of one moment, some from memory and some from a snapshot of the server's, and that write.
 //!
-//! Each step of a transaction is a step of the world. What a look-up loads one by one is interleaved with the steps of others.
+//! Each step of a transaction is a step of the world. The loads of a lookup are interleaved with the steps of others.
 
 use super::*;
 use freshet_cache::snapshot::is_touched;
 use freshet_cache::{Holds, Moment, MomentReader, Untouched};
 
 const TRANSACTIONS_MAX: usize = 4;
-/// Questions where the binlog ends that are under way at once.
+/// The number of questions where the binlog ends that may be under way at once.
 const ENDS_MAX: usize = 3;
 
-/// How far a transaction is with the server.
+/// How far the server knows the transaction.
 enum Stage {
-    /// The server knows nothing of it.
+    /// The server does not know the transaction.
     Begun,
     /// `visible` was read.
     Opening { query: u32, contains: Position },
-    /// The snapshot is open: the versions in it.
+    /// The snapshot is open and has these versions.
     Opened { query: u32, contains: Position, sees: [Version; OBJECTS] },
-    /// It is known what the snapshot does not go beyond. What was served before has to be proven.
+    /// The bound of the snapshot is known. The results that were served before have to be proven.
     Proving { query: u32, moment: Moment, sees: [Version; OBJECTS] },
-    /// It is proven.
+    /// They are proven.
     Open { moment: Moment, sees: [Version; OBJECTS] },
 }
 
 pub(super) struct Transaction {
     client: Client,
-    /// As it was at the first read.
+    /// The state of things at the first read.
     first: Option<(Invocation, Moment)>,
-    /// What the hits so far depend on.
+    /// The dependencies of the hits so far.
     served: Vec<Dep>,
-    /// All that was read so far, but what it has written.
+    /// Everything that the transaction has read so far, its own writes left out.
     content: Content,
-    /// What it has written, and what that would be fenced on.
+    /// The objects that it has written, and the dependencies on which these writes would be fenced.
     own: Vec<usize>,
     written: Vec<Dep>,
-    /// That nothing new is used to tell rows apart which the write does not know of.
+    /// While these are held, no new watch is used that the write does not know.
     tickets: Vec<Arc<()>>,
     stage: Stage,
-    /// What was served was found untouched when the snapshot was open.
+    /// The served results were found untouched when the snapshot was open.
     untouched: Option<Untouched>,
-    /// A look-up that is done one load at a time.
+    /// A lookup that is done one load at a time.
     look_up: Option<LookUp>,
 }
 
@@ -62,7 +61,7 @@ enum Load {
 pub(super) type EndAsked = (u64, Option<Position>);
 
 impl World {
-    /// One thing that concerns transactions.
+    /// Does one step of a transaction or of a question where the binlog ends.
     pub(super) fn step_of_transactions(&mut self) -> Result<(), String> {
         match self.random.below(16) {
             0 if self.ends.len() < ENDS_MAX => self.ends.push((self.freshness.ask_end(), None)),
@@ -82,7 +81,7 @@ impl World {
         Ok(())
     }
 
-    /// An end is answered, or passed.
+    /// Lets an end of the binlog be answered, or passed.
     fn advance_end(&mut self) {
         let Some((number, answer)) = self.ends.first().copied() else { return };
         match answer {
@@ -103,7 +102,7 @@ impl World {
         self.transactions.push(Transaction::new(client));
     }
 
-    /// False: it is at its end.
+    /// Does one step of a transaction. `false`: the transaction has ended.
     fn advance_transaction(&mut self, transaction: &mut Transaction) -> Result<bool, String> {
         if transaction.look_up.is_some() {
             return self.load_next(transaction);
@@ -126,7 +125,7 @@ impl World {
                 let moment = Moment::Snapshot { contains, within };
                 transaction.stage = Stage::Proving { query, moment, sees };
             }
-            // What is read from memory meanwhile is proven with the rest.
+            // A result that is read from memory meanwhile is proven with the rest.
             Stage::Proving { .. } if self.random.one_in(3) => {
                 return self.read_in(transaction).map(|()| true);
             }
@@ -136,7 +135,7 @@ impl World {
                         self.summary.conflicts += 1;
                         return Ok(false);
                     }
-                    // A client does not wait for ever.
+                    // A client does not wait forever.
                     Holds::NotYet => return Ok(!self.random.one_in(30)),
                     Holds::Proven => transaction.stage = Stage::Open { moment, sees },
                 }
@@ -152,7 +151,8 @@ impl World {
         self.freshness.untouched(&transaction.served, at)
     }
 
-    /// By the stamps, or else by whose the transactions were since what was served was found untouched.
+    /// Whether the served results are true at this moment: by the stamps; or else because all transactions are own ones since the results
+    /// were found untouched.
     fn holds(&mut self, transaction: &Transaction, moment: Moment) -> Holds {
         let (held, Moment::Snapshot { within, .. }) = (self.holds_by_stamps(transaction, moment), moment)
         else {
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// The next read or write, or the end.
+    /// Does the next read or write of a transaction, or ends the transaction.
     fn go_on(&mut self, transaction: &mut Transaction) -> Result<bool, String> {
         match self.random.below(8) {
             0 => return Ok(false),
@@ -192,7 +192,7 @@ impl World {
         Ok(true)
     }
 
-    /// Rows are locked until the end, and nobody else sees anything.
+    /// Writes a row. Rows are locked until the end, and nobody else sees the write.
     fn write_in(&mut self, transaction: &mut Transaction) {
         let objects = self.pick_objects();
         if objects.iter().any(|object| [VIEW, ALTER].contains(object) || self.server.locked[*object]) {
@@ -238,7 +238,7 @@ impl World {
         self.forward_in(transaction, query)
     }
 
-    /// What is visible now instead of what was before the snapshot, if that is what is broken.
+    /// Returns the moment with `visible` as of now instead of before the snapshot, if that rule is broken.
     fn seen_late(&self, moment: Moment) -> Moment {
         match moment {
             Moment::Snapshot { within, .. } if self.broken == Broken::ContainsLate => {
@@ -248,7 +248,7 @@ impl World {
         }
     }
 
-    /// Mostly something that may be a hit.
+    /// Returns a query that is mostly stored.
     fn pick_stored(&mut self) -> u32 {
         let mut stored: Vec<u32> = self.stored.keys().copied().collect();
         stored.sort_unstable();
@@ -258,7 +258,7 @@ impl World {
         stored[self.random.below(stored.len() as u64) as usize]
     }
 
-    /// Mostly another question is asked instead, so that there is more to be read from memory.
+    /// Forwards a query. Mostly, another question is asked instead, so that more can be read from memory.
     fn forward_in(&mut self, transaction: &mut Transaction, query: u32) -> Result<(), String> {
         if !self.random.one_in(6) {
             return Ok(());
@@ -302,7 +302,7 @@ impl World {
         self.delivered_in(transaction, content, true)
     }
 
-    /// All that the transaction has read so far has to be of one state, and as new as it had to be at the first read.
+    /// Checks that everything that the transaction has read so far is of one state, and as new as it had to be at the first read.
     fn delivered_in(
         &mut self,
         transaction: &mut Transaction,
@@ -320,7 +320,7 @@ impl World {
         self.oracle.delivered(&self.server, to, &transaction.content, false)
     }
 
-    /// What it has written is sent to be committed, or rolled back.
+    /// Sends the transaction's writes to be committed, or rolls them back.
     fn end_transaction(&mut self, transaction: Transaction) {
         let Transaction { client, own, .. } = transaction;
         if own.is_empty() || self.random.one_in(4) {
@@ -381,7 +381,7 @@ impl World {
             Some(Load::Fence(dep)) => !self.freshness.is_fenced(dep),
             Some(Load::Stamp(dep)) => {
                 let stamp = self.stamp_of(dep);
-                // That `applied` has come so far was seen before.
+                // That `applied` has come so far was checked before.
                 let reached = Position::new(u64::MAX);
                 stamp <= stored.valid_from
                     && match self.broken {
@@ -413,15 +413,16 @@ impl Transaction {
         }
     }
 
-    /// A write to an object that stands for all rows of a table is one to each of them.
+    /// Whether the transaction has written an object. A write to an object that stands for all rows of a table is a write to each of
+    /// them.
     fn has_written(&self, object: usize) -> bool {
         self.own.contains(&object) || object >= FIRST_ROW && self.own.contains(&KEYED)
     }
 }
 
-/// Runs of which every step is chosen, for what random runs come upon once in millions of steps. Each has a transaction that
-/// has read the first object from memory; then a commit changes that object and another, and the transaction reads the other.
-/// `Err` says that it was shown what was never there together. `schedule` names the rule that the run is made for.
+/// Does a run with chosen steps, for faults that random runs meet once in millions of steps. A transaction has read the first object from
+/// memory; then a commit changes that object and another, and the transaction reads the other. `Err` if it was shown states that never
+/// existed together. `schedule` names the rule for which the run is made.
 #[cfg(test)]
 pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, String> {
     const OTHER: usize = 1;
@@ -436,7 +437,7 @@ pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, Strin
     world.hit_by_choice(&mut transaction, 0b1)?;
     match schedule {
         Broken::SettledLate => {
-            // Visible and not received.
+            // The commit is visible and not received.
             let version = world.server.flush(vec![0, OTHER], false, false);
             world.server.commit(version);
             world.fill(1 << OTHER)?;
@@ -455,7 +456,7 @@ pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, Strin
             drop(fence);
         }
         Broken::UntouchedBeforeOpening => {
-            // It is looked before the commit, and the snapshot is opened after it.
+            // The look comes before the commit, and the snapshot is opened after it.
             transaction.untouched = world.untouched(&transaction);
             let fence = world.raise(&[0, OTHER], Broken::NoFence);
             let version = world.server.flush(vec![0, OTHER], true, false);
@@ -474,7 +475,7 @@ pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, Strin
             world.prove_by_choice(&mut transaction)?;
         }
         Broken::WithinVisible => {
-            // The first of two is not visible yet.
+            // The first of two commits is not visible yet.
             world.server.flush(vec![2], false, false);
             let version = world.server.flush(vec![0, OTHER], false, false);
             world.server.commit(version);
@@ -497,7 +498,7 @@ pub fn torn_by_choice(schedule: Broken, broken: Broken) -> Result<Summary, Strin
     Ok(world.summary)
 }
 
-/// A transaction has read from memory, its snapshot is opened, and then one of our sessions changes what it has read.
+/// A transaction has read from memory, and its snapshot is opened. Then one of our sessions changes an object that it has read.
 #[cfg(test)]
 pub fn own_writer_after_the_opening() -> Result<Summary, String> {
     const OTHER: usize = 1;
@@ -520,9 +521,9 @@ pub fn own_writer_after_the_opening() -> Result<Summary, String> {
     Ok(world.summary)
 }
 
-/// A transaction has its snapshot opened before its first answer, which is then from memory, and as of a moment that is fixed before the
-/// opening or behind it. In between, somebody changes the first object and another, which is read from the snapshot. `Err` says that it was
-/// shown what was never there together.
+/// A transaction has its snapshot opened before its first answer. That answer is from memory, as of a moment that is fixed before the
+/// opening or after it. In between, somebody changes the first object and another object, which is read from the snapshot. `Err` if the
+/// transaction was shown states that never existed together.
 #[cfg(test)]
 pub fn first_answer_after_the_opening(is_fixed_before: bool) -> Result<Summary, String> {
     const OTHER: usize = 1;
@@ -554,7 +555,7 @@ pub fn first_answer_after_the_opening(is_fixed_before: bool) -> Result<Summary, 
 
 #[cfg(test)]
 impl World {
-    /// Opens the snapshot, so that what was served is to be proven.
+    /// Opens the snapshot, after which the served results have to be proven.
     fn open_until_proof(
         &mut self,
         transaction: &mut Transaction,
@@ -572,7 +573,7 @@ impl World {
         Ok(())
     }
 
-    /// Proves it, or ends the transaction. What is read from memory meanwhile may be anything.
+    /// Proves the served results, or ends the transaction. Meanwhile it may read anything from memory.
     fn prove_by_choice(&mut self, transaction: &mut Transaction) -> Result<(), String> {
         while matches!(transaction.stage, Stage::Proving { .. }) {
             while transaction.look_up.is_some() {
@@ -585,7 +586,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything is received, applied, and known to be visible.
+    /// Receives and applies everything, and makes it known to be visible.
     fn catch_up(&mut self) {
         while self.received < self.server.log.len() as Version {
             self.receive();
@@ -622,7 +623,7 @@ impl World {
         Ok(())
     }
 
-    /// Opens the snapshot, and waits for a proof as long as it is due to come.
+    /// Opens the snapshot, and waits for the proof as long as it is still to come.
     fn open_by_choice(&mut self, transaction: &mut Transaction, query: u32) -> Result<(), String> {
         transaction.stage = Stage::Opening { query, contains: self.freshness.visible() };
         for _opening_opened_reading_proving in 0..12 {

@@ -1,6 +1,6 @@
-//! The world around the cache: writers, the stream, the probe, readers, in an order that a seed decides.
+//! The world around the cache: writers, the stream, the probe and readers, in an order that a seed decides.
 //!
-//! Each step does one thing that a thread or a machine could do between any two things of others. The same seed gives
+//! Each step does one thing that a thread or a machine could do between any two steps of others. The same seed gives
 //! the same run. [`Broken`] breaks one rule of the protocol at a time; the oracle must notice each.
 
 #[path = "transactions.rs"]
@@ -17,21 +17,21 @@ use transactions::{EndAsked, Transaction};
 #[cfg(test)]
 pub use transactions::{first_answer_after_the_opening, own_writer_after_the_opening, torn_by_choice};
 
-/// One rule that is not kept.
+/// A rule that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     Nothing,
-    /// `valid_from` is what was received from the stream.
+    /// `valid_from` is the position that was received from the stream.
     ValidFromReceived,
-    /// `valid_from` is what was applied, visible or not.
+    /// `valid_from` is `applied`, visible or not.
     ValidFromApplied,
-    /// `valid_from` is what is visible, applied or not.
+    /// `valid_from` is `visible`, applied or not.
     ValidFromVisible,
     /// The answer is asked for before `valid_from` is read.
     ValidFromLate,
     /// Dependencies are resolved before `valid_from` is read.
     DependenciesFirst,
-    /// The catalog uses what it remembers until it is told of a change.
+    /// The catalog uses its knowledge until it is told of a change.
     CatalogUntilTold,
     /// `applied` is published before the stamps are set.
     StampAfterApplied,
@@ -50,63 +50,63 @@ pub enum Broken {
     LivenessIgnored,
     /// `applied` is published before the slots of rows are stamped.
     SlotsAfterApplied,
-    /// A watch is used while a write is under way that does not know of it.
+    /// A watch is used while a write is under way that does not know the watch.
     WatchBeforeSettled,
-    /// A watch is used for what is valid from before it was born.
+    /// A watch is used for results that are valid from before its birth.
     BornIgnored,
-    /// A watch is born at what is published as applied, not at what the applier has begun with.
+    /// A watch is born at the published `applied`, not at the position that the applier has begun with.
     BornAtApplied,
-    /// A write of which the rows are not told fences nothing of what rests on single rows.
+    /// A write whose rows are not known raises no fence on results that rest on single rows.
     AnyUnfenced,
-    /// A change of which the rows are not told stamps nothing of what rests on single rows.
+    /// A change whose rows are not known sets no stamp on results that rest on single rows.
     AnyUnstamped,
     /// A new generation clears the slots, publishes `applied`, and stamps everything later.
     EverythingLate,
     /// Hits of the level `session` ignore all fences.
     FencesIgnored,
-    /// Nor do they ask what hits have shown.
+    /// Hits of the level `session` do not ask what earlier hits have shown.
     ShownByHitsIgnored,
     /// The oldest fence is read after the stamps.
     OldestFenceLate,
-    /// What is in no binlog is not stamped.
+    /// Changes that are in no binlog are not stamped.
     UnloggedUnstamped,
     /// A step is published within a transaction.
     StepWithinTransaction,
-    /// A step counts as visible before what was received is.
+    /// A step counts as visible before the received transactions are visible.
     StepBeforeVisible,
     /// A step is made while a position beyond it is given out.
     StepPastLocated,
-    /// A transaction's reads from memory are each as of their own moment.
+    /// Each read of a transaction from memory is as of its own moment.
     LateAsOf,
-    /// A transaction's snapshot is used without a proof that what was served before is true in it.
+    /// A transaction's snapshot is used without a proof that the served results are true in it.
     UnprovenOpening,
-    /// That is taken for proven before the stream has passed the snapshot.
+    /// The served results count as proven before the stream has passed the snapshot.
     ProvenTooEarly,
-    /// That is taken for proven while a write is under way that may be in no binlog.
+    /// The served results count as proven while a write is under way that may be in no binlog.
     UnloggedAtOpening,
-    /// What was served is looked at once more before the snapshot is opened, and not after.
+    /// The second look at the served results comes before the snapshot is opened, and not after.
     UntouchedBeforeOpening,
-    /// Where it was untouched, foreign writers are not asked for.
+    /// Where the served results were untouched, foreign writers are not looked for.
     ForeignAsOwn,
-    /// What is visible is read after the snapshot was opened.
+    /// `visible` is read after the snapshot was opened.
     ContainsLate,
-    /// The snapshot is taken to contain nothing but what the server says is visible.
+    /// The snapshot is taken to contain nothing beyond the server's list of visible transactions.
     WithinVisible,
-    /// Hits beside a snapshot do not wait until the stream has passed it.
+    /// Hits beside a snapshot do not wait until the stream has passed the snapshot.
     EarlySnapshot,
-    /// A transaction is served what was read after its moment, if no stamp is beyond the moment.
+    /// A transaction is served a result from after its moment, if no stamp is beyond the moment.
     StampsForValidFrom,
-    /// A transaction is served what may show what is not applied.
+    /// A transaction is served a result that may show transactions that are not applied.
     UnsettledTaken,
-    /// Whether that is so is found out after the stamps were read.
+    /// Whether a result is settled is found out after the stamps were read.
     SettledLate,
-    /// A transaction's look-ups do not ask for fences.
+    /// A transaction's lookups do not look for fences.
     FencesOfTransactions,
-    /// A transaction is served what it has written itself.
+    /// A transaction is served a result that it has changed itself.
     OwnWritesHit,
 }
 
-/// What concerns transactions that read several results.
+/// The rules that concern transactions that read several results.
 pub const BROKEN_FOR_TRANSACTIONS: [Broken; 14] = [
     Broken::StampsForValidFrom,
     Broken::LateAsOf,
@@ -155,7 +155,7 @@ pub const ALL_BROKEN: [Broken; 28] = [
     Broken::LivenessIgnored,
 ];
 
-/// What a run has done; a run that does not hit proves nothing.
+/// What a run has done; a run without hits proves nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub hits: u64,
@@ -165,18 +165,18 @@ pub struct Summary {
     pub restarts: u64,
     pub refused_by_fence: u64,
     pub refused_by_stamp: u64,
-    /// Of the hits, those on single rows that were made step by step, and those on what was fenced.
+    /// The hits on single rows that were made step by step, and the hits on fenced entries.
     pub row_hits: u64,
     pub fenced_hits: u64,
-    /// Positions of our own, for what is in no binlog.
+    /// Our own positions, for changes that are in no binlog.
     pub steps: u64,
-    /// Hits of transactions of which the server knows nothing, and beside their snapshots.
+    /// Hits of transactions that the server does not know, and hits beside snapshots.
     pub hits_of_begun: u64,
     pub hits_of_opened: u64,
-    /// Look-ups of transactions that were refused because the entry was not settled, and because it had changed.
+    /// Lookups of transactions that were refused because the entry was not settled, and because it had changed.
     pub unsettled: u64,
     pub moved: u64,
-    /// Transactions whose snapshot came too late for what they had been served, and those where only own writers came later.
+    /// Transactions whose snapshot came too late for the served results, and transactions where only own writers came later.
     pub conflicts: u64,
     pub untouched: u64,
 }
@@ -202,14 +202,14 @@ impl std::ops::AddAssign for Summary {
     }
 }
 
-/// How often things happen: each seed has its own, so that what is rare in one world is frequent in another.
+/// How often things happen: each seed has rates of its own, so that an event that is rare in one world is frequent in another.
 struct Rates {
     writes_one_in: u64,
     restarts_one_in: u64,
     stalls_one_in: u64,
-    /// Of so many transactions one changes the definition of the keyed table.
+    /// One in so many transactions changes the definition of the keyed table.
     alters_one_in: u64,
-    /// The share of the reads and of the other transactions that are of single rows, in percent.
+    /// The share of reads, and of the other transactions, that are of single rows, in percent.
     rows: u64,
 }
 
@@ -248,7 +248,7 @@ struct Writer {
     stage: Stage,
 }
 
-/// A miss on its way. Each of its parts is done in a step of its own.
+/// A miss under way. Each of its parts is done in a step of its own.
 struct Miss {
     client: Client,
     query: u32,
@@ -265,7 +265,7 @@ struct Check {
     at: Invocation,
     stored: Stored,
     loads: Vec<Load>,
-    /// What stood in the way of a client that is refused by no fence.
+    /// The obstacle for a client that no fence refuses.
     ignores: bool,
     was_fenced: bool,
 }
@@ -291,8 +291,8 @@ struct Remembered {
     valid_from: Position,
 }
 
-/// The positions of our own in this generation: how many, behind how many logged transactions the last was made, and the
-/// greatest position that was given out.
+/// Our own positions in this generation: how many, after how many logged transactions the last was made, and the greatest position that
+/// was given out.
 #[derive(Default)]
 struct Timeline {
     steps: u64,
@@ -300,7 +300,7 @@ struct Timeline {
     located: Position,
 }
 
-/// What the applier does next with the transaction that it has begun with.
+/// The applier's next step with the transaction that it has begun.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Applying {
     Nothing,
@@ -338,7 +338,7 @@ pub struct World {
     /// Stamps that are set after `applied` was published, which is wrong.
     too_late: Vec<Dep>,
     is_stalled: bool,
-    /// What those see of everything's stamp for whom a new generation has not set it yet, which is wrong.
+    /// The old stamp of everything, for those readers for which a new generation has not set it yet, which is wrong.
     everything_before: Option<Position>,
     /// For each client, a bound on the fences of the writes that it was shown.
     shown: [u64; CLIENTS],
@@ -355,12 +355,12 @@ pub struct World {
     summary: Summary,
 }
 
-/// Runs `steps` steps. `Err` says what was promised and not kept, and when.
+/// Runs `steps` steps. `Err` says which promise was not kept, and when.
 pub fn run(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
     run_world(World::new(seed, broken, false), seed, steps)
 }
 
-/// The same with transactions that read several results.
+/// Does the same with transactions that read several results.
 pub fn run_with_transactions(seed: u64, steps: u64, broken: Broken) -> Result<Summary, String> {
     run_world(World::new(seed, broken, true), seed, steps)
 }
@@ -372,8 +372,8 @@ fn run_world(mut world: World, seed: u64, steps: u64) -> Result<Summary, String>
     Ok(world.summary)
 }
 
-/// A run of which every step is chosen: a watch is born while the applier is in the middle of a transaction, of which it has
-/// decided already what to stamp. Random runs come upon this once in millions of steps.
+/// Does a run with chosen steps: a watch is born while the applier is in the middle of a transaction, for which it has already decided
+/// what to stamp. Random runs meet this once in millions of steps.
 #[cfg(test)]
 pub fn born_within_a_transaction(broken: Broken) -> Result<Summary, String> {
     const READER: Client = 0;
@@ -480,7 +480,7 @@ impl World {
         Ok(())
     }
 
-    /// Where a transaction is that the stream has not passed, or passes now.
+    /// Returns the position of a transaction that the stream has not passed, or passes now.
     fn position(&self, version: Version) -> Position {
         self.stepped(self.server.logged_up_to(version))
     }
@@ -489,7 +489,7 @@ impl World {
         Position::new((self.generation << GENERATION_SHIFT) + logged + self.timeline.steps)
     }
 
-    /// Where a transaction is that the server tells of, or before.
+    /// Returns the position of a transaction that the server tells of, or an earlier position.
     fn locate(&mut self, version: Version) -> Position {
         let logged = self.server.logged_up_to(version);
         let before = if logged < self.timeline.stepped_at { self.timeline.steps } else { 0 };
@@ -506,7 +506,7 @@ impl World {
         self.random.below(CLIENTS as u64) as Client
     }
 
-    /// Where the applier is, in whatever it does there, so that all that comes later is stamped for a new watch.
+    /// Returns the applier's position, wherever it is within a transaction, so that everything later is stamped for a new watch.
     fn birth(&self) -> Position {
         if self.broken == Broken::BornAtApplied {
             self.freshness.applied()
@@ -517,7 +517,7 @@ impl World {
 
     // Writers.
 
-    /// What a change of this stamps, and a write to it fences.
+    /// Returns the dependencies that a change of this object stamps, and a write to it fences.
     fn touched(&mut self, object: usize) -> Vec<Dep> {
         match object {
             VIEW => vec![self.deps[object].definition],
@@ -526,7 +526,7 @@ impl World {
         }
     }
 
-    /// Leaves out what every result that rests on single rows depends on, if that is what is broken.
+    /// Leaves out the dependency of every result that rests on single rows, if that rule is broken.
     fn forget_any(&self, deps: &mut Vec<Dep>, broken: Broken) {
         if self.broken == broken {
             deps.retain(|dep| !self.keyed.is_any(&self.freshness, *dep));
@@ -574,7 +574,7 @@ impl World {
         });
     }
 
-    /// The fence holds the ticket under which it was decided what it stands on.
+    /// Raises a fence. It holds the ticket under which its dependencies were decided.
     fn raise(&mut self, objects: &[usize], unless: Broken) -> Option<Fence> {
         if self.broken == Broken::NoFence || self.broken == unless {
             return None;
@@ -591,7 +591,7 @@ impl World {
         self.random.pick(&picked)
     }
 
-    /// The transaction is logged, or rolled back.
+    /// Logs a transaction, or rolls it back.
     fn log_write(&mut self) {
         let Some(at) = self.pick_writer(|stage| stage == Stage::Sent) else { return };
         if self.random.one_in(10) {
@@ -635,7 +635,8 @@ impl World {
         }
     }
 
-    /// What it was fenced on is stamped too: a watch that it knew may be forgotten, and what rests on it may live.
+    /// Stamps an unlogged write, also where it was fenced: a watch that it knew may be forgotten, and results that rest on the watch may
+    /// live.
     fn stamp_unlogged(&mut self, objects: &[usize], fence: Option<&Fence>) {
         let mut deps: Vec<Dep> = objects.iter().flat_map(|object| self.touched(*object)).collect();
         deps.extend(fence.iter().flat_map(|fence| fence.deps()));
@@ -649,7 +650,7 @@ impl World {
         }
     }
 
-    /// The server has answered this client: what it was shown is under one of these fences, or applied.
+    /// Notes that the server has answered this client: everything that the client was shown is under one of these fences, or applied.
     fn answered(&mut self, client: Client) {
         self.shown[client] = self.freshness.fences_raised();
     }
@@ -666,7 +667,7 @@ impl World {
         self.received += Version::from(is_more);
     }
 
-    /// The beginning of a transaction, a look at what is to be stamped, one stamp, or the publication of `applied`.
+    /// Begins a transaction, looks what is to be stamped, sets one stamp, or publishes `applied`.
     fn apply(&mut self) {
         if self.broken == Broken::StepWithinTransaction && self.make_step() {
             return;
@@ -696,7 +697,7 @@ impl World {
         }
     }
 
-    /// Publishes what was stamped for what is in no binlog, if the stream does not come past it by itself.
+    /// Publishes the position of unlogged changes, if the stream does not pass it by itself.
     fn make_step(&mut self) -> bool {
         let here = self.position(self.applied);
         let is_ahead = self.timeline.located > here && self.broken != Broken::StepPastLocated;
@@ -725,7 +726,7 @@ impl World {
             self.catalog = None;
         }
         if objects.contains(&ALTER) {
-            // What rests on the watches goes with the definition's stamp.
+            // The definition's stamp removes the results that rest on the watches.
             self.keyed.forget();
         }
         self.applying = Applying::Stamping;
@@ -759,7 +760,7 @@ impl World {
         }
     }
 
-    /// The stream breaks, or the next generation begins where the log ends now.
+    /// Breaks the stream, or begins the next generation where the log ends now.
     fn break_or_mend(&mut self) {
         self.connected = !self.connected;
         if !self.connected {
@@ -843,7 +844,7 @@ impl World {
         is_own_only(client) && (is_applied || self.broken == Broken::FencesIgnored)
     }
 
-    /// A hit shows its client what its fill was shown.
+    /// A hit shows its client everything that its fill was shown.
     fn shown_by_hit(&mut self, client: Client, fences_raised: u64) {
         if self.broken != Broken::ShownByHitsIgnored {
             self.shown[client] = self.shown[client].max(fences_raised);
@@ -871,7 +872,8 @@ impl World {
         Ok(())
     }
 
-    /// First `valid_from`, then the dependencies, then the snapshot; then the insert and the delivery in any order.
+    /// Does one part of a miss: first `valid_from`, then the dependencies, then the snapshot; then the insert and the delivery in any
+    /// order.
     fn advance(&mut self, miss: &mut Miss) -> Result<bool, String> {
         let late = self.broken == Broken::ValidFromLate && miss.content.is_none();
         let deps_first = self.broken == Broken::DependenciesFirst && miss.deps.is_none();
@@ -929,7 +931,7 @@ impl World {
         deps
     }
 
-    /// What the catalog remembers obeys the one rule too.
+    /// Returns the catalog's version of the view. The catalog's knowledge obeys the one rule too.
     fn view_version(&mut self) -> Version {
         let stamp = self.freshness.newest_stamp(&[self.deps[VIEW].definition]);
         let until_told = self.broken == Broken::CatalogUntilTold;
@@ -1017,7 +1019,8 @@ impl World {
         Ok(())
     }
 
-    /// What the client was shown is looked at when the check begins: it waits for one answer after the other.
+    /// Loads the oldest fence when the check begins. A client waits for one answer after the other, so what it was shown does not change
+    /// meanwhile.
     fn load_oldest(&mut self, index: usize) -> bool {
         let ignores = self.ignores_fences(self.checks[index].client);
         let check = &mut self.checks[index];

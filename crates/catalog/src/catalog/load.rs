@@ -1,4 +1,4 @@
-//! Reading one table's definition, or a view's with everything below it.
+//! Reading the definition of one table, or of a view with everything below it.
 
 mod bodies;
 mod columns;
@@ -23,21 +23,22 @@ use begun::{ReadingBegun, is_settled};
 use follow::Trail;
 use object::CatalogObject;
 
-/// A view over more tables and views than this is not cached, nor a MERGE table of more: one change of any of them would drop it.
+/// The most tables and views below a view, or tables of a MERGE table. A larger one is not cached: one change of any of them would drop
+/// it.
 pub(super) const VIEW_OBJECTS_MAX: usize = 512;
 
-/// Never: it is not known from where on the binlog has a layout.
+/// Never: it is not known from which position on the binlog has a layout.
 const UNSETTLED: Position = Position::new(u64::MAX);
 
 /// The position of a coordinate that the server reported, if the stream has a place for it.
 pub type Locate<'a> = &'a dyn Fn(&[u8], u64) -> Option<Position>;
 
 impl Catalog {
-    /// Reads a table's definition and keeps it. What cannot be seen is kept too, as such. Without a stream to `locate` the
-    /// binlog's end in, nothing is known of its layout in there.
+    /// Reads a table's definition and keeps it. A table that our account cannot see is kept as such. Without a stream in which to
+    /// `locate` the binlog's end, the layout in the binlog is not known.
     ///
     /// # Errors
-    /// [`CatalogError::Unsettled`] if it changed, or may have changed, meanwhile.
+    /// [`CatalogError::Unsettled`] if the definition changed, or may have changed, meanwhile.
     pub async fn load(
         &self,
         connection: &mut Connection,
@@ -68,7 +69,7 @@ impl Catalog {
         self.keep(TableBasis { asked, begun, is_open, above: &above }, info)
     }
 
-    /// The object and, if it is a view or a MERGE table, all below it, each once.
+    /// Returns the object and, if it is a view or a MERGE table, all objects below it, each once.
     async fn read_all(
         &self,
         connection: &mut Connection,
@@ -92,7 +93,7 @@ impl Catalog {
         Ok(objects)
     }
 
-    /// Adds what is run when it is read or written. True if that leads to something unknown.
+    /// Adds the code that runs when the table is read or written. `true` if the code leads to something unknown.
     async fn add_code(
         &self,
         connection: &mut Connection,
@@ -117,8 +118,8 @@ impl Catalog {
         Ok(before != (info.runs_unknown_code, info.has_triggers) || objects.iter().any(is_unseen))
     }
 
-    /// The tables above this one through which its rows may change, unless all foreign keys are known whatever our account
-    /// sees. As long as all above it are seen, so are all their keys, one after another.
+    /// Returns the tables above this one through which its rows may change; none if all foreign keys are known, whatever our account
+    /// sees. As long as our account sees all tables above, it sees all their keys too, one after another.
     fn unproven_ancestors(&self, info: &TableInfo) -> Result<Vec<Name>, CatalogError> {
         let applied = self.freshness.applied();
         let mut state = self.state();
@@ -133,8 +134,8 @@ impl Catalog {
     fn keep(&self, found: TableBasis<'_>, mut info: TableInfo) -> Result<Arc<TableInfo>, CatalogError> {
         let TableBasis { asked, begun, is_open, above } = found;
         let mut state = self.state();
-        // Under the lock: a change that is stamped after this look calls `changed` after it too, and
-        // that ends what is inserted here.
+        // Under the lock: a change that is stamped after this check also calls `changed` after it, which removes the definition that is
+        // inserted here.
         let code = info.triggers.iter().chain(&info.reading).flat_map(|code| &code.names);
         let names: Vec<&Name> =
             [&asked].into_iter().chain(&info.base_tables).chain(above).chain(code).collect();
@@ -157,18 +158,18 @@ impl Catalog {
     }
 }
 
-/// What a table's definition rests on, beside what the definition says.
+/// What a table's definition rests on, beside the names in the definition.
 struct TableBasis<'a> {
     /// The name that was asked for.
     asked: Name,
     begun: ReadingBegun,
-    /// It led to something unknown.
+    /// The code leads to something unknown.
     is_open: bool,
     /// The tables above it through which its rows may change.
     above: &'a [Name],
 }
 
-/// The first of these tables that our account cannot see.
+/// Returns the first of these tables that our account cannot see.
 async fn first_unseen(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -182,7 +183,7 @@ async fn first_unseen(
     Ok(None)
 }
 
-/// One description from those of a view and everything below it; the first is the view's own.
+/// Makes one description from those of a view and everything below it; the first is the view's own.
 fn assemble(objects: &[CatalogObject]) -> TableInfo {
     let refusal = objects.iter().find_map(|object| {
         let why = object.refusal.as_ref()?;
@@ -190,7 +191,7 @@ fn assemble(objects: &[CatalogObject]) -> TableInfo {
     });
     let too_many = (objects.len() > VIEW_OBJECTS_MAX)
         .then(|| format!("it is made of more than {VIEW_OBJECTS_MAX} tables and views"));
-    // Not all that it is made of has been looked at.
+    // Not all objects below have been looked at.
     let is_cut_off = too_many.is_some();
     let shows_all_alike = !is_cut_off && objects.iter().all(|object| object.shows_all_alike);
     let first = objects.first();

@@ -1,16 +1,16 @@
 //! Ranges of keys as blocks.
 //!
-//! A block of level `l` holds `2^l` keys that differ in their low `l` bits only; levels are even, so that each has four
-//! of the next lower one. A range is covered by few blocks, and a key lies in one block of each level: a reader depends on
-//! the blocks of its cover, and a change of a key stamps its block on every level that any reader uses.
+//! A block of level `l` holds `2^l` keys that differ in their low `l` bits only. Levels are even, so that each block has four blocks of
+//! the next lower level. A range is covered by few blocks, and a key lies in one block of each level: a reader depends on the blocks of
+//! its cover, and a change of a key stamps its block on every level that any reader uses.
 
 /// Levels are `0, STEP, 2 * STEP, …`.
 const STEP: u32 = 2;
 
-/// How many levels there are: with four blocks of the highest one everything is covered.
+/// The number of levels: four blocks of the highest level cover all keys.
 pub(super) const LEVELS: u32 = u64::BITS / STEP;
 
-/// Blocks in a cover. A range that would need more is taken wider, at both ends.
+/// The most blocks in a cover. A range that would need more is widened at both ends.
 pub(super) const COVER_MAX: usize = 24;
 
 /// One block.
@@ -23,13 +23,13 @@ pub(super) struct KeyBlock {
 }
 
 impl KeyBlock {
-    /// The block of this level in which a key lies.
+    /// Returns the block of this level in which a key lies.
     pub(super) const fn of(key: u64, level: u32) -> Self {
         Self { level, index: key >> (level * STEP) }
     }
 }
 
-/// Blocks that hold every key from `low` to `high`, both included; none if there are none.
+/// Returns blocks that hold every key from `low` to `high`, both included; none if the range is empty.
 pub(super) fn cover(low: u64, high: u64) -> Vec<KeyBlock> {
     if low > high {
         return Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn cover(low: u64, high: u64) -> Vec<KeyBlock> {
     (0..LEVELS).find_map(|finest| cover_from(finest, low, high)).unwrap_or_default()
 }
 
-/// A cover with no block below a level; `None` if it takes too many.
+/// Returns a cover without blocks below the level `finest`; `None` if it takes too many.
 fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<KeyBlock>> {
     let mut next = u128::from(low >> (finest * STEP) << (finest * STEP));
     let end = (u128::from(high >> (finest * STEP)) + 1) << (finest * STEP);
@@ -54,14 +54,14 @@ fn cover_from(finest: u32, low: u64, high: u64) -> Option<Vec<KeyBlock>> {
     Some(blocks)
 }
 
-/// The highest level of which a block begins at `at` and does not go beyond `end`.
+/// Returns the highest level that has a block which begins at `at` and does not go beyond `end`.
 fn greatest_level(at: u128, end: u128) -> u32 {
     let aligned = at.trailing_zeros() / STEP;
     let fitting = (end - at).ilog2() / STEP;
     aligned.min(fitting).min(LEVELS - 1)
 }
 
-/// The blocks of one level that hold any key from `low` to `high`: the first and how many.
+/// Returns the blocks of one level that hold any key from `low` to `high`: the index of the first block, and their number.
 pub(super) const fn span(low: u64, high: u64, level: u32) -> (u64, u64) {
     let (first, last) = (KeyBlock::of(low, level).index, KeyBlock::of(high, level).index);
     (first, last.saturating_sub(first).saturating_add(1))

@@ -1,4 +1,4 @@
-//! Row images to stamps: what a change in the binlog concerns.
+//! From row images to stamps: what a change in the binlog concerns.
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Position};
@@ -10,7 +10,7 @@ use super::slot::{RowSlot, Tail, bits};
 use super::watch::Watch;
 use crate::ColumnInfo;
 
-/// A row before and after its change, all of its columns. One of them at least is there.
+/// A row before and after its change, with all of its columns. At least one of the two is there.
 #[derive(Clone, Copy, Debug)]
 pub struct Images<'a, 'f> {
     /// The row before, unless it was inserted.
@@ -19,24 +19,24 @@ pub struct Images<'a, 'f> {
     pub after: Option<&'a [Field<'f>]>,
 }
 
-/// The ordinal of a column with the key that it has, if that is known.
+/// The ordinal of a column, with the column's key if it is known.
 pub type ColumnKey = (usize, Option<Key>);
 
 /// Where a row stands among the rows of a watch.
 #[derive(PartialEq, Eq)]
 struct RowPlace {
     slot: RowSlot,
-    /// In a watch with a range.
+    /// The key of the range's column, in a watch with a range.
     end: Option<Key>,
 }
 
 impl Watch {
-    /// Whether row images of so many columns are those of its layout.
+    /// Whether row images with this number of columns have the watch's layout.
     pub fn fits(&self, columns: usize) -> bool {
         self.layout().len() == columns
     }
 
-    /// Stamps what every entry that rests on it depends on.
+    /// Stamps the dependency of every entry that rests on this watch.
     pub fn stamp_any(&self, at: Position) {
         self.freshness().stamp(self.any(), at);
     }
@@ -52,7 +52,7 @@ impl Watch {
             return self.stamp_any(at);
         }
         let before = images.before.map(|before| self.place(|column| field(before, column)));
-        // What is not in an after image has not changed.
+        // A column that is not in an after image has not changed.
         let after = images.after.map(|after| {
             self.place(|column| match (field(after, column), images.before) {
                 (Field::Absent, Some(before)) if !self.is_generated(column) => field(before, column),
@@ -74,8 +74,8 @@ impl Watch {
         }
     }
 
-    /// Stamps what it concerns that the rows go which have these keys in these columns, or that these columns get other keys
-    /// `after` an update. A column whose key is not known may have any.
+    /// Stamps what a cascade concerns: rows that have these keys in these columns are deleted, or an update gives these columns other
+    /// keys, `after`. A column whose key is not known may have any key.
     pub fn stamp_referring(&self, before: &[ColumnKey], after: Option<&[ColumnKey]>, at: Position) {
         if after.is_some_and(|after| !self.hears_of(after)) {
             return;
@@ -92,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// What tells rows apart by one of the columns whose keys are known.
+    /// Returns the dependency on all rows that have the same key in one of the columns whose keys are known.
     fn part_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<Dep> {
         let equal = self.key_ordinals().take(self.spec().equal.len()).enumerate();
         let mut parts = equal.filter_map(|(index, ordinal)| Some(self.part(index, &key(ordinal)?)));
@@ -130,12 +130,12 @@ impl Watch {
         self.layout().get(column).is_none_or(|column| column.generated)
     }
 
-    /// `None` if a key column is not in the image, or has no key.
+    /// Returns a row's place. `None` if a key column is not in the image, or has no key.
     fn place<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Option<RowPlace> {
         self.place_of(|ordinal| key_of_field(&self.layout().get(ordinal)?.key, field(ordinal)))
     }
 
-    /// The same with the keys that these columns have.
+    /// Returns a row's place by the keys of its columns.
     fn place_of(&self, key: impl Fn(usize) -> Option<Key>) -> Option<RowPlace> {
         let mut keys = self.key_ordinals().map(key);
         let mut slot = RowSlot::START;
@@ -149,7 +149,7 @@ impl Watch {
         Some(RowPlace { slot, end })
     }
 
-    /// Stamps what a row at this place concerns; `None`: a row that may be anywhere.
+    /// Stamps what a row at this place concerns; `None`: the row may be anywhere.
     fn stamp_place(&self, place: Option<RowPlace>, at: Position) {
         let Some(RowPlace { slot, end }) = place else { return self.stamp_any(at) };
         let (hash, freshness) = (self.hash(), self.freshness());
@@ -176,7 +176,7 @@ fn field<'f>(image: &[Field<'f>], column: usize) -> Field<'f> {
     image.get(column).copied().unwrap_or(Field::Absent)
 }
 
-/// Whether an update may have changed a column, which is the one with this ordinal.
+/// Whether an update may have changed the column with this ordinal.
 pub fn may_have_changed(
     ordinal: usize,
     column: &ColumnInfo,
@@ -186,8 +186,8 @@ pub fn may_have_changed(
     is_changed(field(before, ordinal), field(after, ordinal), column.generated)
 }
 
-/// Images may leave out what has not changed (`binlog_row_image`). Whether they leave out a computed column for that reason
-/// alone is not relied on.
+/// Whether a column has changed. Images may leave out columns that have not changed (`binlog_row_image`). That a computed column is left
+/// out does not count as a proof.
 fn is_changed(before: Field<'_>, after: Field<'_>, is_generated: bool) -> bool {
     match (before, after) {
         (_, Field::Absent) => is_generated,
@@ -196,7 +196,7 @@ fn is_changed(before: Field<'_>, after: Field<'_>, is_generated: bool) -> bool {
     }
 }
 
-/// Whether both show the same. Floats are told apart by their bits: the two zeros are equal and are shown differently.
+/// Whether both fields show the same. Floats are told apart by their bits: the two zeros are equal and are shown differently.
 fn is_same(one: Field<'_>, other: Field<'_>) -> bool {
     match (one, other) {
         (Field::Value(Value::Float(one)), Field::Value(Value::Float(other))) => {

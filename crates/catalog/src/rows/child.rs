@@ -1,8 +1,7 @@
 //! What a foreign key does to a child's rows, told from the write to the parent.
 //!
-//! The child's rows that go with a parent's are those whose columns are equal to the ones that the key refers to. InnoDB
-//! compares both alike, and refuses a key where it cannot. So what the write's pins say of the parent's columns holds of
-//! the child's.
+//! The child's rows that refer to a parent's row have the parent's values in the key's columns. InnoDB compares both columns alike, and
+//! refuses a key where it cannot. So the write's pins on the parent's columns also hold for the child's columns.
 
 use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite, TableName};
 
@@ -17,13 +16,13 @@ use crate::{ColumnInfo, ForeignKey, OnDelete, OnUpdate, TableInfo};
 pub enum Acted {
     /// Nothing.
     Nothing,
-    /// The same as this write to the child.
+    /// The same as this write to the child would do.
     Like(RowWrite),
-    /// Anything, to any of its rows.
+    /// Anything, to any of the child's rows.
     Anything,
 }
 
-/// What `key` does to its child when `write` changes its parent. The write is sent with these `values`.
+/// Returns what `key` does to its child when `write` changes its parent. The write is sent with these `values`.
 #[must_use]
 pub fn acted(
     key: &ForeignKey,
@@ -51,7 +50,7 @@ pub fn acted(
     }
 }
 
-/// What a row that replaces another is given in a column.
+/// The value of a column in a row that replaces another row.
 enum ChildValue<'a> {
     Written(&'a Datum),
     Pinned(&'a [Pin]),
@@ -76,7 +75,7 @@ struct Action<'a> {
 }
 
 impl Action<'_> {
-    /// Rows that satisfy these are deleted.
+    /// Returns what happens to the child when the rows that satisfy these pins are deleted.
     fn deleted(&self, pins: &[Pin]) -> Acted {
         match self.key.acts.on_delete {
             OnDelete::Nothing => Acted::Nothing,
@@ -89,7 +88,7 @@ impl Action<'_> {
         }
     }
 
-    /// Rows that satisfy the pins are given these values.
+    /// Returns what happens to the child when the rows that satisfy the pins get these values.
     fn updated(&self, assigned: &[(String, Datum)], pins: &[Pin]) -> Acted {
         if !self.acts_on(|column| may_change(column, assigned)) {
             return Acted::Nothing;
@@ -105,15 +104,15 @@ impl Action<'_> {
         }
     }
 
-    /// The child's rows that refer to those with these pins get other values in the columns by which they do so.
+    /// Returns the update of the child's rows that refer to the parent's rows with these pins: the key's columns get other values.
     fn becomes(&self, pins: &[Pin], value: impl Fn(&(String, String)) -> Datum) -> Acted {
         let columns = self.key.columns.iter();
         let assigned = columns.map(|columns| (columns.0.clone(), value(columns))).collect();
         Acted::Like(RowWrite::Update { table: self.child(), assigned, pins: self.all_carried(pins) })
     }
 
-    /// The value that a column of the child takes over from the parent's rows after they are updated, which both store alike: the
-    /// one that is assigned, or the only one that they have. `None` if it is not known.
+    /// Returns the value that a column of the child takes over from the parent's rows after their update, if both columns store it alike:
+    /// the assigned value, or the only value that the rows have. `None` if it is not known.
     fn cascaded(
         &self,
         columns: &(String, String),
@@ -136,7 +135,7 @@ impl Action<'_> {
         (stored(own, value, self.values)? == key).then_some(datum)
     }
 
-    /// Whether a column that is given the value is equal to it then.
+    /// Whether a column that is given the value is equal to the value afterwards.
     fn is_stored_as_compared(&self, column: &ColumnInfo, datum: &Datum) -> bool {
         let (zone, value) = (self.values.zone, self.values.of(datum));
         value.is_some_and(|value| {
@@ -145,7 +144,7 @@ impl Action<'_> {
         })
     }
 
-    /// Whether an update of columns of which this is true of one is an update of what the key refers to.
+    /// Whether an update of the columns for which `changes` is true updates a column to which the key refers.
     fn acts_on(&self, changes: impl Fn(&ColumnInfo) -> bool) -> bool {
         let is_changed =
             |name: &&str| named(&self.parent.columns, name).is_none_or(|(_, column)| changes(column));
@@ -156,19 +155,19 @@ impl Action<'_> {
         TableName::of(self.child.name.0.clone(), self.child.name.1.clone())
     }
 
-    /// What pins of the parent's rows say of the child's.
+    /// Returns the pins of the child's rows that follow from the parent's pins.
     fn all_carried(&self, pins: &[Pin]) -> Vec<Pin> {
         self.key.columns.iter().flat_map(|columns| self.carried(pins, columns)).collect()
     }
 
-    /// The pins of a column of the parent, as pins of the child's that refers to it.
+    /// Returns the pins of a column of the parent, as pins of the column of the child that refers to it.
     fn carried(&self, pins: &[Pin], columns: &(String, String)) -> Vec<Pin> {
         let Some((own, to)) = self.pair(columns) else { return Vec::new() };
         let came_alike = |pin: &&Pin| {
             let via = |name: &String| named(&self.parent.columns, name).map(|(_, via)| via);
             pin.via.iter().all(|(_, name)| via(name).is_some_and(|via| via.key.compares_like(&to.key)))
         };
-        // A prefix says nothing of what is equal by collation.
+        // A prefix says nothing of texts that are equal by collation.
         let is_of_equals =
             |pin: &&Pin| matches!(pin.condition, Condition::OneOf(_) | Condition::Between { .. });
         let on_it = pins.iter().filter(|pin| pin.column == to.name);
@@ -177,15 +176,15 @@ impl Action<'_> {
             .collect()
     }
 
-    /// A column of the child and the one that it refers to, if what is known of this one holds of that one.
+    /// Returns a column of the child and the column to which it refers, if a pin on the latter also holds for the former.
     fn pair(&self, (column, referenced): &(String, String)) -> Option<(&ColumnInfo, &ColumnInfo)> {
         let (_, own) = named(&self.child.columns, column)?;
         let (_, to) = named(&self.parent.columns, referenced)?;
         to.key.compares_like(&own.key).then_some((own, to))
     }
 
-    /// Rows stand in the way of others that have the same primary key, if no other key is unique. They are updated; or they are
-    /// replaced, which deletes them, or updates them in their place with the primary key that they have.
+    /// Returns what happens to the child of rows that stand in the way of new rows: they have the same primary key, if no other key is
+    /// unique. They are updated; or they are replaced, which deletes them, or updates them in place with their primary key.
     fn in_the_way(
         &self,
         columns: Option<&[String]>,
@@ -210,7 +209,7 @@ impl Action<'_> {
         }
     }
 
-    /// What the rows have in the primary key, which is the value at a place.
+    /// Returns the pin of the rows on the primary key: the value at a place in `row`.
     fn found_by(
         &self,
         column: &ColumnInfo,
@@ -220,7 +219,7 @@ impl Action<'_> {
     ) -> Option<Pin> {
         let mut values = Vec::new();
         for row in rows {
-            // Without a list of columns, hidden ones have no value.
+            // Without a list of columns, hidden columns have no value.
             if !is_listed && row.len() != self.parent.columns.len() {
                 return None;
             }
@@ -228,7 +227,7 @@ impl Action<'_> {
                 ChildValue::Written(datum) => {
                     self.is_stored_as_compared(column, datum).then_some(())?;
                     let datum = self.values.of(datum)?;
-                    // A primary key is never NULL: outside of strict mode another value is stored for it.
+                    // A primary key is never NULL: outside of strict mode another value is stored for NULL.
                     (*datum != Datum::Null).then_some(())?;
                     values.push(datum.clone());
                 }

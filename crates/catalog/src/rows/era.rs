@@ -1,13 +1,13 @@
-//! Which writes were under way when something came into use.
+//! Which writes were under way when a watch or a level came into use.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// A write is under way. To be held as long as its fences stand ([`freshet_cache::Fence::holding`]).
+/// The mark of a write that is under way. To be held as long as its fences stand ([`freshet_cache::Fence::holding`]).
 #[must_use = "a watch that is made after the ticket is dropped does not wait for the write"]
 #[derive(Debug)]
 pub struct Ticket(#[expect(dead_code, reason = "it is counted")] Arc<()>);
 
-/// Gives out tickets, and tells tickets from before a moment from those after it.
+/// Gives out tickets, and tells the tickets before a moment from those after it.
 #[derive(Debug, Default)]
 pub(super) struct Era {
     state: Mutex<EraState>,
@@ -20,7 +20,7 @@ struct EraState {
     older: Vec<Weak<()>>,
 }
 
-/// Eras that have to end.
+/// Eras that still have to end.
 #[derive(Debug, Default)]
 pub(super) struct EraWait(Vec<Weak<()>>);
 
@@ -29,14 +29,14 @@ impl Era {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A ticket of the present era.
+    /// Returns a ticket of the present era.
     pub(super) fn ticket(&self) -> Ticket {
         Ticket(Arc::clone(&self.state().current))
     }
 
-    /// A new era begins. The wait that is returned ends when all earlier tickets are dropped.
+    /// Begins a new era. The wait that is returned ends when all earlier tickets are dropped.
     ///
-    /// There are never more eras left than tickets, since an era without tickets is forgotten here.
+    /// There are never more old eras than tickets, since an era without tickets is forgotten here.
     pub(super) fn turn(&self) -> EraWait {
         let mut state = self.state();
         let ended = Arc::downgrade(&state.current);
@@ -48,12 +48,12 @@ impl Era {
 }
 
 impl EraWait {
-    /// Waits for these too.
+    /// Waits for the other's eras too.
     pub(super) fn join(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// Whether all have ended. Dropping a ticket lifts nothing by itself, so that nothing needs to be ordered after this.
+    /// Whether all these eras have ended. Dropping a ticket lifts nothing by itself, so nothing needs to be ordered after this.
     pub(super) fn is_over(&mut self) -> bool {
         self.0.retain(|era| era.strong_count() > 0);
         self.0.is_empty()

@@ -1,10 +1,9 @@
-//! Keys: what the servers compare equal is equal here.
+//! Keys: values that the servers compare as equal have equal keys.
 //!
-//! There are three sources of a key, and each has its own function, because each is right about another thing. A literal
-//! that is *compared* with a column ([`key_of_datum`]) may be of any form that the server converts on the way; one that is
-//! *assigned* to it ([`key_of_assigned`]) may be changed on the way, cut or rounded; a field of a row image
-//! ([`key_of_field`]) is what the column holds. All of them answer `None` where the servers' conversions are not followed.
-//! `tests/keys.rs` asks real servers whether this is so.
+//! There are three sources of a key, and each has its own function, because each needs other rules. A literal that is *compared* with a
+//! column ([`key_of_datum`]) may be of any form that the server converts. A literal that is *assigned* to a column ([`key_of_assigned`])
+//! may be changed, cut or rounded by that. A field of a row image ([`key_of_field`]) is the value in the column. All three return `None`
+//! where this code does not follow the servers' conversions. `tests/keys.rs` asks real servers whether the keys are right.
 
 mod address;
 mod canonical;
@@ -30,13 +29,13 @@ pub use named::Labels;
 /// How values of a column become keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyType {
-    /// Never: the servers' idea of equality is not followed here.
+    /// Never: this code does not follow the servers' idea of equality.
     None,
     /// TINYINT to BIGINT.
     Integer {
-        /// Declared so; the binlog does not always say.
+        /// Declared UNSIGNED; the binlog does not always say so.
         unsigned: bool,
-        /// Bytes that a value takes, 1 to 8.
+        /// Bytes of a value, 1 to 8.
         bytes: u8,
     },
     /// DECIMAL.
@@ -46,17 +45,17 @@ pub enum KeyType {
         /// Digits after the point.
         scale: u8,
     },
-    /// Characters in a collation that tells printable ASCII apart but for case and trailing blanks, and letters beyond it at most
-    /// as `letters` does.
+    /// Characters in a collation that tells printable ASCII apart, except case and trailing blanks. Of the letters beyond ASCII, at most
+    /// those are equal that `letters` makes equal.
     Text {
-        /// Its name, lower case.
+        /// The collation's name, in lower case.
         collation: Arc<str>,
-        /// The most characters that the column takes.
+        /// The most characters that the column holds.
         chars: u64,
     },
     /// BINARY, VARBINARY and BLOB.
     Bytes {
-        /// The most bytes that the column takes.
+        /// The most bytes that the column holds.
         len: u64,
     },
     /// DATE.
@@ -80,7 +79,7 @@ pub enum KeyType {
     Year,
     /// BIT.
     Bit {
-        /// Its bits, 1 to 64.
+        /// The number of bits, 1 to 64.
         bits: u8,
     },
     /// ENUM.
@@ -91,13 +90,13 @@ pub enum KeyType {
     Uuid,
     /// MariaDB's INET4 and INET6.
     Address {
-        /// Bytes that a value takes, 4 or 16.
+        /// Bytes of a value, 4 or 16.
         bytes: u8,
     },
 }
 
 impl KeyType {
-    /// Whether keys of it are numbers that sort as the values do, so that a range of values is a range of keys.
+    /// Whether the keys are numbers that sort as the values do, so that a range of values is a range of keys.
     #[must_use]
     pub const fn is_ordered(&self) -> bool {
         match self {
@@ -119,15 +118,15 @@ impl KeyType {
         }
     }
 
-    /// Whether what its values start with can be told from their keys.
+    /// Whether the beginning of a value can be told from its key.
     #[must_use]
     pub const fn has_prefixes(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::Bytes { .. })
     }
 
-    /// Whether values of two columns that the servers find equal have the same key, so that a condition on one holds of the
-    /// other. Lengths do not matter. Never for ENUM and SET: a number compared with one of them is an index or bits, and a label
-    /// where a UNION has made a text of it.
+    /// Whether values of two columns that the servers find equal have the same key, so that a condition on one column holds for the
+    /// other. Lengths do not matter. Never for ENUM and SET: a number that is compared with one of them is an index or bits, and is a
+    /// label where a UNION has made a text of it.
     #[must_use]
     pub fn compares_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -140,8 +139,8 @@ impl KeyType {
     }
 }
 
-/// The key that a value has which the server finds equal to this literal in a session of this time zone; any key, if no value is
-/// equal to it. `None`: undecided.
+/// Returns the key of the values that the server finds equal to this literal in a session of this time zone. If no value is equal to the
+/// literal, any key is right. `None`: undecided.
 #[must_use]
 pub fn key_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key> {
     if *datum == Datum::Null {
@@ -164,15 +163,15 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key
         KeyType::Set(labels) => labels.set_of_datum(datum).map(Key::Text),
         KeyType::Uuid => address::uuid_of_text(text_of(datum)?).map(Key::Text),
         KeyType::Address { bytes } => address::address_of_text(*bytes, text_of(datum)?).map(Key::Text),
-        // MariaDB rounds a literal that lies between two values before it looks it up in an index, and finds one of them.
+        // MariaDB rounds a literal between two values before it looks the literal up in an index, and finds one of the two.
         _ => bounds_of_datum(key_type, datum, zone)
             .filter(|(floor, ceiling)| floor == ceiling)
             .map(|(floor, _)| Key::Ordered(floor)),
     }
 }
 
-/// The greatest key below, and the least above, which values can have that are not above, or not below, this literal: two
-/// that are equal if the literal is a value of the column. `None`: undecided, or keys of this type are not ordered.
+/// Returns the greatest key of the values that are not above this literal, and the least key of the values that are not below it. The two
+/// are equal if the literal is a value of the column. `None`: undecided, or keys of this type have no order.
 pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<(u64, u64)> {
     match key_type {
         KeyType::Integer { unsigned, bytes } => number::integer_bounds(*unsigned, *bytes, datum),
@@ -193,7 +192,7 @@ pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> 
     }
 }
 
-/// The least and the greatest key that a value of this type can have; `None` if they are not ordered.
+/// Returns the least and the greatest key of this type's values; `None` if they have no order.
 pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
     match key_type {
         KeyType::Integer { unsigned, bytes } => Some(number::integer_extent(*unsigned, *bytes)),
@@ -210,8 +209,8 @@ pub(super) fn extent(key_type: &KeyType) -> Option<(u64, u64)> {
     }
 }
 
-/// The key that a column has after this literal was assigned to it in a session of this time zone. `None`: the server may change
-/// it on the way.
+/// Returns the key of a column after this literal was assigned to it in a session of this time zone. `None`: the server may change the
+/// literal.
 #[must_use]
 pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key> {
     if *datum == Datum::Null {
@@ -233,7 +232,7 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<
         KeyType::Decimal { precision, scale } => {
             number::is_exact(*precision, *scale, datum).then(|| key_of_datum(key_type, datum, zone)).flatten()
         }
-        // A time would be rounded away.
+        // The time of day would be rounded away.
         KeyType::Date => temporal::date_of_text(moment_of(datum)?).map(Key::Ordered),
         KeyType::DateTime { .. }
         | KeyType::Timestamp { .. }
@@ -247,7 +246,7 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<
     }
 }
 
-/// The key of a column in a row image. `None`: undecided, and also if it is not in the image.
+/// Returns the key of a column in a row image. `None`: undecided, or the column is not in the image.
 #[must_use]
 pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
     let value = match field {
@@ -293,7 +292,7 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
     }
 }
 
-/// What a LIKE of this text and a `%` finds starts with, in the form that keys have; `None` if that cannot be told.
+/// Returns the beginning of all keys that `LIKE` with this text and a `%` finds; `None` if that cannot be told.
 pub(super) fn prefix_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Vec<u8>> {
     match key_of_datum(key_type, datum, Zone::Other)? {
         Key::Text(text) if key_type.has_prefixes() => Some(text),
@@ -308,7 +307,7 @@ fn text_of(datum: &Datum) -> Option<&[u8]> {
     }
 }
 
-/// A column of moments takes both alike.
+/// Returns the text of a moment. A column of moments takes both kinds of literals alike.
 fn moment_of(datum: &Datum) -> Option<&[u8]> {
     match datum {
         Datum::Moment(text) | Datum::Text(text) => Some(text),

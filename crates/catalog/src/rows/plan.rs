@@ -1,14 +1,14 @@
-//! Which watch a reading needs.
+//! The watch that a reading needs.
 //!
-//! Of the conditions that hold of an occurrence, those on columns with keys are usable. The more columns are equal to
-//! something, the fewer rows are left, so all of them are taken, those with the fewest values first, as long as their
-//! combinations stay within what an entry may depend on; and one range.
+//! Of the conditions on an occurrence, those on columns with keys are usable. The more columns are equal to something, the fewer rows are
+//! left. So the plan takes all of these conditions, those with the fewest values first, as long as their combinations stay within the
+//! slots that an entry may depend on. It also takes one range.
 //!
-//! A condition that says nothing of the keys, because of its literals or because a moment cannot be told in the session's time
-//! zone, takes no part.
+//! A condition is not taken if it says nothing of the keys, because of its literals or because a moment cannot be told in the session's
+//! time zone.
 //!
-//! Where the primary key is equal to something, that is all that is taken: further columns leave no fewer rows to depend on, and a
-//! write that is told by the primary key alone would concern every entry that is told by others too.
+//! Where the primary key is equal to something, only that condition is taken: further columns would leave no fewer rows to depend on, and
+//! a write that is known by the primary key alone would concern every entry that other columns tell apart too.
 
 use std::sync::Arc;
 
@@ -20,24 +20,24 @@ use super::spec::WatchSpec;
 use super::zone::{Values, Zone};
 use crate::{ColumnInfo, TableInfo};
 
-/// Equality columns of one watch.
+/// The most equality columns of one watch.
 const EQUAL_MAX: usize = 4;
 
 /// MySQL's other name for a primary key that is one integer.
 const ROW_ID: &str = "_rowid";
 
-/// What one occurrence of a table in a statement reads of it.
+/// What one occurrence of a table in a statement reads of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The watch for it.
     pub spec: WatchSpec,
-    /// The condition on each of the watch's key columns: those that are equal to something, in their order, then that of
-    /// the range.
+    /// The condition on each of the watch's key columns: first those that are equal to something, in their order, then that of the range.
     pub conditions: Vec<Condition>,
 }
 
-/// What each occurrence reads in a session of this time zone: what all of these read together. `tables` are the definitions of the
-/// occurrences' tables, in their order. An occurrence that nothing narrower than the whole table is known for has none.
+/// Returns the readings of each occurrence in a session of this time zone; an entry depends on all of them together. `tables` are the
+/// definitions of the occurrences' tables, in their order. An occurrence for which nothing narrower than the whole table is known has no
+/// reading.
 #[must_use]
 pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>], zone: Zone) -> Vec<Vec<Reading>> {
     let each = reads.occurrences.iter().enumerate();
@@ -52,7 +52,7 @@ pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>], zone: Zone) -> Vec<Vec<
             chosen(&usable, read.clone())
         };
         let mut readings: Vec<Reading> = occurrence.alternatives.iter().map(reading).collect();
-        // One that takes any row takes those of the others too.
+        // A reading of any row includes the rows of the others.
         if let Some(any) = readings.iter().position(|reading| reading.conditions.is_empty()) {
             readings = vec![readings.swap_remove(any)];
         }
@@ -63,7 +63,7 @@ pub fn plan(reads: &RowReads, tables: &[Arc<TableInfo>], zone: Zone) -> Vec<Vec<
     .collect()
 }
 
-/// `None`: all. A computed column changes with others that are not named.
+/// Returns the columns that are read; `None`: all. A computed column changes with other columns, which are not named.
 fn columns_read(columns: &[ColumnInfo], read: &ColumnsRead) -> Option<Vec<u16>> {
     let ColumnsRead::Named(names) = read else { return None };
     let mut ordinals = Vec::new();
@@ -79,13 +79,13 @@ fn columns_read(columns: &[ColumnInfo], read: &ColumnsRead) -> Option<Vec<u16>> 
     (!is_all).then_some(ordinals)
 }
 
-/// A condition that can be keyed.
+/// A condition whose values have keys.
 struct Usable<'a> {
     ordinal: u16,
-    /// It is on the primary key, which is this column alone.
+    /// The condition is on the primary key, which is this column alone.
     is_unique: bool,
     condition: &'a Condition,
-    /// Values that it allows; `None` for a range.
+    /// The number of values that the condition allows; `None` for a range.
     values: Option<usize>,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn named<'a>(columns: &'a [ColumnInfo], name: &str) -> Option<(u16, &
     Some((u16::try_from(ordinal).ok()?, columns.get(ordinal)?))
 }
 
-/// Whether the condition says something of the column's keys; if it has parameters, whether it does with some values.
+/// Whether the condition says something of the column's keys; with parameters, whether it does for some values.
 fn is_told(condition: &Condition, column: &ColumnInfo, zone: Zone) -> bool {
     let is_parameter = |datum: &Datum| matches!(datum, Datum::Param(_));
     let has_parameters = match condition {
@@ -126,7 +126,7 @@ fn is_told(condition: &Condition, column: &ColumnInfo, zone: Zone) -> bool {
     }
 }
 
-/// Whether what the condition allows has keys in this column.
+/// Whether the values that the condition allows have keys in this column.
 fn has_keys(condition: &Condition, column: &ColumnInfo) -> bool {
     match condition {
         Condition::OneOf(values) => {
@@ -139,7 +139,7 @@ fn has_keys(condition: &Condition, column: &ColumnInfo) -> bool {
     }
 }
 
-/// How many values the condition allows; `None` for a range.
+/// Returns the number of values that the condition allows; `None` for a range.
 fn value_count(condition: &Condition) -> Option<usize> {
     match condition {
         Condition::OneOf(values) => Some(values.len()),
@@ -148,7 +148,7 @@ fn value_count(condition: &Condition) -> Option<usize> {
     }
 }
 
-/// The best of the conditions.
+/// Returns the best of the conditions.
 fn chosen(usable: &[Usable<'_>], read: Option<Vec<u16>>) -> Reading {
     let by_key = usable.iter().enumerate().filter(|(_, pin)| pin.is_unique && pin.values.is_some());
     let by_key = by_key.min_by_key(|(_, pin)| pin.values).and_then(|(at, _)| usable.get(at..=at));
@@ -181,7 +181,7 @@ fn chosen(usable: &[Usable<'_>], read: Option<Vec<u16>>) -> Reading {
     }
 }
 
-/// The more it is, the fewer values a range is likely to hold.
+/// Returns how tight a range is: the greater, the fewer values it is likely to hold.
 fn tightness(condition: &Condition) -> u8 {
     match condition {
         Condition::Between { low: Some(_), high: Some(_) } => 2,

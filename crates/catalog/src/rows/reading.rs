@@ -1,4 +1,4 @@
-//! Conditions to slots: what a reading depends on.
+//! From conditions to slots: what a reading depends on.
 
 use std::ops::RangeInclusive;
 
@@ -12,26 +12,26 @@ use super::watch::Watch;
 use super::zone::Values;
 use crate::ColumnInfo;
 
-/// Slots that one reading may have in one watch.
+/// The most slots of one reading in one watch.
 pub(super) const SLOTS_MAX: usize = 64;
 
-/// The longest prefix that is told apart, bytes; longer ones are cut.
+/// The length up to which prefixes are told apart, in bytes; longer prefixes are cut.
 pub(super) const PREFIX_MAX: usize = 16;
 
-/// Whether IS NULL finds the column's NULLs and nothing else. The servers find zero dates by it too in columns that cannot be
-/// NULL, and under `sql_auto_is_null` the row that was inserted last.
+/// Whether IS NULL finds the column's NULLs and nothing else. In columns that cannot be NULL the servers also find zero dates by it, and
+/// under `sql_auto_is_null` the row that was inserted last.
 pub(super) fn null_has_key(column: &ColumnInfo) -> bool {
     column.key != KeyType::None && column.nullable && !column.auto_increment
 }
 
-/// The value that a column has to be equal to, if it is one.
+/// Returns the value to which a column has to be equal, if there is only one.
 fn only_value<'a>(condition: &'a Condition, values: Values<'a>) -> Option<&'a Datum> {
     let Condition::OneOf(listed) = condition else { return None };
     let [only] = &listed[..] else { return None };
     values.of(only)
 }
 
-/// The keys that satisfy a condition of equality. `None`: undecided, or it is none.
+/// Returns the keys that satisfy a condition of equality. `None`: undecided, or the condition is no equality.
 pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Key>> {
     match condition {
         Condition::OneOf(listed) => {
@@ -50,10 +50,10 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<
     }
 }
 
-/// What no key satisfies: nothing lies between NULL and anything.
+/// The range that no key satisfies: nothing lies between NULL and anything.
 const NO_KEYS: RangeInclusive<u64> = RangeInclusive::new(1, 0);
 
-/// From the least to the greatest key that can satisfy a range; it is empty if no value does. `None`: undecided.
+/// Returns the range from the least to the greatest key that can satisfy a range; it is empty if no value does. `None`: undecided.
 #[must_use]
 pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<RangeInclusive<u64>> {
     let Condition::Between { low, high } = condition else { return None };
@@ -71,7 +71,7 @@ pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> O
             return Some(NO_KEYS);
         }
         let (floor, ceiling) = bounds_of_datum(key_type, datum, values.zone)?;
-        // One that lies between two values may be rounded to either; one beyond all values counts as the first or the last.
+        // A literal between two values may be rounded to either; a literal beyond all values counts as the first or the last.
         let is_value = floor == ceiling && first < floor && floor < last;
         let left_out = u64::from(is_value && !is_included);
         if is_low { least = least.max(floor + left_out) } else { greatest = greatest.min(ceiling - left_out) }
@@ -79,7 +79,7 @@ pub fn range(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> O
     Some(least..=greatest)
 }
 
-/// Whether a DOUBLE is among these, and nothing else beside NULL, or none.
+/// Whether a DOUBLE is among these, with nothing else beside NULL; or no DOUBLE is.
 fn are_alike(listed: &[Datum], values: Values<'_>) -> Option<bool> {
     let (mut doubles, mut others) = (false, false);
     for datum in listed {
@@ -92,7 +92,7 @@ fn are_alike(listed: &[Datum], values: Values<'_>) -> Option<bool> {
     Some(!(doubles && others))
 }
 
-/// Whether one is a text and the other a number, or one a DOUBLE and the other none.
+/// Whether one is a text and the other a number, or only one of them is a DOUBLE.
 const fn differ(one: &Datum, other: &Datum) -> bool {
     use Datum::{Decimal, Double, Int, Text};
     match (one, other) {
@@ -103,20 +103,20 @@ const fn differ(one: &Datum, other: &Datum) -> bool {
     }
 }
 
-/// What a LIKE's prefix is told apart by; `None` if it says nothing.
+/// Returns the beginning of the keys that a LIKE finds; `None` if it says nothing.
 #[must_use]
 pub fn prefix(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<Vec<u8>> {
     let Condition::Prefix(datum) = condition else { return None };
     let mut prefix = prefix_of_datum(key_type, values.of(datum)?)?;
     prefix.truncate(PREFIX_MAX);
-    // What is cut off a key's end may not be asked of it.
+    // A key has no blanks or zeros at its end, so the prefix may not ask for them.
     while prefix.last().is_some_and(|last| matches!(last, b' ' | 0)) {
         prefix.pop();
     }
     (!prefix.is_empty()).then_some(prefix)
 }
 
-/// What stands behind the equality columns in the slots of a reading.
+/// Returns the parts of a reading's slots behind the equality columns.
 pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Tail>> {
     if let Some(prefix) = prefix(&column.key, condition, values) {
         return Some(vec![Tail::Prefix(prefix)]);
@@ -129,7 +129,7 @@ pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'
     points.into_iter().map(point_tail).collect()
 }
 
-/// A value of a range's column that is known exactly.
+/// Returns the part for a value of a range's column that is known exactly.
 fn point_tail(key: Key) -> Option<Tail> {
     match key {
         Key::Null => Some(Tail::Null),
@@ -139,11 +139,11 @@ fn point_tail(key: Key) -> Option<Tail> {
 }
 
 impl Watch {
-    /// How many rows show that all rows with these keys are there: as many as the primary key has values in these conditions.
-    /// `None` if no key column is the primary key.
+    /// Returns the number of rows that proves that all rows with these keys are there: the number of values that the primary key has in
+    /// these conditions. `None` if no key column is the primary key.
     ///
-    /// An insert cannot make a row that is there. So what was read of such rows alone, and shows each of them, is changed by no
-    /// insert, whatever it makes; an update or a delete that takes one away changes it by itself.
+    /// An insert cannot make a row that is there already. So a result that was read from such rows alone, and shows each of them, is
+    /// changed by no insert; an update or a delete that takes one of them away changes the result by itself.
     #[must_use]
     pub fn present_if(&self, conditions: &[Condition], values: Values<'_>) -> Option<u64> {
         let index = self.unique_key()?;
@@ -154,11 +154,11 @@ impl Watch {
         u64::try_from(points(column, condition, values)?.len()).ok()
     }
 
-    /// The slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these
-    /// values; none if it has no key columns, or no row can satisfy them. `None`: too many, or undecided; the reading may
-    /// not rest on the watch then.
+    /// Returns the slots of a reading with these conditions, one for each key column as in [`super::Reading`], and these values. None if
+    /// the reading has no key columns, or no row can satisfy the conditions. `None`: too many slots, or undecided; then the reading may
+    /// not rest on the watch.
     ///
-    /// It may bring something into use that has to be waited for: [`Self::is_usable`] is to be asked afterwards.
+    /// This may bring a part of the watch into use that has to wait: [`Self::is_usable`] is to be asked afterwards.
     #[must_use]
     pub fn deps_of_reading(&self, conditions: &[Condition], values: Values<'_>) -> Option<Vec<Dep>> {
         let columns = self.key_columns();
@@ -193,7 +193,7 @@ impl Watch {
     }
 }
 
-/// Every slot with every part; `None` if those are too many.
+/// Returns every slot with every part; `None` if there are too many.
 pub(super) fn product<T>(
     slots: &[RowSlot],
     parts: &[T],

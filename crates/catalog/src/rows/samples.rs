@@ -1,4 +1,4 @@
-//! Tables for tests, those of other rooms included; and watches for ours.
+//! Tables for tests, also those of other rooms; and watches for this room's tests.
 
 #[cfg(test)]
 mod watched;
@@ -16,12 +16,12 @@ pub(super) use watched::{watch, watches};
 /// A signed INT.
 pub const INT: KeyType = KeyType::Integer { unsigned: false, bytes: 4 };
 
-/// A VARCHAR(20) in latin1.
+/// Returns a VARCHAR(20) in latin1.
 pub fn text() -> KeyType {
     KeyType::Text { collation: "latin1_swedish_ci".into(), chars: 20 }
 }
 
-/// A type of this name.
+/// Returns a type of this name.
 pub fn declared(name: &str) -> DataType {
     DataType {
         name: name.into(),
@@ -33,7 +33,7 @@ pub fn declared(name: &str) -> DataType {
     }
 }
 
-/// A column with no property but that it may be NULL.
+/// Returns a column with no property except that it may be NULL.
 pub fn column(name: &str, key: KeyType) -> ColumnInfo {
     let (name, data_type) = (name.to_owned(), declared("int"));
     ColumnInfo {
@@ -50,12 +50,12 @@ pub fn column(name: &str, key: KeyType) -> ColumnInfo {
     }
 }
 
-/// `s.t (a INT, b VARCHAR(20), c INT)`.
+/// Returns `s.t (a INT, b VARCHAR(20), c INT)`.
 pub fn table() -> TableInfo {
     table_of("t", vec![column("a", INT), column("b", text()), column("c", INT)])
 }
 
-/// A table of the schema `s` with these columns, of which the binlog has always had this layout.
+/// Returns a table of the schema `s` with these columns, whose layout in the binlog has always been this one.
 pub fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
     let name = ("s".to_owned(), name.to_owned());
     TableInfo {
@@ -79,7 +79,7 @@ pub fn table_of(name: &str, columns: Vec<ColumnInfo>) -> TableInfo {
     }
 }
 
-/// A watch on columns by their ordinals; `read: None` are all.
+/// Returns a watch on columns by their ordinals; `read: None`: all columns.
 pub fn spec(equal: &[u16], range: Option<u16>, read: Option<&[u16]>) -> WatchSpec {
     WatchSpec { equal: equal.to_vec(), range, read: read.map(<[u16]>::to_vec) }
 }

@@ -1,13 +1,13 @@
-//! Writes of several tables, or of rows that are read, by the definitions of their tables.
+//! Writes of several tables, or of rows that are read: what the definitions of the tables say about them.
 //!
-//! A statement's text says which columns equality carries a value to, and which column a new row takes a value from. Whether
-//! that is so hangs on the columns' types. What is left here needs no other table to be understood.
+//! A statement's text says to which columns equality carries a value, and from which column a new row takes a value. Whether that is so
+//! depends on the columns' types. The writes that this module returns need no other table to be understood.
 //!
-//! A UNION gives each of its columns one type for all of its branches, each of which is a write of its own here. What a branch shows is
-//! stored as it is only where no branch makes it another type.
+//! A UNION gives each of its columns one type for all of its branches, and each branch is a write of its own here. A branch's value is
+//! stored unchanged only where no other branch gives the column another type.
 //!
-//! An UPDATE gives rows new values while it still looks for others. A pin that came by a column to which the statement
-//! itself may give another value says nothing; nor does one on a column of a table that it names twice, if it changes that.
+//! An UPDATE gives rows new values while it still looks for others. A pin that came by a column to which the statement itself may give
+//! another value says nothing. Nor does a pin on a column of a table that the statement names twice, if it changes that column.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use super::reading::null_has_key;
 use super::write::may_change;
 use crate::{ColumnInfo, TableInfo, TableKind};
 
-/// The writes of a statement, each with the table that it is to, and with pins that hold by themselves. `tables` are the
-/// definitions in the order of [`RowWrites::tables`]. `None` if what is written is not a table whose columns are known.
+/// Returns the writes of a statement, each with its table, and with pins that need no other table. `tables` are the definitions in the
+/// order of [`RowWrites::tables`]. `None` if a written object is not a table whose columns are known.
 #[must_use]
 pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<TableInfo>, RowWrite)>> {
     let statement = SettledStatement { tables, updates: updates(&writes.writes, tables) };
@@ -34,7 +34,7 @@ pub fn settled(writes: RowWrites, tables: &[Arc<TableInfo>]) -> Option<Vec<(Arc<
     each.collect()
 }
 
-/// A write of which nothing is known in the columns of these places.
+/// Returns the write without the values of the columns at these places.
 fn without(mut write: RowWrite, mixed: &[usize]) -> RowWrite {
     if let RowWrite::Fill { given, .. } = &mut write {
         let columns = given.iter_mut().enumerate().filter(|(place, _)| mixed.contains(place));
@@ -43,7 +43,7 @@ fn without(mut write: RowWrite, mixed: &[usize]) -> RowWrite {
     write
 }
 
-/// What is assigned, with the table that it is a column of.
+/// The assignments to each table.
 type Updates = Vec<(Arc<TableInfo>, Vec<(String, Datum)>)>;
 
 fn updates(writes: &[(usize, RowWrite)], tables: &[Arc<TableInfo>]) -> Updates {
@@ -54,16 +54,16 @@ fn updates(writes: &[(usize, RowWrite)], tables: &[Arc<TableInfo>]) -> Updates {
     writes.iter().filter_map(update).collect()
 }
 
-/// Types of which a UNION makes one that has all of their values as they are.
+/// Families of types. A UNION makes one type of a family's types, which holds all values unchanged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
-    /// NULL, which is of any.
+    /// NULL, which is of any family.
     Null,
     Integer,
     Text,
 }
 
-/// All of a statement.
+/// All parts of a statement.
 struct SettledStatement<'a> {
     tables: &'a [Arc<TableInfo>],
     updates: Updates,
@@ -86,8 +86,8 @@ impl SettledStatement<'_> {
         }
     }
 
-    /// The places of the columns of a UNION that may have another type than one of its branches gives them. Integers stay what they
-    /// are beside integers, and texts beside texts.
+    /// Returns the places of a UNION's columns that may have another type than a branch gives them. Integers beside integers, and texts
+    /// beside texts, keep their values.
     fn mixed(&self, writes: &[(usize, RowWrite)]) -> Vec<usize> {
         let of = |(_, write): &'_ (usize, RowWrite)| match write {
             RowWrite::Fill { given, .. } => given.iter().map(|given| self.family(given)).collect(),
@@ -107,7 +107,7 @@ impl SettledStatement<'_> {
         (0..first.len()).filter(is_mixed).collect()
     }
 
-    /// What a UNION makes its column's type of.
+    /// Returns the family of the type that a UNION gives its column.
     fn family(&self, given: &Given) -> Option<Family> {
         match given {
             Given::Value(Datum::Null) => Some(Family::Null),
@@ -126,7 +126,7 @@ impl SettledStatement<'_> {
         Some(named(&self.tables.get(at)?.columns, name)?.1)
     }
 
-    /// The pins of an occurrence that hold, without what they came by.
+    /// Returns the pins of an occurrence that hold, without the columns by which they came.
     fn holding(&self, at: usize, pins: Vec<Pin>) -> Vec<Pin> {
         let Some(table) = self.tables.get(at) else { return Vec::new() };
         let is_named_twice = self.tables.iter().filter(|other| other.name == table.name).count() > 1;
@@ -136,7 +136,7 @@ impl SettledStatement<'_> {
         pins.into_iter().filter(holds).map(|pin| Pin { via: Vec::new(), ..pin }).collect()
     }
 
-    /// Whether equality carried the value to the column as the column compares, by columns that keep their values.
+    /// Whether equality carried the value to the column by the column's own comparison, through columns that keep their values.
     fn came_alike(&self, at: usize, pin: &Pin) -> bool {
         let Some(column) = self.column(at, &pin.column) else { return false };
         pin.via.iter().all(|(via, name)| {
@@ -153,7 +153,7 @@ impl SettledStatement<'_> {
         of_table.into_iter().any(|(_, assigned)| may_change(column, assigned))
     }
 
-    /// The column that the given value of this number is for.
+    /// Returns the column that gets the value with this index.
     fn filled(&self, at: usize, columns: Option<&[String]>, index: usize) -> Option<&ColumnInfo> {
         match columns {
             Some(columns) => self.column(at, columns.get(index)?),
@@ -161,7 +161,7 @@ impl SettledStatement<'_> {
         }
     }
 
-    /// What a column is given; what it takes over counts if it takes that as it is.
+    /// Returns the value that a column is given. A value from another column counts only if it is taken over unchanged.
     fn taken(&self, given: Given, to: Option<&ColumnInfo>) -> Given {
         let Given::Taken { from, column, pins } = given else { return given };
         let (Some(source), Some(to)) = (self.column(from, &column), to) else { return Given::Other };
@@ -177,7 +177,7 @@ impl SettledStatement<'_> {
 }
 
 impl KeyType {
-    /// Whether a column of the other type takes every value of this one as it is.
+    /// Whether a column of the other type takes over every value of this type unchanged.
     fn is_stored_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Integer { bytes: from, .. }, Self::Integer { bytes: to, .. }) => {

@@ -9,22 +9,22 @@ use super::key::Key;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowSlot(u64);
 
-/// What stands behind the equality columns, in a watch with a range.
+/// The part of a slot behind the equality columns, in a watch with a range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Tail {
     /// The column is NULL.
     Null,
-    /// It lies in this block.
+    /// The value lies in this block.
     Block(KeyBlock),
-    /// It starts with this.
+    /// The value starts with this.
     Prefix(Vec<u8>),
 }
 
 impl RowSlot {
-    /// Of no columns yet.
+    /// The slot of no columns.
     pub(super) const START: Self = Self(0);
 
-    /// The number for [`freshet_cache::Freshness::row`].
+    /// Returns the number for [`freshet_cache::Freshness::row`].
     pub(super) const fn number(self) -> u64 {
         self.0
     }
@@ -51,7 +51,8 @@ impl RowSlot {
 }
 
 impl Tail {
-    /// What has to be in use so that it is stamped: a bit for the block's level, or for the prefix's length. NULL always is.
+    /// Returns the part of a watch that has to be in use so that this is stamped: a bit for the block's level, or for the prefix's
+    /// length. NULL is always stamped.
     pub(super) fn uses(&self) -> u64 {
         match self {
             Self::Null => 0,
@@ -61,7 +62,7 @@ impl Tail {
     }
 }
 
-/// The numbers of the bits that are set.
+/// Returns the numbers of the bits that are set.
 pub(super) fn bits(mut set: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let lowest = (set != 0).then(|| set.trailing_zeros())?;

@@ -1,12 +1,12 @@
-//! What makes a watch.
+//! The facts that make a watch.
 
-/// What makes a watch: two readings with the same of it share one.
+/// The facts that make a watch: two readings with the same facts share a watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WatchSpec {
-    /// The columns that are equal to something, by their ordinals, ascending.
+    /// The ordinals of the columns that are equal to something, ascending.
     pub equal: Vec<u16>,
-    /// The column that lies in a range or starts with something.
+    /// The column that lies in a range or starts with a text.
     pub range: Option<u16>,
-    /// The columns read, ascending; `None`: all of them. Key columns count as read whether they are in it or not.
+    /// The columns that are read, ascending; `None`: all. Key columns count as read whether they are listed or not.
     pub read: Option<Vec<u16>>,
 }

@@ -20,13 +20,13 @@ pub(super) struct WatchCommon {
     pub(super) hash: RandomState,
 }
 
-/// A way to read a table, by which its changes are told apart.
+/// A way to read a table, with the means to tell its changes apart.
 pub struct Watch {
     id: u64,
     spec: WatchSpec,
-    /// Of the whole table; see [`TableInfo::columns`].
+    /// The columns of the whole table; see [`TableInfo::columns`].
     layout: Arc<[ColumnInfo]>,
-    /// The key columns: those that are equal to something, in their order, then that of the range.
+    /// The key columns: first those that are equal to something, in their order, then that of the range.
     keys: Vec<ColumnInfo>,
     settled_by: Position,
     any: Dep,
@@ -37,7 +37,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch that nothing may rest on before [`Self::enter`]. `None` if the table has no such columns, or they have no such
+    /// Returns a watch on which nothing may rest before [`Self::enter`]. `None` if the table has no such columns, or they have no such
     /// keys.
     pub(super) fn new(
         id: u64,
@@ -69,68 +69,68 @@ impl Watch {
         })
     }
 
-    /// What it is made of.
+    /// Returns the facts that make the watch.
     #[must_use]
     pub const fn spec(&self) -> &WatchSpec {
         &self.spec
     }
 
-    /// What every entry that rests on it depends on, beside its slots. It is stamped by changes that have no key, and
-    /// fenced by writes that have none.
+    /// Returns the dependency that every entry has besides its slots if it rests on this watch. Changes without a key stamp it, and
+    /// writes without a key fence it.
     #[must_use]
     pub const fn any(&self) -> Dep {
         self.any
     }
 
-    /// What an entry depends on that may rest on a row not being there, if [`Self::present_if`] says that this is to be told
+    /// Returns the dependency of an entry that may rest on the absence of a row, if [`Self::present_if`] says that this is to be told
     /// apart. An insert of unknown rows fences it. It is never stamped, since the stream knows the rows.
     #[must_use]
     pub const fn absent(&self) -> Dep {
         self.absent
     }
 
-    /// Which of the key columns that are equal to something is the table's primary key, if its keys tell all of its values
-    /// apart: two texts may share one, and then one of them may be there and the other not.
+    /// Returns the index of the equality column that is the table's primary key, if its keys tell all of its values apart. (If two texts
+    /// share a key, one of them may be there and the other not.)
     pub(super) fn unique_key(&self) -> Option<usize> {
         let is_told = |column: &ColumnInfo| column.unique && column.key.is_ordered();
         self.keys.iter().take(self.spec.equal.len()).position(is_told)
     }
 
-    /// Whether what was read with this `valid_from` may rest on it. To be asked after [`Self::deps_of_reading`], which may
-    /// bring something into use that has to be waited for.
+    /// Whether a result with this `valid_from` may rest on the watch. To be asked after [`Self::deps_of_reading`], which may bring a part
+    /// into use that has to wait.
     #[must_use]
     pub fn is_usable(&self, valid_from: Position) -> bool {
         self.settled_by <= valid_from && self.in_use.is_usable(valid_from)
     }
 
-    /// From now on the applier and the writers know it. To be called with the lock held under which they look it up.
+    /// Makes the watch known to the applier and the writers. To be called with the lock held under which they look it up.
     pub(super) fn enter(&self) {
         self.in_use.bring(0, &self.era, &self.common.reached);
     }
 
-    /// From the end of this call on, levels and prefix lengths with these bits are in use.
+    /// Brings the levels and prefix lengths with these bits into use; they are in use when this returns.
     pub(super) fn bring_into_use(&self, uses: u64) {
         if !self.in_use.has(uses) {
             self.in_use.bring(uses, &self.era, &self.common.reached);
         }
     }
 
-    /// What has to be stamped and fenced in ranges.
+    /// Returns the levels and prefix lengths that have to be stamped and fenced.
     pub(super) fn uses(&self) -> u64 {
         self.in_use.to_stamp()
     }
 
-    /// The columns of the definition that it was made from.
+    /// Returns the columns of the definition from which the watch was made.
     pub fn layout(&self) -> &Arc<[ColumnInfo]> {
         &self.layout
     }
 
-    /// Those that are equal to something, then that of the range.
+    /// Returns the key columns: first those that are equal to something, then that of the range.
     pub(super) fn key_columns(&self) -> &[ColumnInfo] {
         &self.keys
     }
 
-    /// The ordinals of [`Self::key_columns`].
+    /// Returns the ordinals of [`Self::key_columns`].
     pub(super) fn key_ordinals(&self) -> impl Iterator<Item = usize> {
         self.spec.equal.iter().chain(&self.spec.range).copied().map(usize::from)
     }
@@ -139,13 +139,14 @@ impl Watch {
         &self.common.hash
     }
 
-    /// Whether what rests on it depends on a [`Self::part`] of each key column that is equal to something, beside its slots.
+    /// Whether an entry that rests on this watch also depends on a [`Self::part`] of each equality column.
     pub(super) fn has_parts(&self) -> bool {
         !self.spec.equal.is_empty() && self.keys.len() > 1
     }
 
-    /// All rows that have this key in the key column of this index, whatever the others are: a write or a change of which no other
-    /// column is known is told apart by it. Stamps are few, so it is a cell: slots would forget rows for it.
+    /// Returns the dependency on all rows that have this key in the key column with this index, whatever their other columns hold. It is
+    /// for writes and changes of which no other column is known. Stamps on parts are few, so a part is a cell; a slot would make the
+    /// bucket forget rows.
     pub(super) fn part(&self, column: usize, key: &Key) -> Dep {
         self.common.freshness.any(self.common.hash.hash_one((self.id, column, key)))
     }

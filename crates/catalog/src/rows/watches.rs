@@ -1,7 +1,7 @@
 //! All watches, by table.
 //!
-//! WatchedTables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of
-//! tickets: a watch may wait for a write to another table of its stripe, which costs it a few milliseconds.
+//! Tables are spread over stripes, each with one lock under which watches are entered and looked up, and with one era of tickets. A watch
+//! may wait for a write to another table of its stripe, which costs it a few milliseconds.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,18 +16,18 @@ use super::spec::WatchSpec;
 use super::watch::{Watch, WatchCommon};
 use crate::{Changed, ColumnInfo, TableInfo};
 
-/// Watches on one table. A further one takes the place of the one that is unused for longest, or is refused.
+/// The most watches on one table. A further watch replaces the one that is unused for longest, or is refused.
 const WATCHES_MAX: usize = 64;
 
-/// A watch gives up its place after so many lookups of watches on its table of which none asked for it. Where more ways to
-/// read a table than there are places are in use in turn, each would otherwise drop what rests on another.
+/// A watch may be replaced after so many lookups of watches on its table that did not ask for it. If more ways to read a table are in use
+/// in turn than there are places, this keeps each from dropping the results of another.
 const IDLE_LOOKUPS: u64 = 1024;
 
-/// When a table has so many, new ones are not told apart by the columns that they read: one serves all readings with the
+/// From this number on, new watches of a table are not told apart by the columns that they read: one watch serves all readings with the
 /// same key columns.
 const NARROW_MAX: usize = 48;
 
-/// WatchedTables that have watches; on a further one they are refused.
+/// The most tables that have watches; watches on further tables are refused.
 const TABLES_MAX: usize = 10_000;
 
 const STRIPES: usize = 64;
@@ -38,7 +38,7 @@ pub struct Watches {
     common: Arc<WatchCommon>,
     next_id: AtomicU64,
     tables: AtomicUsize,
-    /// WatchedTable names are compared without case.
+    /// Whether names of tables are compared without case.
     folds_names: AtomicBool,
     none: Arc<[Arc<Watch>]>,
 }
@@ -55,9 +55,9 @@ struct WatchedTable {
     layout: Arc<[ColumnInfo]>,
     settled_by: Position,
     watches: Arc<[Arc<Watch>]>,
-    /// How often any of them was looked up.
+    /// How often any watch of the table was looked up.
     lookups: u64,
-    /// For each watch, what `lookups` was when it was last looked up.
+    /// For each watch, the value of `lookups` when it was last looked up.
     used: Vec<u64>,
 }
 
@@ -71,7 +71,7 @@ impl WatchedTable {
         self.watches.get(at).cloned()
     }
 
-    /// Makes room for one more watch, if there is none. False if all are in use.
+    /// Makes room for one more watch if needed. `false` if all watches are in use.
     fn make_room(&mut self, freshness: &Freshness) -> bool {
         if self.watches.len() < WATCHES_MAX {
             return true;
@@ -90,8 +90,8 @@ impl WatchedTable {
             .filter(|(place, _)| *place != at)
             .map(|(_, watch)| Arc::clone(watch))
             .collect();
-        // The applier no longer stamps what rests on it. Who found it read a `valid_from` before, so a stamp above what is
-        // applied now ends all of it, also what is not stored yet.
+        // The applier no longer stamps for the watch. A session that found the watch read its `valid_from` before, so a stamp above the
+        // present `applied` makes all these results unservable, also those that are not stored yet.
         if let Some(gone) = gone {
             freshness.stamp_unlogged(&[gone.any()]);
         }
@@ -128,8 +128,8 @@ impl Watches {
         }
     }
 
-    /// The watch on this table, made if it is new; where there are many, perhaps one that is concerned by changes of more
-    /// columns. `None` if there are too many in use, if its columns have no such keys, or if the definition is an outdated one.
+    /// Returns the watch on this table, and makes it if it is new. Where there are many, it may be one that changes of further columns
+    /// concern too. `None` if too many are in use, if the columns have no such keys, or if the definition is outdated.
     #[must_use]
     pub fn watch(&self, table: &TableInfo, spec: &WatchSpec) -> Option<Arc<Watch>> {
         if table.columns.is_empty() || table.settled_by == Position::new(u64::MAX) {
@@ -159,8 +159,8 @@ impl Watches {
         Some(watch)
     }
 
-    /// The table's place for watches of this definition's layout. Those of an older layout make room: their entries are gone
-    /// with the definition. `None` for an outdated definition, and at the bound.
+    /// Returns the table's place for watches of this definition's layout. Watches of an older layout are removed: the definition's stamp
+    /// has ended their entries. `None` for an outdated definition, and at the bound.
     fn place<'a>(
         &self,
         tables: &'a mut WatchedTables,
@@ -196,21 +196,21 @@ impl Watches {
         of_schema.get_mut(name)
     }
 
-    /// All watches that a write to this table has to look at, and its ticket. To be asked before its fences are raised.
+    /// Returns all watches that a write to this table has to look at, and the write's ticket. To be called before its fences are raised.
     pub fn writing(&self, schema: &str, table: &str) -> (Arc<[Arc<Watch>]>, Ticket) {
         let (schema, table) = self.folded(schema, table);
         let stripe = self.stripe(&schema, &table);
         let tables = stripe.tables();
-        // With the lock held: a watch that is entered after it begins an era of which this ticket is not.
+        // With the lock held: a watch that is entered later begins a new era, and waits for this ticket.
         (self.found(&tables, &schema, &table), stripe.era.ticket())
     }
 
-    /// Says that the applier is about to apply an event that ends at `at`. To be called before [`Self::on`].
+    /// Publishes that the applier is about to apply an event that ends at `at`. To be called before [`Self::on`].
     pub fn reach(&self, at: Position) {
         self.common.reached.publish(at);
     }
 
-    /// All watches on a table, under the name that the applier compares names in.
+    /// Returns all watches on a table. The name is in the form in which the applier compares names.
     pub fn on(&self, schema: &str, table: &str) -> Arc<[Arc<Watch>]> {
         self.found(&self.stripe(schema, table).tables(), schema, table)
     }
@@ -220,14 +220,14 @@ impl Watches {
         Arc::clone(found.map_or(&self.none, |table| &table.watches))
     }
 
-    /// Another stretch of the stream begins, on a server that compares names so. Nothing that was read before counts any more.
+    /// Begins another stretch of the stream, on a server that compares names in this way. Earlier readings do not count any more.
     pub fn begin(&self, folds_names: bool) {
         self.folds_names.store(folds_names, Ordering::Release);
         self.changed(Changed::Everything);
     }
 
-    /// Definitions have changed: their watches are forgotten. To be called after the change is stamped, which is what ends
-    /// the entries that rest on them, and before it is published as applied.
+    /// Forgets the watches of changed definitions. To be called after the change is stamped, which ends the entries that rest on the
+    /// watches, and before the change is published as applied.
     pub fn changed(&self, what: Changed<'_>) {
         match what {
             Changed::Altered(name, _) => self.changed(Changed::Tables(std::slice::from_ref(name))),

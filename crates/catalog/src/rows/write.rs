@@ -1,8 +1,8 @@
-//! Writes to slots: what a statement may change, told from its text before it is sent.
+//! From writes to slots: what a statement may change, told from its text before it is sent.
 //!
-//! It has to hold for whatever the server makes of the statement: a row that it touches has the keys that its pins say,
-//! before; and after, those that are assigned, if they are stored as they are written. Wherever the server might fill in a
-//! value of its own, the answer is [`TouchedSlots::Any`].
+//! The answer has to hold whatever the server makes of the statement. Before the write, a row that it touches has the keys that its pins
+//! say. After the write, the row has the assigned keys, if they are stored as they are written. Where the server might fill in a value of
+//! its own, the answer is [`TouchedSlots::Any`].
 
 use std::collections::HashSet;
 
@@ -21,39 +21,39 @@ use crate::{ColumnInfo, Descendants, Name, TableInfo};
 /// What a write touches of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TouchedSlots {
-    /// Nothing that rests on it.
+    /// Nothing on which entries of the watch rest.
     Nothing,
-    /// These slots, or the rows that are known by one column: at most 64.
+    /// These slots, or the dependencies of rows that one column tells apart: at most 64.
     Slots(Vec<Dep>),
-    /// Unknown rows that are not there yet, and have not been there before: [`Watch::absent`].
+    /// Unknown rows that are new and have not existed before: [`Watch::absent`].
     Absent,
     /// Anything: [`Watch::any`].
     Any,
 }
 
-/// What is known of a key column of the rows that are touched.
+/// What is known of a key column of the touched rows.
 #[derive(Clone, Debug)]
 enum SlotPart {
-    /// It is one of these.
+    /// The key is one of these.
     Points(Vec<Key>),
-    /// It lies between these, both included.
+    /// The key lies between these, both included.
     Range(u64, u64),
-    /// It starts with this.
+    /// The value starts with this.
     Prefix(Vec<u8>),
 }
 
-/// A range of so many keys is as good as a list of them.
+/// A range of up to so many keys is treated as a list of keys.
 const SHORT_RANGE_MAX: u64 = 32;
 
 type AssignedKey = [(String, Datum)];
 
-/// The tables that foreign keys change together with a write to this one.
+/// Returns the tables that foreign keys change together with a write to this one.
 #[must_use]
 pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) -> Vec<&'a Name> {
     match write {
         RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. } => Vec::new(),
         RowWrite::Delete { .. } => below.on_delete.iter().collect(),
-        // A row that is replaced may be deleted, or updated in its place.
+        // A replaced row may be deleted, or updated in its place.
         RowWrite::Upsert { assigned: None, .. }
         | RowWrite::Fill { on_duplicate: OnDuplicate::Replaced, .. } => below.all.iter().collect(),
         RowWrite::Update { assigned, .. }
@@ -68,8 +68,7 @@ pub fn reached<'a>(table: &TableInfo, below: &'a Descendants, write: &RowWrite) 
     }
 }
 
-/// Whether no foreign key changes anything together with a write, whatever keys there are: nothing refers yet to what is
-/// inserted.
+/// Whether no foreign key changes anything together with a write, whatever keys there are: nothing refers to a newly inserted row yet.
 #[must_use]
 pub const fn reaches_nothing(write: &RowWrite) -> bool {
     matches!(write, RowWrite::Insert { .. } | RowWrite::Fill { on_duplicate: OnDuplicate::Refused, .. })
@@ -91,7 +90,7 @@ impl<'a, T> ColumnValue<'a, T> {
 }
 
 impl Watch {
-    /// What a write to its table, whose definition is this, touches of it if it is sent with these values.
+    /// Returns what a write touches of its table, whose definition is `table`, if it is sent with these values.
     #[must_use]
     pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> TouchedSlots {
         // A trigger may assign anything to the row that is about to be stored.
@@ -131,8 +130,8 @@ impl Watch {
         }
     }
 
-    /// What a write touches by the one key column that tells most of its rows, before and after, where the others are not known.
-    /// None without such a column.
+    /// Returns what a write touches, before and after, by the one key column that narrows its rows most, where the other columns are not
+    /// known. `None` without such a column.
     fn part_of_write(&self, write: &RowWrite, values: Values<'_>) -> Option<Vec<Dep>> {
         if !self.has_parts() {
             return None;
@@ -146,7 +145,7 @@ impl Watch {
         Some(keys.iter().map(|key| self.part(index, key)).collect())
     }
 
-    /// The keys that the rows may have in the column of this ordinal, before and after. None where that is not known.
+    /// Returns the keys that the rows may have in the column with this ordinal, before and after. `None` where they are not known.
     fn keys_of_write(&self, ordinal: usize, write: &RowWrite, values: Values<'_>) -> Option<HashSet<Key>> {
         let column = self.layout().get(ordinal)?;
         let mut keys = HashSet::new();
@@ -175,8 +174,8 @@ impl Watch {
         Some(keys)
     }
 
-    /// Whether the server gives a number to each new row that no row has had, and by which this tells rows apart. A key that the
-    /// statement makes may be that of a row which was deleted around us, and which is stored here as if it were there still.
+    /// Whether the server gives each new row a number that no row has had before, and the watch tells rows apart by that number. A key
+    /// from the statement may be that of a row that was deleted around us, and that a stored result still shows.
     fn gets_new_numbers(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> bool {
         let Some(index) = self.unique_key() else { return false };
         let Some(ordinal) = self.key_ordinals().nth(index) else { return false };
@@ -199,11 +198,11 @@ impl Watch {
             }
             _ => false,
         };
-        // Of other engines the counter may begin anew.
+        // With other engines the counter may begin anew.
         table.engine.eq_ignore_ascii_case("InnoDB") && column.auto_increment && is_numbered
     }
 
-    /// Where new rows stand.
+    /// Returns the slots of new rows.
     fn made(
         &self,
         columns: Option<&[String]>,
@@ -216,7 +215,7 @@ impl Watch {
         })
     }
 
-    /// Where new rows stand that a query shows.
+    /// Returns the slots of new rows that come from a query.
     fn filled(
         &self,
         columns: Option<&[String]>,
@@ -232,9 +231,9 @@ impl Watch {
         self.slots_of(&parts)
     }
 
-    /// The same with the rows that stand in the way of the new ones, and where these stand after they are updated. Such a row
-    /// has the new one's primary key, if no other key is unique, and anything in the other columns: whatever was written around
-    /// us may be there.
+    /// Returns the slots of new rows, of the rows that stand in their way, and of the latter after their update. A row in the way has the
+    /// new row's primary key, if no other key is unique, and anything in the other columns: any row may have been written there around
+    /// us.
     fn upserted(
         &self,
         mut made: HashSet<RowSlot>,
@@ -253,7 +252,7 @@ impl Watch {
         Some(made)
     }
 
-    /// What a new row has in the key columns.
+    /// Returns the keys of a new row in the key columns.
     fn inserted(
         &self,
         columns: Option<&[String]>,
@@ -268,8 +267,8 @@ impl Watch {
         self.key_ordinals().map(part).collect()
     }
 
-    /// What a new row has in the column of this ordinal. Without a list of columns there is a value for each that is not hidden,
-    /// so that their places are known only where none is.
+    /// Returns the value of a new row in the column with this ordinal. Without a list of columns there is a value for each column that is
+    /// not hidden, so the places are known only where no column is hidden.
     fn value_of<'a, T>(
         &self,
         ordinal: usize,
@@ -298,7 +297,7 @@ impl Watch {
         }
     }
 
-    /// Where the rows stand before and after.
+    /// Returns the slots of the rows before and after an update.
     fn updated(&self, assigned: &AssignedKey, pins: &[Pin], values: Values<'_>) -> Option<HashSet<RowSlot>> {
         let before = self.pinned(pins, values)?;
         let mut after = before.clone();
@@ -314,7 +313,7 @@ impl Watch {
         Some(slots)
     }
 
-    /// What the rows that satisfy the pins have in the key columns; `None` if one of those is not pinned.
+    /// Returns the keys in the key columns of the rows that satisfy the pins; `None` if a key column is not pinned.
     fn pinned(&self, pins: &[Pin], values: Values<'_>) -> Option<Vec<SlotPart>> {
         let mut parts = Vec::new();
         for (index, column) in self.key_columns().iter().enumerate() {
@@ -359,7 +358,7 @@ impl Watch {
     }
 }
 
-/// What a new row has in a column that is given this.
+/// Returns the keys of a new row in a column that gets this value.
 fn filled(column: &ColumnInfo, given: &Given, values: Values<'_>, is_range: bool) -> Option<SlotPart> {
     match given {
         Given::Value(datum) => Some(SlotPart::Points(vec![stored(column, values.of(datum)?, values)?])),
@@ -372,7 +371,7 @@ fn filled(column: &ColumnInfo, given: &Given, values: Values<'_>, is_range: bool
 }
 
 impl SlotPart {
-    /// The keys that it lists.
+    /// Returns the listed keys; `None` for a range and a prefix.
     fn points(self) -> Option<Vec<Key>> {
         match self {
             Self::Points(keys) => Some(keys),
@@ -380,7 +379,7 @@ impl SlotPart {
         }
     }
 
-    /// The more it is, the more keys it allows.
+    /// Returns how many keys this allows, for comparison.
     fn breadth(&self) -> u64 {
         match self {
             Self::Points(keys) => u64::try_from(keys.len()).unwrap_or(u64::MAX),
@@ -390,7 +389,7 @@ impl SlotPart {
     }
 }
 
-/// Whether a column that takes over one of these values keeps it. NULL and zero may stand for another.
+/// Whether a column that takes over one of these values keeps it. NULL and zero may be replaced by the server.
 fn is_kept(column: &ColumnInfo, part: &SlotPart) -> bool {
     if column.generated {
         return false;
@@ -410,7 +409,7 @@ pub(super) fn may_change(column: &ColumnInfo, assigned: &AssignedKey) -> bool {
     column.generated || column.on_update || assigned.iter().any(|(name, _)| *name == column.name)
 }
 
-/// The key that a column has after an assignment; `None` if the server may store something else.
+/// Returns the key of a column after an assignment; `None` if the server may store something else.
 pub(super) fn stored(column: &ColumnInfo, datum: &Datum, values: Values<'_>) -> Option<Key> {
     let is_filled_in = match datum {
         Datum::Null => !column.nullable,
@@ -424,7 +423,7 @@ pub(super) fn stored(column: &ColumnInfo, datum: &Datum, values: Values<'_>) -> 
 fn is_zero(datum: &Datum) -> bool {
     match datum {
         Datum::Int(value) => *value == 0,
-        // Rather than to tell how the server reads it.
+        // It is not followed how the server reads the value.
         _ => true,
     }
 }
@@ -447,8 +446,8 @@ fn part(column: &ColumnInfo, condition: &Condition, values: Values<'_>, is_range
     prefix(&column.key, condition, values).map(SlotPart::Prefix)
 }
 
-/// What a range's column means on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or more than
-/// is known of it.
+/// Returns the parts of a range's column on all levels, or in all lengths of prefixes, that are in use. `None`: too many, or the part is
+/// not known exactly enough.
 fn tails_in_use(part: &SlotPart, uses: u64) -> Option<Vec<Tail>> {
     let mut tails = Vec::new();
     match part {
@@ -482,7 +481,7 @@ fn tails_in_use(part: &SlotPart, uses: u64) -> Option<Vec<Tail>> {
     (tails.len() <= SLOTS_MAX).then_some(tails)
 }
 
-/// `None` if the text is shorter.
+/// Returns the prefix of this length. `None` if the text is shorter.
 fn prefix_tail(text: &[u8], len: u32) -> Option<Tail> {
     Some(Tail::Prefix(text.get(..usize::try_from(len).ok()?)?.to_vec()))
 }

@@ -1,29 +1,29 @@
-//! Moments as statements write them, and the moments that they mean.
+//! Moments in statements, and the moments that they mean.
 //!
-//! A TIMESTAMP column holds a moment, and the binlog has it in UTC. A statement writes and compares it as the clock shows it in
-//! the session's time zone. Where that is always the same distance from UTC, one is the other with a number added. Named zones
-//! have hours that occur twice: one time of the clock means two moments there.
+//! A TIMESTAMP column holds a moment, and the binlog has it in UTC. A statement writes and compares it as the clock shows it in the
+//! session's time zone. Where the zone always has the same distance from UTC, the moment is found by adding a number. Named zones have
+//! hours that occur twice: there, one time of the clock means two moments.
 
 use freshet_sql::Datum;
 
 /// A session's time zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Zone {
-    /// It is not known, or not always the same distance from UTC.
+    /// The zone is not known, or its distance from UTC is not always the same.
     #[default]
     Other,
-    /// What its clock shows, at any moment, is so many seconds ahead of UTC.
+    /// The clock is always this many seconds ahead of UTC.
     Fixed(i32),
 }
 
-/// The greatest distance that the servers take, in hours and minutes.
+/// The greatest distance that the servers accept, in hours and minutes.
 const OFFSET_MAX: (i32, i32) = (14, 0);
 
 impl Zone {
     /// UTC.
     pub const UTC: Self = Self::Fixed(0);
 
-    /// The zone that the servers call so, if it is a distance: `+05:30`. No named zone begins with a sign.
+    /// Returns the zone of this name, if it is a distance: `+05:30`. Any other zone is not fixed. No named zone begins with a sign.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         Self::of_distance(name).map_or(Self::Other, Self::Fixed)
@@ -45,24 +45,24 @@ impl Zone {
         is_taken.then_some(sign * (hours * 60 + minutes) * 60)
     }
 
-    /// Whether moments can be told in it.
+    /// Whether moments can be told in this zone.
     #[must_use]
     pub const fn is_fixed(self) -> bool {
         matches!(self, Self::Fixed(_))
     }
 }
 
-/// What a statement was sent with.
+/// The parameters and the time zone with which a statement was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values<'a> {
     /// The values of its parameters, in their order.
     pub parameters: &'a [Datum],
-    /// The time zone in which its moments are meant.
+    /// The time zone of its moments.
     pub zone: Zone,
 }
 
 impl<'a> Values<'a> {
-    /// A parameter's value, or the literal itself.
+    /// Returns a parameter's value, or the literal itself.
     pub fn of(self, datum: &'a Datum) -> Option<&'a Datum> {
         match datum {
             Datum::Param(number) => self.parameters.get(usize::from(*number)),

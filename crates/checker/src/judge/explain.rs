@@ -122,7 +122,7 @@ impl Case<'_> {
         found.first.is_some() && !found.common.iter().flatten().any(is_early)
     }
 
-    /// An older state, as far back as is known, for the report.
+    /// Returns an older state, as far back as is known, for the report.
     fn older(&self) -> Result<Option<Explanation>, TooMany> {
         let free = Bounds { through: 0, around: 0 };
         let mut found = Found::default();
@@ -147,7 +147,7 @@ impl Case<'_> {
         }
     }
 
-    /// The moments to be tried, from one on, in order.
+    /// Returns the moments to be tried, from one on, in order.
     fn moments(&self, from: Nanos) -> Vec<Nanos> {
         let sent = self.log.between(from, self.read.until, self.tables()).map(|(_, other)| other.sent);
         let mut moments: Vec<Nanos> = sent.filter(|sent| *sent > from).collect();
@@ -156,7 +156,7 @@ impl Case<'_> {
         moments
     }
 
-    /// The moments before one, the last first, down to another.
+    /// Returns the moments before one, the last first, down to another.
     fn moments_before(&self, least: Nanos, from: Nanos) -> Vec<Nanos> {
         if least >= from {
             return Vec::new();
@@ -192,7 +192,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The state after what is certain and the chosen ones of what is open, and what of the latter part is in it.
+    /// Returns the state after what is certain and the chosen ones of what is open, and what of the latter part is in it.
     fn after(&self, open: &Open, chosen: u32) -> (Db, Vec<u64>) {
         let (mut db, mut seen, mut bit) = (open.db, Vec::new(), 1);
         for (number, standing) in &open.rest {

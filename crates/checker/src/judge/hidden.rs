@@ -27,7 +27,7 @@ struct States {
 }
 
 impl Case<'_> {
-    /// The state that explains the answer with something hidden, and what of the transactions is in it.
+    /// Returns the state that explains the answer with something hidden, and what of the transactions is in it.
     pub(super) fn with_hidden(&self, open: &Open, chosen: u32) -> Option<(Db, Vec<u64>)> {
         let (mut seen, mut bit) = (Vec::new(), 1);
         let mut states = States { shown: open.db, whole: open.db, late: RowSet::default(), hides: false };
@@ -77,7 +77,7 @@ impl States {
     }
 }
 
-/// The table and the row's bit; none for definitions, which nothing hides.
+/// Returns the table and the row's bit; none for definitions, which nothing hides.
 const fn place(change: &Change) -> Option<(usize, u64)> {
     match *change {
         Change::Put(table, id, _) | Change::Remove(table, id) => Some((table as usize, 1 << (id - 1))),

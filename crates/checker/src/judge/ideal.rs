@@ -127,7 +127,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// All shapes together.
+    /// Returns all shapes together.
     #[must_use]
     pub fn total(&self) -> Tally {
         self.shapes.values().fold(Tally::default(), |all, one| Tally {
@@ -165,7 +165,7 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// A cache that holds nothing, before a database in this state.
+    /// Returns a cache that holds nothing, before a database in this state.
     #[must_use]
     pub fn new(pool: Arc<[Query]>, db: Db) -> Self {
         let answers: Vec<Observed> = pool.iter().map(|query| query.ask(&db)).collect();
@@ -258,7 +258,7 @@ impl Ideal {
         }
     }
 
-    /// What came of it.
+    /// Returns what came of it.
     #[must_use]
     pub fn into_comparison(self) -> Comparison {
         self.comparison
@@ -293,7 +293,7 @@ impl Asked {
         self.writes.push_back((sent, known));
     }
 
-    /// When the read was asked and answered that was answered first of those asked after one moment and answered before another.
+    /// Returns when the read was asked and answered that was answered first of those asked after one moment and answered before another.
     fn read_between(&self, from: Nanos, moment: Nanos) -> Option<(Nanos, Nanos)> {
         let between = |(asked, ended): &&(Nanos, Nanos)| *asked > from && *ended < moment;
         self.reads.iter().filter(between).copied().min_by_key(|(_, ended)| *ended)
@@ -305,7 +305,7 @@ impl Asked {
         self.reads.iter().filter(before).copied().max()
     }
 
-    /// When the read was asked and answered that was asked last of those answered before a moment.
+    /// Returns when the read was asked and answered that was asked last of those answered before a moment.
     fn read_before(&self, moment: Nanos) -> Option<(Nanos, Nanos)> {
         self.reads.iter().filter(|(_, ended)| *ended < moment).copied().max()
     }
@@ -317,7 +317,7 @@ impl Asked {
     }
 }
 
-/// The form of a transaction: how it went, and what its statements have in common with others.
+/// Returns the form of a transaction: how it went, and what its statements have in common with others.
 fn form(transaction: &Transaction) -> String {
     let text = &*transaction.text;
     let verb = text.split(' ').next().unwrap_or_default();

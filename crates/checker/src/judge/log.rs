@@ -18,7 +18,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// The moment that counts for a transaction.
+    /// Returns the moment that counts for a transaction.
     #[must_use]
     pub const fn of(&self, path: Path) -> Nanos {
         match path {
@@ -124,7 +124,7 @@ impl Log {
         self.base_known
     }
 
-    /// A transaction by its number.
+    /// Returns a transaction by its number.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<&Transaction> {
         self.transactions.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
@@ -140,13 +140,13 @@ impl Log {
         }
     }
 
-    /// The read that showed a transaction before it was acknowledged, if one did.
+    /// Returns the read that showed a transaction before it was acknowledged, if one did.
     #[must_use]
     pub fn shown_by(&self, number: u64) -> Option<&Read> {
         self.shown.get(&number)
     }
 
-    /// What may have been seen at a moment, of these tables.
+    /// Returns what may have been seen at a moment, of these tables.
     #[must_use]
     pub fn open(&self, clocks: Clocks, tables: u8) -> Open {
         let least = clocks.through.min(clocks.around);
@@ -177,7 +177,7 @@ impl Log {
         open
     }
 
-    /// The numbers of what concerns these tables, may not have been known at one moment, and was sent by another.
+    /// Returns the numbers of what concerns these tables, may not have been known at one moment, and was sent by another.
     pub fn between(
         &self,
         known: Nanos,

@@ -102,7 +102,7 @@ impl Report {
         }
     }
 
-    /// All broken promises.
+    /// Returns all broken promises.
     #[must_use]
     pub fn broken(&self) -> u64 {
         self.broken.values().sum()

@@ -62,19 +62,19 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// When.
+    /// Returns when.
     #[must_use]
     pub const fn at(&self) -> Nanos {
         self.transaction.sent
     }
 
-    /// The statements.
+    /// Returns the statements.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.transaction.text
     }
 
-    /// What it does.
+    /// Returns what it does.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.transaction.changes
@@ -158,7 +158,7 @@ impl Recorder {
         self.waiting.load(Ordering::Relaxed) > WAITING_MAX
     }
 
-    /// Everything sent before this moment has been told.
+    /// Returns the moment before which everything that was sent has been told.
     fn settled(&self) -> Nanos {
         let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.sent.values().min().copied().unwrap_or_else(|| self.now())
@@ -218,7 +218,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge of reads from this pool, over a database that begins in this state, and where its clients record. `lag` is
+    /// Returns a judge of reads from this pool, over a database that begins in this state, and where its clients record. `lag` is
     /// how late the level lets answers be, in milliseconds.
     #[must_use]
     pub fn new(pool: Arc<[Query]>, base: Db, level: Level, lag_ms: u64) -> (Self, Recorder, Receiver<Event>) {
@@ -297,7 +297,7 @@ impl Judge {
         self.log.forget(settled.saturating_sub(KEPT_MS * NANOS_OF_MS + self.lag));
     }
 
-    /// What was found.
+    /// Returns what was found.
     #[must_use]
     pub fn into_report(self) -> Report {
         Report { comparison: self.ideal.into_comparison(), ..self.report }

@@ -162,7 +162,7 @@ fn a_write_around_may_be_late_but_not_under_semisync() {
     assert_eq!(explanation.missing, Some(0));
 }
 
-/// A row with another `k`.
+/// Returns a row with another `k`.
 fn put_k(id: usize, v: i64, k: i8) -> Change {
     let mut cells = [Some(0); COLUMNS];
     cells[Column::K as usize] = Some(k);

@@ -72,7 +72,7 @@ fn not_null(dice: &mut Dice, literals: &[&'static str]) -> &'static str {
     if chosen == "NULL" { literals[0] } else { chosen }
 }
 
-/// A condition of any kind on one column, behind an alias.
+/// Returns a condition of any kind on one column, behind an alias.
 fn condition(dice: &mut Dice, alias: &str) -> String {
     let (name, literals) = if dice.percent(25) { COLUMNS[0] } else { column(dice) };
     let (one, other) = (not_null(dice, literals), not_null(dice, literals));
@@ -216,7 +216,7 @@ impl Question {
     }
 }
 
-/// A write of the table of many types. It may fail: then it does so both ways.
+/// Returns a write of the table of many types. It may fail: then it does so both ways.
 pub fn write(dice: &mut Dice) -> String {
     let mut literal = |at: usize| COLUMNS[at].1[dice.below(COLUMNS[at].1.len())];
     let values: Vec<&str> = (1..COLUMNS.len()).map(&mut literal).collect();

@@ -256,7 +256,7 @@ impl Run {
     }
 }
 
-/// An answer with all that the server says of it.
+/// Returns an answer with all that the server says of it.
 fn answer<P: mysql::prelude::Protocol>(
     result: mysql::Result<mysql::QueryResult<'_, '_, '_, P>>,
     is_ordered: bool,
@@ -281,7 +281,7 @@ fn answer<P: mysql::prelude::Protocol>(
     Ok(Ok((columns.iter().map(|column| described(column, !rows.is_empty())).collect(), rows)))
 }
 
-/// What the server says of a column; of its flags only those that tell its type. The others follow from how the server
+/// Returns what the server says of a column; of its flags only those that tell its type. The others follow from how the server
 /// happened to find the rows: a table's own column and one of a temporary table differ in them, on both servers, and
 /// statistics choose between the two. Where there are no rows, NOT NULL does too: MariaDB takes it from what it has read to find that
 /// out, and two executions of one statement differ in it.

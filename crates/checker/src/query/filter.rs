@@ -51,7 +51,7 @@ impl On {
         }
     }
 
-    /// The column whose codes it tells of; `None`: the primary key.
+    /// Returns the column whose codes it tells of; `None`: the primary key.
     const fn column(self) -> Option<Column> {
         match self {
             Self::Id => None,
@@ -200,13 +200,13 @@ impl Filter {
         })
     }
 
-    /// The columns that it is on, as bits.
+    /// Returns the columns that it is on, as bits.
     #[must_use]
     pub fn columns(&self) -> u16 {
         self.0.iter().fold(0, |bits, (on, _)| bits | on.column().map_or(ID, column_bit))
     }
 
-    /// The rows of a table that satisfy it.
+    /// Returns the rows of a table that satisfy it.
     pub fn rows<'a>(&'a self, db: &'a Db, table: Table) -> impl Iterator<Item = (usize, &'a Row)> + Clone {
         db.rows(table).filter(|(id, row)| self.holds(*id, row))
     }

@@ -56,7 +56,7 @@ fn shown(id: usize, row: &Row) -> [Option<i64>; 2] {
     [i64::try_from(id).ok(), Some(row.v)]
 }
 
-/// The row that `pid` names.
+/// Returns the row that `pid` names.
 fn parent<'a>(db: &'a Db, row: &Row, table: Table) -> Option<(usize, &'a Row)> {
     let id = usize::try_from(row.get(Column::Pid)?).ok()? + 1;
     Some((id, db.row(table, id)?))
@@ -145,7 +145,7 @@ impl Shape {
         }
     }
 
-    /// The tables and definitions that the answer rests on, as bits.
+    /// Returns the tables and definitions that the answer rests on, as bits.
     #[must_use]
     pub const fn tables(&self) -> u8 {
         match self {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A server that answers every read with the same bytes.
+/// Returns a server that answers every read with the same bytes.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();

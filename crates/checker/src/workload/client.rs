@@ -163,7 +163,7 @@ impl Client<'_> {
         }
     }
 
-    /// A place in the pool: mostly one of few.
+    /// Returns a place in the pool: mostly one of few.
     pub(super) fn question(&mut self) -> usize {
         let hot = self.pool.len() / HOT_SHARE;
         if self.dice.percent(80) { self.dice.below(hot) } else { self.dice.below(self.pool.len()) }

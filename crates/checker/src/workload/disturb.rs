@@ -66,7 +66,7 @@ pub struct Disturbances {
 }
 
 impl Disturbances {
-    /// What happened shortly before a moment, in words.
+    /// Returns what happened shortly before a moment, in words.
     #[must_use]
     pub fn before(&self, at: Nanos) -> Vec<String> {
         let near = self.timeline.iter().filter(|(when, _)| when + BEFORE > at && *when < at + BEFORE / 4);

@@ -98,13 +98,13 @@ impl<'a> EqualRows<'a> {
         Ok(Self { around, freshet, stop, stops_early, last, seen })
     }
 
-    /// How many clients there are.
+    /// Returns how many clients there are.
     #[must_use]
     pub const fn clients() -> usize {
         WRITERS + REFRESHERS + READERS
     }
 
-    /// What was seen so far.
+    /// Returns what was seen so far.
     #[must_use]
     pub fn seen(&self) -> Equality {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -233,7 +233,7 @@ impl EqualRowsClient<'_> {
         self.say(end).map(drop)
     }
 
-    /// The value of a row; `None`: the server has undone the transaction.
+    /// Returns the value of a row; `None`: the server has undone the transaction.
     fn value(&mut self, id: usize, is_new: bool) -> Result<Option<i64>, Trouble> {
         self.texts += 1;
         let mark = if is_new { format!("/* {} {} */ ", self.number, self.texts) } else { String::new() };

@@ -59,7 +59,7 @@ impl Trouble {
         }
     }
 
-    /// What an error of the client library means to whoever sent this.
+    /// Returns what an error of the client library means to whoever sent this.
     #[must_use]
     pub fn of(statement: &str, error: &mysql::Error) -> Self {
         let what = format!("{statement}: {error}");
@@ -143,7 +143,7 @@ impl Surroundings<'_> {
         note(&mut self.troubles.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// A connection, as soon as there is one to be had.
+    /// Returns a connection, as soon as there is one to be had.
     ///
     /// # Errors
     /// When the patience is over, or something else is wrong than that the server is away.
@@ -175,7 +175,7 @@ impl Surroundings<'_> {
         target.connect(self.schema)
     }
 
-    /// What the server has of these changes, once whoever was to make them is gone with the server that was.
+    /// Returns what the server has of these changes, once whoever was to make them is gone with the server that was.
     ///
     /// # Errors
     /// When no outage explains that there is no answer, or the server is not to be understood.
@@ -217,7 +217,7 @@ pub struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    /// A connection to this.
+    /// Returns a connection to this.
     ///
     /// # Errors
     /// As [`Surroundings::connect`].
@@ -225,7 +225,7 @@ impl<'a> Link<'a> {
         Ok(Self { conn: around.connect(target)?, target, around })
     }
 
-    /// What it shares with the others.
+    /// Returns what it shares with the others.
     #[must_use]
     pub const fn around(&self) -> &'a Surroundings<'a> {
         self.around

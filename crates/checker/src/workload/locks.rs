@@ -44,7 +44,7 @@ impl Locks {
         Held { locks: self, rows }
     }
 
-    /// The newest state; of what is being written by others it is the one of before.
+    /// Returns the newest state; of what is being written by others it is the one of before.
     #[must_use]
     pub fn newest(&self) -> Db {
         self.state().newest
@@ -56,7 +56,7 @@ impl Locks {
 }
 
 impl Held<'_> {
-    /// The newest state; what is held is as it will be found.
+    /// Returns the newest state; what is held is as it will be found.
     #[must_use]
     pub fn newest(&self) -> Db {
         self.locks.newest()

@@ -83,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// A write of one row.
+    /// Returns a write of one row.
     pub fn draw_row(dice: &mut Dice) -> Self {
         // What fires a trigger fences everything: a few of these are enough.
         let others = [Table::P, Table::C, Table::R];
@@ -92,7 +92,7 @@ impl Kind {
         Self::Row(table, some_id(dice), pid)
     }
 
-    /// What nobody else may write meanwhile.
+    /// Returns what nobody else may write meanwhile.
     #[must_use]
     pub fn rows(self) -> RowSet {
         let mut rows = RowSet::default();
@@ -142,7 +142,7 @@ impl Kind {
         matches!(self, Self::Truncate | Self::View(..) | Self::Alter(_) | Self::Comment(..))
     }
 
-    /// The statement, and what it does to a state. Nothing if there is nothing to be done.
+    /// Returns the statement, and what it does to a state. Nothing if there is nothing to be done.
     pub fn plan(self, dice: &mut Dice, db: &Db, versions: &AtomicI64) -> Plan {
         let version = versions.fetch_add(1, Ordering::Relaxed);
         match self {
@@ -219,7 +219,7 @@ fn random_cells(dice: &mut Dice, pid: Option<i8>) -> [Option<i8>; COLUMNS] {
     cells
 }
 
-/// A row that is new, or of which everything changes.
+/// Returns a row that is new, or of which everything changes.
 fn random_row(dice: &mut Dice, db: &Db, table: Table, pid: Option<i8>, version: i64) -> Row {
     let is_there = |pid: &i8| usize::try_from(*pid).is_ok_and(|pid| db.row(Table::P, pid + 1).is_some());
     let pid = pid.filter(|pid| table != Table::C || is_there(pid));
@@ -307,7 +307,7 @@ fn row(dice: &mut Dice, db: &Db, key: RowKey, pid: Option<i8>, version: i64) -> 
     }
 }
 
-/// A statement that updates one row, and takes its time over it.
+/// Returns a statement that updates one row, and takes its time over it.
 fn slow_update(table: Table, id: usize, version: i64) -> String {
     format!("UPDATE {} SET v = {version} WHERE id = {id} AND SLEEP(0.04) = 0", table.name())
 }
@@ -326,7 +326,7 @@ fn comment(dice: &mut Dice, db: &Db, table: Table, id: usize, version: i64) -> P
     }
 }
 
-/// An update of one row, and what its trigger does.
+/// Returns an update of one row, and what its trigger does.
 fn updated(db: &Db, key: RowKey, new: Row, text: String, told: &[Told]) -> Plan {
     let RowKey { table, id } = key;
     let mut told = told.to_vec();
@@ -395,7 +395,7 @@ fn update_join(db: &Db, id: usize, version: i64) -> Plan {
     Plan { statements: vec![text], changes, told, ..Plan::default() }
 }
 
-/// What is told of the children of a parent.
+/// Returns what is told of the children of a parent.
 fn children_of(parent: usize) -> May {
     May::ANY.with(Column::Pid, i8::try_from(parent - 1).ok())
 }

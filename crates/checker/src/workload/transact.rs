@@ -260,7 +260,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The writes, in their order, among reads.
+    /// Returns the writes, in their order, among reads.
     fn steps(&mut self, kinds: Vec<Kind>, form: Form) -> Vec<Step> {
         let mut steps: Vec<Step> = kinds.into_iter().map(Step::Write).collect();
         if !steps.is_empty() && self.dice.percent(30) {

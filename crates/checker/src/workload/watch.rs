@@ -16,8 +16,8 @@ const COUNT_BOTH: &str = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_selec
 const COUNT_HITS: &str = "SHOW STATUS LIKE 'Freshet_session_hits'";
 
 impl Client<'_> {
-    /// The SELECTs of this session so far, where the next read is watched. They are counted anew before each read: between two of them the
-    /// client asks other things, which count too.
+    /// Returns the SELECTs of this session so far, where the next read is watched. They are counted anew before each read: between two of
+    /// them the client asks other things, which count too.
     pub(super) fn selects_before(&mut self) -> Result<Option<u64>, Trouble> {
         self.role.is_watched.then(|| self.count_selects()).transpose()
     }
@@ -35,15 +35,15 @@ impl Client<'_> {
         row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
     }
 
-    /// What Freshet has answered this session from memory so far, as Freshet says. Its server does not see the question, so it may be
-    /// asked within a transaction.
+    /// Returns what Freshet has answered this session from memory so far, as Freshet says. Its server does not see the question, so it
+    /// may be asked within a transaction.
     pub(super) fn count_hits(&mut self) -> Result<u64, Trouble> {
         let row: mysql::Result<Option<(String, u64)>> = self.link.conn.query_first(COUNT_HITS);
         let row = row.map_err(|error| Trouble::of(COUNT_HITS, &error))?;
         row.map(|(_, count)| count).ok_or_else(|| Trouble::Failed("Freshet counts no hits".into()))
     }
 
-    /// The SELECTs of this session so far, and the transactions that were begun by a statement.
+    /// Returns the SELECTs of this session so far, and the transactions that were begun by a statement.
     pub(super) fn count_selects_and_begun(&mut self) -> Result<[u64; 2], Trouble> {
         let rows: mysql::Result<Vec<(String, u64)>> = self.link.conn.exec(COUNT_BOTH, ());
         let rows = rows.map_err(|error| Trouble::of(COUNT_BOTH, &error))?;
@@ -52,7 +52,7 @@ impl Client<'_> {
         counts.ok_or_else(|| Trouble::Failed("the server counts no SELECTs".into()))
     }
 
-    /// How many SELECTs without a table Freshet sends with each read view that it opens: it asks what the read view shows.
+    /// Returns how many SELECTs without a table Freshet sends with each read view that it opens: it asks what the read view shows.
     pub(super) fn questions_of_an_opening(&self) -> u64 {
         let is_mariadb = self.link.conn.server_version().0 >= 10;
         if is_mariadb { 1 } else { 2 }

@@ -1,35 +1,35 @@
-//! The tables that one statement was announced to change.
+//! The tables that a statement was announced to change.
 //!
-//! The server announces each of them, those too whose rows change without events of their own (through foreign keys). So a
-//! table that was announced, and has had no rows by the end of the statement, may have changed in an unknown way.
+//! The server announces each of them, also those whose rows change without events of their own (through foreign keys). So a table that
+//! was announced, and has had no rows by the end of the statement, may have changed in an unknown way.
 
 use freshet_catalog::Name;
 use freshet_protocol::binlog::TableMap;
 
-/// Tables that are remembered of one statement. Those that it announces beyond are taken to change as a whole.
+/// The most tables that are remembered of one statement. Further tables count as changed as a whole.
 const TABLES_MAX: usize = 1_024;
 
-/// A table by the number that its rows refer to.
+/// A table, under the number to which its rows refer.
 #[derive(Debug)]
 pub(super) struct Announced {
     pub(super) map: TableMap,
-    /// As the catalog compares names.
+    /// In the form in which the catalog compares names.
     pub(super) name: Name,
     has_rows: bool,
 }
 
-/// What was announced since the last statement ended.
+/// The tables that were announced since the last statement ended.
 #[derive(Debug, Default)]
 pub(super) struct AnnouncedTables {
     tables: Vec<Announced>,
 }
 
 impl AnnouncedTables {
-    /// A table is announced. It is given back if there are too many.
+    /// Notes an announced table. Fails with its name if there are too many.
     pub(super) fn announce(&mut self, map: TableMap, name: Name) -> Result<(), Name> {
         let announced = Announced { map, name, has_rows: false };
         if let Some(known) = self.tables.iter_mut().find(|table| table.map.id == announced.map.id) {
-            // It is announced anew within one statement when its rows are too many for one event.
+            // A table is announced again within one statement when its rows are too many for one event.
             *known = Announced { has_rows: known.has_rows, ..announced };
             return Ok(());
         }
@@ -40,19 +40,19 @@ impl AnnouncedTables {
         Ok(())
     }
 
-    /// The table that rows refer to. From here on it has rows.
+    /// Returns the table to which rows refer, and notes that it has rows.
     pub(super) fn with_rows(&mut self, id: u64) -> Option<&Announced> {
         let table = self.tables.iter_mut().find(|table| table.map.id == id)?;
         table.has_rows = true;
         Some(table)
     }
 
-    /// The tables that had no rows.
+    /// Returns the tables that had no rows.
     pub(super) fn without_rows(&self) -> impl Iterator<Item = &Name> {
         self.tables.iter().filter(|table| !table.has_rows).map(|table| &table.name)
     }
 
-    /// The table that had rows, if no other had.
+    /// Returns the table that had rows, if it is the only one.
     pub(super) fn only_one_with_rows(&self) -> Option<&Name> {
         let mut with_rows = self.tables.iter().filter(|table| table.has_rows);
         let first = with_rows.next()?;

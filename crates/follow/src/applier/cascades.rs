@@ -1,11 +1,11 @@
-//! What foreign keys change together with the rows of an event.
+//! The rows that foreign keys change together with the rows of an event.
 //!
-//! They act on what is updated or deleted above them, never on what is inserted. Of updates, only those count that change a column
-//! that is referred to. That makes the difference where a parent is written often: MariaDB announces the children of every
-//! parent that is updated, whatever changes in it.
+//! Foreign keys act on updates and deletions of parents, never on insertions. Of the updates, only those count that change a column to
+//! which a key refers. That makes the difference where a parent is written often: MariaDB announces the children of every parent that is
+//! updated, whichever columns change.
 //!
-//! When parents are deleted or updated, the children are known by the columns that refer to them: these are equal to the parents'
-//! columns before, and with ON UPDATE CASCADE after, too. The same columns tell the children's children, as far as these refer to them.
+//! When parents are deleted or updated, the columns that refer to them tell the children: they are equal to the parents' columns before,
+//! and with ON UPDATE CASCADE after, too. The same columns tell the children's children, as far as these refer to them.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use freshet_protocol::binlog::{Field, RowsKind};
 use super::changed_rows::ChangedRows;
 use super::definitions::DefinitionSource;
 
-/// What foreign keys change together with some rows.
+/// The rows that foreign keys change together with some rows.
 #[derive(Debug, Default)]
 pub(super) struct Cascades {
     /// Any rows of these tables.
@@ -26,8 +26,8 @@ pub(super) struct Cascades {
     pub(super) children: Vec<Referring>,
 }
 
-/// The rows of a table that foreign keys delete or update together with the rows of an event, to which they refer, or to which the
-/// rows refer that they refer to.
+/// The rows of a table that foreign keys delete or update together with the rows of an event. They refer to the event's rows, directly or
+/// through other rows.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Referring {
     /// The table.
@@ -35,17 +35,17 @@ pub struct Referring {
     layout: Arc<[ColumnInfo]>,
     /// The columns of the event's rows.
     above: Arc<[ColumnInfo]>,
-    /// The ordinals of those of which one has to change; none where the event deletes its rows.
+    /// The ordinals of the columns of which one has to change; none where the event deletes its rows.
     if_changed: Vec<usize>,
     /// The rows are deleted.
     goes: bool,
     columns: Vec<ReferringColumn>,
 }
 
-/// What is known of a column: of the rows before, and of those after an update. In a child's rows, an update changes no other.
+/// What is known of a column: its value before, and after an update. Other columns of a child's rows do not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ReferringColumn {
-    /// Its ordinal.
+    /// The column's ordinal.
     own: usize,
     before: ReferringValue,
     after: ReferringValue,
@@ -56,13 +56,13 @@ struct ReferringColumn {
 enum ReferringValue {
     Unknown,
     Null,
-    /// That of this column in the event's row before.
+    /// The value of this column in the event's row before.
     Before(usize),
-    /// That of this column in the event's row after.
+    /// The value of this column in the event's row after.
     After(usize),
 }
 
-/// What the columns of some rows have that refer to others.
+/// The keys in the columns of some rows that refer to others.
 #[derive(Debug)]
 pub(crate) struct ReferringKeys {
     /// Before the change.
@@ -71,10 +71,10 @@ pub(crate) struct ReferringKeys {
     pub(crate) after: Option<Vec<ColumnKey>>,
 }
 
-/// The tables that are followed by their rows, one for each way to reach it; what goes beyond is changed as a whole.
+/// The most tables that are followed row by row, one for each way to reach a table; further tables count as changed as a whole.
 const CHILDREN_MAX: usize = 32;
 
-/// Where and when the rows of an event stand.
+/// The circumstances of the rows of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     /// The position of the event.
@@ -83,7 +83,7 @@ pub(super) struct Origin {
     pub(super) is_mariadb: bool,
 }
 
-/// What foreign keys change together with these rows; `None` if that is not known.
+/// Returns the rows that foreign keys change together with these rows; `None` if that is not known.
 pub(super) fn cascades(
     definitions: &impl DefinitionSource,
     rows: ChangedRows<'_>,
@@ -125,8 +125,8 @@ pub(super) fn cascades(
 /// The types of the column by which MariaDB marks the end of a row: BIGINT, TIMESTAMP.
 const ENDS: [u8; 3] = [7, 8, 17];
 
-/// Whether these may be rows that end in a system-versioned table: MariaDB logs that as an update of a column of its own. The
-/// layout shows that column as computed, or not at all; then the layout is shorter than the rows, and none is given here.
+/// Whether these may be rows that end in a system-versioned table: MariaDB logs that as an update of a column of its own. The layout
+/// shows that column as computed, or not at all. In the latter case it is shorter than the rows, and no layout is given here.
 fn may_end(layout: Option<&[ColumnInfo]>, kept: &[&str], rows: ChangedRows<'_>) -> bool {
     match layout {
         Some(layout) => layout.iter().any(|column| column.generated && !kept.contains(&column.name.as_str())),
@@ -134,7 +134,7 @@ fn may_end(layout: Option<&[ColumnInfo]>, kept: &[&str], rows: ChangedRows<'_>) 
     }
 }
 
-/// `None` if the rows cannot be told.
+/// Whether the rows set a column that marks the end of a row. `None` if the rows cannot be read.
 fn sets_an_end(rows: ChangedRows<'_>) -> Option<bool> {
     let columns = rows.map.columns.iter().enumerate();
     let ends: Vec<usize> = columns.filter(|(_, it)| ENDS.contains(&it.kind)).map(|(at, _)| at).collect();
@@ -150,8 +150,8 @@ fn sets_an_end(rows: ChangedRows<'_>) -> Option<bool> {
     Some(found)
 }
 
-/// What becomes of the rows that refer to those of an event, in which these columns are `kept`; `None` if that cannot be told row by
-/// row.
+/// Returns what happens to the rows that refer to those of an event, in which these columns are `kept`; `None` if that cannot be told row
+/// by row.
 fn followed(
     definitions: &impl DefinitionSource,
     event: Referring,
@@ -193,7 +193,7 @@ enum Act {
     SetsNull,
 }
 
-/// What a key does when the parent's row `goes`, or when some of its columns change. `None`: perhaps anything.
+/// Returns what a key does when the parent's row `goes`, or when some of its columns change. `None`: perhaps anything.
 fn act(key: &ForeignKey, goes: bool, is_changed: impl Fn(&str) -> bool) -> Option<Act> {
     if goes {
         return match key.acts.on_delete {
@@ -219,7 +219,7 @@ fn ordinal(columns: &[ColumnInfo], name: &str) -> Option<usize> {
 }
 
 impl Referring {
-    /// The rows of an event themselves.
+    /// Returns the rows of the event themselves.
     fn event(rows: ChangedRows<'_>, layout: Arc<[ColumnInfo]>) -> Self {
         let column = |own| {
             let (before, after) = (ReferringValue::Before(own), ReferringValue::After(own));
@@ -243,7 +243,7 @@ impl Referring {
         })
     }
 
-    /// The rows that refer to these by a key that acts on them. `None` if that cannot be told.
+    /// Returns the rows that refer to these through a key that acts on them. `None` if that cannot be told.
     fn below(&self, key: &ForeignKey, act: Act, layout: Arc<[ColumnInfo]>) -> Option<Self> {
         let mut columns = Vec::new();
         for (own, to) in &key.columns {
@@ -263,7 +263,7 @@ impl Referring {
         Some(Self { table, layout, above, if_changed, goes: act == Act::Deletes, columns })
     }
 
-    /// The same, where a column of this type may take it over.
+    /// Returns the value for a column of this type: unknown, unless its source compares like that type.
     fn of_type(&self, value: ReferringValue, key: &KeyType) -> ReferringValue {
         let (ReferringValue::Before(column) | ReferringValue::After(column)) = value else { return value };
         match self.above.get(column) {
@@ -272,12 +272,13 @@ impl Referring {
         }
     }
 
-    /// The child's columns.
+    /// Returns the child's columns.
     pub(crate) const fn layout(&self) -> &Arc<[ColumnInfo]> {
         &self.layout
     }
 
-    /// Whether the change of this row of the event reaches what refers to it, directly or by others. `None`: the row cannot be read.
+    /// Whether the change of this row of the event reaches the rows that refer to it, directly or through others. `None`: the row cannot
+    /// be read.
     pub(crate) fn is_reached(&self, row: Images<'_, '_>) -> Option<bool> {
         let before = row.before?;
         if self.if_changed.is_empty() {
@@ -291,7 +292,7 @@ impl Referring {
         Some(self.if_changed.iter().any(is_changed))
     }
 
-    /// What the columns hold that refer to this row of the event, directly or by others.
+    /// Returns the keys of the rows that refer to this row of the event, directly or through others.
     pub(crate) fn keys(&self, row: Images<'_, '_>) -> ReferringKeys {
         let keys = |value: &dyn Fn(&ReferringColumn) -> ReferringValue| {
             let key = |column: &ReferringColumn| (column.own, self.key(value(column), row));
@@ -308,7 +309,7 @@ impl Referring {
             ReferringValue::Before(at) => key_of_field(&self.above.get(at)?.key, field_of(row.before, at)),
             ReferringValue::After(at) => {
                 let column = self.above.get(at)?;
-                // What is not in an after image has not changed.
+                // A column that is not in an after image has not changed.
                 match key_of_field(&column.key, field_of(row.after, at)) {
                     None if !column.generated && field_of(row.after, at) == Field::Absent => {
                         key_of_field(&column.key, field_of(row.before, at))
@@ -324,12 +325,12 @@ fn field_of<'f>(image: Option<&[Field<'f>]>, at: usize) -> Field<'f> {
     image.and_then(|image| image.get(at)).copied().unwrap_or(Field::Absent)
 }
 
-/// Whether one of these is the table.
+/// Whether the table is among these.
 pub(super) fn is_among(names: &[Name], schema: &str, table: &str) -> bool {
     names.iter().any(|name| name.0 == schema && name.1 == table)
 }
 
-/// The columns in which every row has the value that it had; `None` if that cannot be told.
+/// Returns the columns that keep their values in every row; `None` if that cannot be told.
 fn kept<'a>(layout: &'a [ColumnInfo], rows: ChangedRows<'_>) -> Option<Vec<&'a str>> {
     let mut kept: Vec<(usize, &ColumnInfo)> = layout.iter().enumerate().collect();
     rows.each(|row| {

@@ -1,4 +1,4 @@
-//! What one event within a transaction changes.
+//! The changes of one event within a transaction.
 
 use freshet_cache::Position;
 use freshet_catalog::Name;
@@ -14,7 +14,7 @@ use super::{Applier, sabotage};
 const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
 
 impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
-    /// Tells what `body` changes, and how it ends the transaction, if it does.
+    /// Tells the sink what `body` changes. Returns how it ends the transaction, if it does.
     pub(super) fn change(&mut self, body: Body, at: Position) -> Option<TransactionEnd> {
         let mut ending = None;
         for body in sabotage::pass(body) {
@@ -40,13 +40,13 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             Body::XaPrepare { xid, one_phase: false } => return Some(self.prepare(key_of_event(xid), at)),
             Body::Transaction(events) => return Some(self.payload(events, at)),
             Body::Incident | Body::Unknown => self.tell(&StreamChange::Anything, at),
-            // The rest concerns the stream and not data; it is dealt with before it comes here, or is in a payload.
+            // The rest concerns the stream and not data; it is dealt with before it comes here, or it is in a payload.
             _ => {}
         }
         None
     }
 
-    /// Everything in a payload happens at the payload's own position, and the payload is the whole transaction.
+    /// Applies a payload. All its events happen at the payload's own position, and the payload is the whole transaction.
     fn payload(&mut self, events: Vec<Event>, at: Position) -> TransactionEnd {
         let mut ending = None;
         for event in events {
@@ -55,8 +55,8 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         ending.unwrap_or(TransactionEnd::Unclear)
     }
 
-    /// A text may be read as something else than it was written as, if it was written under unusual modes. What only bounds
-    /// a transaction is written by the server itself and has nothing to mistake.
+    /// Returns what a text does. Under unusual modes a text may be read in another way than it was written. A text that only bounds a
+    /// transaction comes from the server itself and cannot be mistaken.
     fn effect(&self, schema: &[u8], text: &[u8], sql_mode: Option<u64>) -> BinlogEffect {
         let Ok(schema) = std::str::from_utf8(schema) else { return BinlogEffect::Everything };
         let is_usual = sql_mode.is_none_or(|mode| mode & LEXING_MODES == 0);
@@ -77,7 +77,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// Tells what a statement changes, and how it ends the transaction, if it does.
+    /// Tells the sink what a statement changes. Returns how it ends the transaction, if it does.
     fn statement(&mut self, effect: BinlogEffect, at: Position) -> Option<TransactionEnd> {
         match effect {
             BinlogEffect::Transaction(Boundary::Begin) => self.group.begin(),
@@ -132,7 +132,8 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// All rows of these tables stay, and those of all other tables. What is made of them by their engine may be shown no more.
+    /// Tells the sink an alteration of these tables. All their rows stay, and those of all other tables. Values that the engine computes
+    /// from them may look different.
     fn altered(&mut self, tables: &[Name], alteration: &Alteration, at: Position) {
         self.tell(&StreamChange::AnyMerged, at);
         for name in tables {
@@ -142,14 +143,14 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
 
     fn definition(&mut self, tables: Vec<Name>, may_refer: bool, at: Position) {
         let tables: Vec<Name> = tables.iter().map(|name| self.folded_name(name)).collect();
-        // The descendants as they were before, since the definition may take them away.
+        // The descendants from before the definition, since it may remove them.
         tables.iter().for_each(|name| self.any_rows_with_descendants(name, at));
         let change = if may_refer { StreamChange::Tables(&tables) } else { StreamChange::Unlinked(&tables) };
         self.tell(&change, at);
     }
 
-    /// What was prepared is changed as a whole when it is committed: the table may have other watches by now than when its rows
-    /// came by.
+    /// Tells the sink the commit of a prepared transaction: its tables count as changed as a whole, because they may have other watches
+    /// now than when the rows came.
     fn commit_touched(&mut self, touched: &XaTouched, at: Position) {
         match touched {
             XaTouched::Everything => self.tell(&StreamChange::AnyTable, at),
@@ -158,7 +159,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     }
 
     fn prepare(&mut self, xid: XidKey, at: Position) -> TransactionEnd {
-        // What was announced and had no rows belongs to it too.
+        // A table that was announced and had no rows belongs to the transaction too.
         self.statement_over(at);
         let touched = self.group.take_touched();
         self.prepared.remember(xid, touched);

@@ -4,29 +4,29 @@ use freshet_catalog::Name;
 use freshet_catalog::rows::Images;
 use freshet_protocol::binlog::{Field, RowImage, Rows, RowsKind, TableMap};
 
-/// The rows of one event, all of one table. They are decoded when they are asked for.
+/// The rows of one event, all of one table. They are decoded when they are read.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangedRows<'a> {
-    /// The table, as the catalog compares names.
+    /// The table, in the form in which the catalog compares names.
     pub table: &'a Name,
     pub(super) rows: &'a Rows,
     pub(super) map: &'a TableMap,
 }
 
 impl ChangedRows<'_> {
-    /// Whether they are inserted, updated or deleted.
+    /// Whether the rows are inserted, updated or deleted.
     #[must_use]
     pub const fn kind(&self) -> RowsKind {
         self.rows.kind
     }
 
-    /// How many columns each of their images has.
+    /// Returns the number of columns in each image.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.map.columns.len()
     }
 
-    /// Hands out the images of each row, in the order of the binlog. `None` if `take` gives that, or if the bytes cannot be
+    /// Calls `take` with the images of each row, in the order of the binlog. `None` if `take` returns that, or if the bytes cannot be
     /// read; some rows may have been handed out by then.
     pub fn each(&self, mut take: impl FnMut(Images<'_, '_>) -> Option<()>) -> Option<()> {
         let (mut before, mut after) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ impl ChangedRows<'_> {
     }
 }
 
-/// The fields of an image, in a buffer that is used again. `None`: the bytes cannot be read.
+/// Returns the fields of an image, in a buffer that is reused. `None`: the bytes cannot be read.
 fn unpack<'a, 'f>(image: RowImage<'f>, fields: &'a mut Vec<Field<'f>>) -> Option<&'a [Field<'f>]> {
     fields.clear();
     for field in image.fields() {

@@ -1,4 +1,4 @@
-//! Where in a transaction the stream is, and what prepared transactions have touched.
+//! Where in a transaction the stream is, and the tables that prepared transactions have touched.
 
 use std::collections::HashMap;
 
@@ -15,29 +15,29 @@ const TRANSACTION_PAYLOAD: u8 = 40;
 /// LOG_EVENT_THREAD_SPECIFIC_F: a statement that uses temporary tables.
 const THREAD_SPECIFIC: u16 = 4;
 
-/// Tables that are remembered of one prepared transaction. A transaction that touches more is taken to touch everything.
+/// The most tables that are remembered of one prepared transaction. A transaction that touches more counts as touching everything.
 const TOUCHED_MAX: usize = 256;
 
-/// Prepared transactions that are remembered; the commit of a further one stamps everything.
+/// The most prepared transactions that are remembered; the commit of a further one stamps everything.
 const PREPARED_MAX: usize = 4_096;
 
-/// How this kind of event ends its transaction, whatever is in it.
+/// Returns how this kind of event ends its transaction, whatever else it holds.
 pub(super) fn ending_of(kind: u8) -> Option<TransactionEnd> {
     (kind == TRANSACTION_PAYLOAD).then_some(TransactionEnd::Unclear)
 }
 
-/// What stands between one end of a transaction and the next.
+/// The state between one end of a transaction and the next.
 #[derive(Debug, Default)]
 pub(super) struct EventGroup {
     stage: Stage,
     gtid: Option<Gtid>,
-    /// What it has touched, if it is an XA transaction: its commit changes that once more.
+    /// The tables that it has touched, if it is an XA transaction: its commit changes them once more.
     touched: Option<XaTouched>,
     /// The tables that the present statement was announced to change.
     pub(super) announced: AnnouncedTables,
     /// Its definition is in the binlog twice: when it begins and when it ends.
     in_two_phases: bool,
-    /// A statement of it has used a temporary table, which may stand in the place of the one that it names.
+    /// A statement of it has used a temporary table, which may hide the table of that name.
     is_of_one_session: bool,
 }
 
@@ -46,9 +46,9 @@ enum Stage {
     /// Between two transactions.
     #[default]
     Outside,
-    /// A GTID came by; the next statement either begins a transaction or is one by itself.
+    /// A GTID came; the next statement either begins a transaction or is one by itself.
     Opened,
-    /// It lasts until its commit.
+    /// The transaction lasts until its commit.
     Begun,
 }
 
@@ -57,7 +57,7 @@ impl EventGroup {
         Self { stage: Stage::Opened, gtid, ..Self::default() }
     }
 
-    /// MariaDB's GTID event stands for the BEGIN too.
+    /// Begins a transaction with its GTID event. MariaDB's GTID event stands for the BEGIN too.
     pub(super) fn with_gtid(event: GtidEvent, flavor: Flavor) -> Self {
         let begins = flavor == Flavor::MariaDb && !event.standalone;
         Self {
@@ -79,7 +79,7 @@ impl EventGroup {
         self.is_of_one_session |= flags & THREAD_SPECIFIC != 0;
     }
 
-    /// Whether a definition is one of the table that it names, and takes effect where it stands in the binlog.
+    /// Whether a definition concerns the table that it names, and takes effect at its place in the binlog.
     pub(super) fn defines_here(&self) -> bool {
         !self.in_two_phases && !self.is_of_one_session
     }
@@ -104,7 +104,7 @@ impl EventGroup {
         }
     }
 
-    /// Notes what a change touches that needs no row to be known.
+    /// Notes the tables of a change that is known without its rows.
     pub(super) fn touch_by(&mut self, change: &StreamChange<'_>) {
         match change {
             StreamChange::AnyRows(name) | StreamChange::Altered(name, _) => self.touch(name),
@@ -130,7 +130,7 @@ impl EventGroup {
     }
 }
 
-/// What a transaction has touched.
+/// The tables that a transaction has touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum XaTouched {
     These(Vec<Name>),
@@ -157,7 +157,7 @@ impl XaTouched {
     }
 }
 
-/// An XA transaction's identifier, whichever form it was read from: format, global part, branch part.
+/// The identifier of an XA transaction, in whichever form it was read: format, global part, branch part.
 pub(super) type XidKey = (i64, Vec<u8>, Vec<u8>);
 
 /// The transactions that were prepared in this stream and not completed yet.
@@ -167,14 +167,15 @@ pub(super) struct PreparedXas {
 }
 
 impl PreparedXas {
-    /// One that began before the stream, or beyond the bound, is not remembered: see [`Self::complete`].
+    /// Remembers a prepared transaction. One that began before the stream, or beyond the bound, is not remembered: see
+    /// [`Self::complete`].
     pub(super) fn remember(&mut self, xid: XidKey, touched: Option<XaTouched>) {
         if self.by_xid.len() < PREPARED_MAX || self.by_xid.contains_key(&xid) {
             self.by_xid.insert(xid, touched.unwrap_or(XaTouched::Everything));
         }
     }
 
-    /// What it has touched; everything if it is not known.
+    /// Returns the tables that a prepared transaction has touched; everything if they are not known.
     pub(super) fn complete(&mut self, xid: &XidKey) -> XaTouched {
         self.by_xid.remove(xid).unwrap_or(XaTouched::Everything)
     }

@@ -1,7 +1,7 @@
 //! Changes of rows.
 //!
-//! A statement first announces the tables that it changes, then come their rows. Where rows cannot be told apart, any rows
-//! of the table count as changed, and any rows that foreign keys lead to.
+//! The server first announces the tables of a statement, then sends their rows. Where rows cannot be told apart, any rows of the table
+//! count as changed, and any rows to which foreign keys lead.
 
 use freshet_cache::Position;
 use freshet_catalog::Name;
@@ -14,11 +14,11 @@ use super::definitions::DefinitionSource;
 use super::sink::{ChangeSink, StreamChange};
 use super::{Applier, system};
 
-/// Numbers under which no table is announced: an event that only says that a statement is over carries one of them.
+/// Numbers under which no table is announced: an event with one of them only says that a statement is over.
 const NO_TABLE: [u64; 3] = [0xFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF];
 
 impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
-    /// A table is announced.
+    /// Takes in the announcement of a table.
     pub(super) fn table_map(&mut self, map: TableMap, at: Position) {
         let (Ok(schema), Ok(table)) = (std::str::from_utf8(&map.schema), std::str::from_utf8(&map.table))
         else {
@@ -37,14 +37,14 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// Rows of a table that was announced, which has noted that it is touched.
+    /// Takes in rows of an announced table, and notes that the table is touched.
     pub(super) fn rows(&mut self, rows: &Rows, at: Position) {
         match self.group.announced.with_rows(rows.table_id) {
             Some(announced) => {
                 let rows = ChangedRows { table: &announced.name, rows, map: &announced.map };
                 let origin = Origin { at, is_mariadb: self.stream.flavor == Flavor::MariaDb };
                 self.sink.change(&StreamChange::Rows(rows), at);
-                // Also where the server logs what foreign keys change: MySQL 9.7 does so for some statements, and for others it
+                // Also where the server logs the changes through foreign keys: MySQL 9.7 does so for some statements, and for others it
                 // announces the children and logs no rows of them.
                 let cascades = cascades(&self.definitions, rows, origin);
                 let children = cascades.iter().flat_map(|cascades| &cascades.children);
@@ -62,29 +62,29 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         }
     }
 
-    /// No more rows of the present statement follow.
+    /// Ends the present statement: no more rows of it follow.
     pub(super) fn statement_over(&mut self, at: Position) {
         let announced = std::mem::take(&mut self.group.announced);
         let below = announced
             .only_one_with_rows()
             .and_then(|(schema, table)| self.definitions.descendants(schema, table));
         for name in announced.without_rows() {
-            // What hangs by foreign keys on the table with the rows was announced for these, which have told what they reach.
-            // What only may hang on it may as well be the part of a MERGE table.
+            // A table that hangs by foreign keys on the table with the rows was announced for these rows, which have told what they
+            // reach. A table that only may hang on it may instead be part of a MERGE table.
             if !below.as_ref().is_some_and(|below| cascades::is_among(&below.by_keys, &name.0, &name.1)) {
                 self.any_rows_with_descendants(name, at);
             }
         }
     }
 
-    /// Any rows of this table may have changed, and of those that foreign keys lead to.
+    /// Tells the sink that any rows of this table may have changed, and any rows to which foreign keys lead from it.
     pub(super) fn any_rows_with_descendants(&mut self, name: &Name, at: Position) {
         self.tell(&StreamChange::AnyRows(name), at);
         let descendants = self.definitions.descendants(&name.0, &name.1);
         self.any_rows_of_each(descendants.as_ref().map(|descendants| &*descendants.all), at);
     }
 
-    /// Any rows of these tables may have changed; without a list, of any table.
+    /// Tells the sink that any rows of these tables may have changed; without a list, of any table.
     pub(super) fn any_rows_of_each(&mut self, tables: Option<&[Name]>, at: Position) {
         match tables {
             None => self.tell(&StreamChange::AnyTable, at),

@@ -1,10 +1,10 @@
-//! What a sabotaged applier does not get to see, or gets late. See [`freshet_cache::sabotage`].
+//! The events that a sabotaged applier does not see, or sees late. See [`freshet_cache::sabotage`].
 
 #[cfg(not(feature = "sabotage"))]
 mod on {
     use freshet_protocol::binlog::Body;
 
-    /// Everything comes as it is.
+    /// Every event comes as it is.
     #[inline]
     pub(in crate::applier) fn pass(body: Body) -> std::iter::Once<Body> {
         std::iter::once(body)
@@ -22,7 +22,7 @@ mod on {
     thread_local! {
         /// The tables that were announced by the statement under way.
         static ANNOUNCED: RefCell<Vec<TableMap>> = const { RefCell::new(Vec::new()) };
-        /// The number of the table that is forgotten.
+        /// The number of the forgotten table.
         static FORGOTTEN: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
@@ -35,14 +35,14 @@ mod on {
                 FORGOTTEN.set(Some(map.id));
                 Vec::new()
             }
-            // Rows that were never announced would be a change of everything.
+            // Rows that were never announced would count as a change of everything.
             Body::Rows(rows) if FORGOTTEN.get() == Some(rows.table_id) => Vec::new(),
             body if is(Sabotage::NoCascades) => only_with_rows(body),
             body => vec![body],
         }
     }
 
-    /// A table is announced only where rows of it follow.
+    /// Announces a table only where rows of it follow.
     fn only_with_rows(body: Body) -> Vec<Body> {
         ANNOUNCED.with_borrow_mut(|announced| match body {
             Body::TableMap(map) => {

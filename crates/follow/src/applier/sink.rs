@@ -1,7 +1,7 @@
-//! What the applier finds, and who is told.
+//! The changes that the applier finds, and the sinks that are told of them.
 //!
-//! The applier turns events into changes and feeds them to a [`ChangeSink`]. The first sink sets stamps
-//! ([`crate::stamps::Stamps`]), the second takes the news of definitions and accounts to the catalog. A pair of sinks is a sink.
+//! The applier turns events into changes and tells them to a [`ChangeSink`]. The first sink sets stamps ([`crate::stamps::Stamps`]), the
+//! second brings the news of definitions and accounts to the catalog. A pair of sinks is a sink.
 
 use freshet_cache::Position;
 use freshet_catalog::{Changed, Name};
@@ -10,35 +10,35 @@ use freshet_sql::{Alteration, OnRights};
 use super::cascades::Referring;
 use super::changed_rows::ChangedRows;
 
-/// Who is told of changes.
+/// Is told of changes.
 ///
-/// The calls come in the order of the binlog. Of one event: [`Self::reach`], then its changes. Of one transaction: its events,
-/// then [`Self::ended`]; after that, its position is published as applied. So a session that sees a position applied sees
-/// all that the sinks did for it.
+/// The calls come in the order of the binlog. For one event: [`Self::reach`], then its changes. For one transaction: its events, then
+/// [`Self::ended`]; after that, its position is published as applied. So a session that sees a position applied sees everything that the
+/// sinks did for it.
 ///
-/// A sink is a type parameter of the applier: a call of it is direct, and nothing is allocated for it.
+/// A sink is a type parameter of the applier: a call is direct, and allocates nothing.
 pub trait ChangeSink {
-    /// Changes follow that an event makes which ends at `at`. What comes into use after this call is told of them.
+    /// Announces the changes of an event that ends at `at`. Anything that comes into use after this call is told of them.
     fn reach(&mut self, at: Position);
 
-    /// An event that ends at `at` changes this.
+    /// Tells a change of an event that ends at `at`.
     fn change(&mut self, change: &StreamChange<'_>, at: Position);
 
-    /// The transaction ends at `at`, all changes of which were told.
+    /// Tells the end of a transaction at `at`. All its changes were told before.
     fn ended(&mut self, ending: TransactionEnd, at: Position);
 
-    /// The stream is lost: no change is told from here on, whatever happens, until another generation begins. `above` is above
+    /// Tells the loss of the stream: no change is told from here on, whatever happens, until another generation begins. `above` is above
     /// all positions that were given out.
     fn forget(&mut self, above: Position);
 }
 
-/// One change. Names are as the catalog compares them.
+/// One change. Names are in the form in which the catalog compares them.
 #[derive(Clone, Copy, Debug)]
 pub enum StreamChange<'a> {
     /// Rows of one table, with their images.
     Rows(ChangedRows<'a>),
-    /// Rows of one table that refer to rows of another table that are deleted or updated: foreign keys delete them too, or change
-    /// their columns. They need not be in any event.
+    /// Rows of one table that refer to deleted or updated rows of another table: foreign keys delete them too, or change their columns.
+    /// They need not be in any event.
     Referring(&'a Referring, ChangedRows<'a>),
     /// Any rows of this table.
     AnyRows(&'a Name),
@@ -46,29 +46,30 @@ pub enum StreamChange<'a> {
     AnyMerged,
     /// Any rows of any table.
     AnyTable,
-    /// The definitions of these tables and views. That their rows change is told before.
+    /// The definitions of these tables and views. Changes of their rows are told before.
     Tables(&'a [Name]),
-    /// The same, by a definition that makes none of them refer to a table that it did not refer to before.
+    /// The definitions of these tables and views. None of them refers to a table to which it did not refer before.
     Unlinked(&'a [Name]),
-    /// The definition of this table, and what that does to its columns: all its rows stay. It makes it refer to no table that it did not
-    /// refer to before.
+    /// The definition of this table, and its effect on the columns: all rows stay. The table refers to no table to which it did not refer
+    /// before.
     Altered(&'a Name, &'a Alteration),
-    /// The definition of this procedure or function, its name as it was written; `None`: of any, and of what runs it.
+    /// The definition of this procedure or function, with its name as it was written; `None`: of any routine, and of the code that runs
+    /// it.
     Routine(Option<&'a Name>),
-    /// Whatever is in this schema.
+    /// Everything in this schema.
     Schema(&'a str),
     /// Rights.
     Accounts {
-        /// Those of these users; `None`: of any, and whatever hangs on rights.
+        /// The rights of these users; `None`: of any user, and everything that depends on rights.
         users: Option<&'a [String]>,
-        /// By a statement that the server counts as one on accounts, so that the count can be held against the stream.
+        /// The server counts the statement as one on accounts, so the server's count can be compared with the stream.
         is_counted: bool,
-        /// What it does to who has them.
+        /// What the statement does to the users' rights.
         on_rights: OnRights,
     },
-    /// The grant tables were written: rights, once they are loaded.
+    /// The grant tables were written: the rights in them take effect once they are loaded.
     GrantTables,
-    /// Anything at all: the event is not understood.
+    /// Everything: the event is not understood.
     Anything,
 }
 
@@ -77,16 +78,15 @@ pub enum StreamChange<'a> {
 pub enum TransactionEnd {
     /// Its changes are in effect.
     Committed,
-    /// It is an XA transaction that is prepared: nobody sees its changes yet. Its commit is a transaction of its own, which
+    /// The transaction is an XA transaction that is prepared: nobody sees its changes yet. Its commit is a transaction of its own, which
     /// changes any rows of its tables.
     Prepared,
-    /// All, some or none of its changes are in effect: it was rolled back or cut off, and tables without transactions keep
-    /// their changes.
+    /// All, some or none of its changes are in effect: it was rolled back or cut off, and tables without transactions keep their changes.
     Unclear,
 }
 
 impl StreamChange<'_> {
-    /// What it says of definitions; `None`: nothing.
+    /// Returns the change of definitions in this; `None`: there is none.
     #[must_use]
     pub const fn of_definitions(&self) -> Option<Changed<'_>> {
         match self {
@@ -113,7 +113,7 @@ impl StreamChange<'_> {
     }
 }
 
-/// Both are told, the first one first.
+/// Both sinks are told, the first one first.
 impl<A: ChangeSink, B: ChangeSink> ChangeSink for (A, B) {
     fn reach(&mut self, at: Position) {
         self.0.reach(at);

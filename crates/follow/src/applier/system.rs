@@ -1,11 +1,11 @@
 //! The tables of the schema `mysql`, which hold accounts, routines and time zones.
 
-/// The schema that the server keeps its own state in.
+/// The schema in which the server keeps its own state.
 const SYSTEM_SCHEMA: &str = "mysql";
 
-/// Tables in it that no result but their own depends on, and that are written to on a schedule: hosted servers write
-/// to their heartbeat tables every few seconds, and statistics follow every large change. Without this list
-/// they would empty the cache each time. What is not named here is taken to matter.
+/// Tables of the schema on which no result depends except their own, and that are written on a schedule: hosted servers write to their
+/// heartbeat tables every few seconds, and statistics follow every large change. Without this list they would empty the cache each time.
+/// Tables that are not listed are taken to matter.
 const HARMLESS: [&str; 14] = [
     "rds_heartbeat2",
     "rds_history",
@@ -29,7 +29,7 @@ pub(super) fn concerns_everything(schema: &str, table: &str) -> bool {
         && !HARMLESS.iter().any(|name| table.eq_ignore_ascii_case(name))
 }
 
-/// Whether routines are kept in this table of the system schema, so that its rows are their definitions.
+/// Whether this table of the system schema keeps routines, so that its rows are their definitions.
 pub(super) fn holds_code(table: &str) -> bool {
     ["func", "proc"].iter().any(|name| table.eq_ignore_ascii_case(name))
 }

@@ -1,20 +1,20 @@
-//! What was found of one precondition.
+//! The finding on one precondition.
 
 /// How well a precondition is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Readiness {
     /// As it should be.
     Fine,
-    /// Freshet works, with the loss that is told.
+    /// Freshet works, with the loss that the finding names.
     Degraded,
-    /// Without it nothing is cached: Freshet is a plain proxy.
+    /// Without the precondition nothing is cached: Freshet is a plain proxy.
     Missing,
 }
 
-/// One precondition, as found.
+/// One precondition, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at, for example `binlog_format`.
+    /// What was checked, for example `binlog_format`.
     pub subject: &'static str,
     /// How well it is met.
     pub state: Readiness,

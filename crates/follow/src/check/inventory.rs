@@ -1,18 +1,18 @@
-//! What the server's tables are made of.
+//! The server's tables: their engines and foreign keys.
 
 use freshet_catalog::{ForeignKeys, table_refusal};
 use freshet_upstream::{Connection, Error};
 
 use super::finding::Finding;
 
-/// Names that are shown as examples; of the others only the number.
+/// The most names that are shown as examples; of the others only the number is shown.
 const EXAMPLES_MAX: usize = 5;
 const ENGINES: &str = "SELECT TABLE_TYPE, ENGINE, COUNT(*), MIN(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME)) \
      FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys') \
      AND TABLE_TYPE <> 'VIEW' GROUP BY TABLE_TYPE, ENGINE";
 
-/// Which engines are in use, and which of them are never cached.
+/// Returns which engines are in use, and which of them are never cached.
 pub(super) async fn engines(connection: &mut Connection) -> Result<Finding, Error> {
     let subject = "engines";
     let rows = match connection.query(ENGINES).await {
@@ -36,7 +36,7 @@ pub(super) async fn engines(connection: &mut Connection) -> Result<Finding, Erro
     Ok(Finding::degraded(subject, found, "").without_remedy())
 }
 
-/// Which foreign keys make a change of one table change another. No server always logs what they do, and none has to: they are
+/// Returns which foreign keys make a change of one table change another. No server always logs these changes, and none has to: they are
 /// followed from the parents' rows.
 pub(super) fn cascades(keys: &ForeignKeys) -> Finding {
     let subject = "foreign keys";
@@ -55,7 +55,7 @@ pub(super) fn cascades(keys: &ForeignKeys) -> Finding {
     Finding::fine(subject, format!("{found}: {followed}"))
 }
 
-/// What the server would not tell. A broken connection stays an error.
+/// Returns the finding that the server does not answer. A broken connection stays an error.
 pub(super) fn unread(subject: &'static str, error: Error) -> Result<Finding, Error> {
     match error {
         Error::Server(_) | Error::Unsettled => {

@@ -1,4 +1,4 @@
-//! What our account may do, and what it costs if it may not.
+//! The privileges of our account, and what it costs if one is missing.
 
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
@@ -67,12 +67,12 @@ fn look(server: &ServerInfo, wanted: &Wanted) -> Finding {
     }
 }
 
-/// What SHOW MASTER STATUS needs; MariaDB 10.5 gave it a name of its own.
+/// Returns the privilege that SHOW MASTER STATUS needs; MariaDB 10.5 gave it a name of its own.
 pub(super) fn client(server: &ServerInfo) -> &'static str {
     if splits_monitoring(server) { "BINLOG MONITOR" } else { "REPLICATION CLIENT" }
 }
 
-/// What SHOW REPLICA STATUS needs.
+/// Returns the privilege that SHOW REPLICA STATUS needs.
 pub(super) fn replica_status(server: &ServerInfo) -> &'static str {
     if splits_monitoring(server) { "REPLICA MONITOR" } else { "REPLICATION CLIENT" }
 }
@@ -81,7 +81,7 @@ fn splits_monitoring(server: &ServerInfo) -> bool {
     server.is_mariadb() && server.version >= Version::from((10, 5, 9))
 }
 
-/// The statement that grants a privilege to our account.
+/// Returns the statement that grants a privilege to our account.
 pub(super) fn grant(server: &ServerInfo, privilege: &str) -> String {
     format!("GRANT {privilege} ON *.* TO {};", server.privileges.account)
 }

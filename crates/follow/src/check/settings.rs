@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::privileges;
 use crate::semisync::{Lack, lack};
 
-/// One function a setting, in the order in which they are shown.
+/// One function for each setting, in the order in which they are shown.
 const LOOKS: &[fn(&ServerInfo) -> Finding] = &[
     version,
     log_bin,
@@ -25,7 +25,7 @@ pub(super) fn all(server: &ServerInfo) -> Vec<Finding> {
     LOOKS.iter().map(|look| look(server)).collect()
 }
 
-/// The statement that sets a global variable and keeps it over a restart, where the server can.
+/// Returns the statement that sets a global variable and keeps it over a restart, where the server can.
 fn set(server: &ServerInfo, variable: &str, value: &str) -> String {
     if server.is_mariadb() || server.is_before_8() {
         let section = section(server);
@@ -106,7 +106,7 @@ fn binlog_row_image(server: &ServerInfo) -> Finding {
 
 fn binlog_row_metadata(server: &ServerInfo) -> Finding {
     let metadata = server.row_metadata();
-    // Without FULL, rows come without the names of their columns. The catalog knows these from the definition.
+    // Without FULL, rows come without the names of their columns. The catalog knows the names from the definition.
     Finding::fine("binlog_row_metadata", metadata)
 }
 
@@ -192,7 +192,7 @@ fn native_cache(server: &ServerInfo) -> Finding {
     )
 }
 
-/// What is missing is a loss only for those who ask for it.
+/// Returns the finding on semi-synchronous replication. Something missing is a loss only if it is `wanted`.
 pub(super) fn semisync(server: &ServerInfo, wanted: bool) -> Finding {
     let subject = "semi-synchronous";
     match lack(server.flavor, &server.variables) {

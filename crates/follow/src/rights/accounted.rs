@@ -1,47 +1,46 @@
 //! The proof that the stream has told of every statement on accounts.
 //!
-//! The server counts these statements when they begin, `counted`. The stream tells of those that were logged, `told`. What was
-//! counted and never told is *silent*: it failed, or was not logged. Let `S(t)` be the number of all statements that were
-//! counted by the time t and turn out to be silent. It never falls. What is counted and not told by t holds them, and those that are under way.
-//! So, with `told` read before `counted` is asked for:
+//! The server counts these statements when they begin: `counted`. The stream tells of those that were logged: `told`. A statement that
+//! was counted and is never told is *silent*: it failed, or was not logged. Let `S(t)` be the number of all statements that were counted
+//! by the time t and turn out to be silent. It never falls. The statements that are counted and not told by t are the silent ones and
+//! those that are under way. So, with `told` read before `counted` is asked for:
 //!
-//! - `S <= counted - told`: an upper bound, at any time, however far the stream is behind.
-//! - `S >= counted - told`, where `told` is read after all that was counted is over and applied: a lower bound. It is over when no such
-//!   statement is in the server's list of threads after the count was asked for, and applied when the stream has
-//!   passed the end that the binlog had after that.
+//! - `S <= counted - told`: an upper bound, at any time, however far behind the stream is.
+//! - `S >= counted - told`, where `told` is read after all counted statements are over and applied: a lower bound. They are over when the
+//!   server's list of threads, asked for after the count, shows no such statement. They are applied when the stream has passed the end
+//!   that the binlog had after that.
 //!
-//! The first one is had before the stream begins: what is over by then is applied, as far as the stream will tell.
+//! The first lower bound is known before the stream begins: statements that are over by then are applied, as far as the stream will tell.
 //!
-//! A lower bound counts for what is written after it is had. So a look that finds one asks once more what was written, under the bound
-//! before.
+//! A lower bound counts for writes after it is known. So a look that finds one asks once more for writes, under the earlier bound.
 //!
-//! If the upper bound of now is not above a lower bound of some time before, then no statement since was silent: whatever changed
-//! rights in between, the stream has told of, or will.
+//! If the present upper bound is not above an earlier lower bound, no statement since then was silent: the stream has told, or will tell,
+//! of everything that changed rights in between.
 
 use freshet_cache::Position;
 
-/// Holds the counts against each other.
+/// Compares the counts.
 #[derive(Debug, Default)]
 pub(super) struct Accounted {
-    /// The generation of the stream that all of this is about: what it told before another one began is not all that was logged.
+    /// The generation of the stream to which all of this belongs: the next generation does not tell of everything that was logged before.
     generation: u64,
     /// The greatest lower bound that is known.
     silent: Option<i128>,
-    /// Becomes a lower bound when the stream has passed this end: all that was counted was over before it was asked for.
+    /// Becomes a lower bound when the stream has passed this end: all counted statements were over before it was asked for.
     over: Option<(u64, Position)>,
 }
 
-/// How far the stream has come. Read in one turn of its thread.
+/// How far the stream has come. All is read in one turn of its thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamTold {
     pub(super) generation: u64,
-    /// Statements on accounts that it has told of.
+    /// The statements on accounts of which it has told.
     pub(super) accounts: u64,
     pub(super) applied: Position,
 }
 
 impl Accounted {
-    /// Takes in what the stream has told of by now.
+    /// Takes in the progress of the stream.
     pub(super) fn reach(&mut self, told: StreamTold) {
         if told.generation != self.generation {
             *self = Self { generation: told.generation, ..Self::default() };
@@ -52,20 +51,20 @@ impl Accounted {
         }
     }
 
-    /// The stream begins. All of `counted` was over before it was asked where, and what is written by then is known.
+    /// Notes that the stream begins. All of `counted` was over before its start was asked for, and everything written by then is known.
     pub(super) fn begin(&mut self, told: StreamTold, counted: u64) {
         let silent = Some(i128::from(counted) - i128::from(told.accounts));
         *self = Self { generation: told.generation, silent, over: None };
     }
 
-    /// Whether nothing was silent since the bound was found. `told` was read before `counted` was asked for.
+    /// Whether no statement was silent since the bound was found. `told` was read before `counted` was asked for.
     pub(super) fn is_all_told(&mut self, told: StreamTold, counted: u64) -> bool {
         if told.generation != self.generation {
             return false;
         }
         let bound = i128::from(counted) - i128::from(told.accounts);
         if self.silent.is_some_and(|silent| bound < silent) {
-            // The server has set its counts back, or does not count what we take it to count.
+            // The server has set its counts back, or counts other statements than we assume.
             (self.silent, self.over) = (None, None);
         }
         self.silent == Some(bound)
@@ -76,17 +75,17 @@ impl Accounted {
         self.silent.is_some()
     }
 
-    /// Whether it becomes known how much was silent when the stream has come further.
+    /// Whether the number of silent statements becomes known when the stream has come further.
     pub(super) const fn awaits_stream(&self) -> bool {
         self.over.is_some()
     }
 
-    /// Whether all that was counted is known to be over and applied: nothing more will be told of it.
+    /// Whether all counted statements are known to be over and applied, so that the stream will tell of no more of them.
     pub(super) fn is_over_by_now(&self, told: StreamTold, counted: u64) -> bool {
         self.over.is_some_and(|(over, end)| over == counted && end <= told.applied)
     }
 
-    /// Everything that was counted was over when the binlog ended at `end`.
+    /// Notes that all counted statements were over when the binlog ended at `end`.
     pub(super) fn is_over(&mut self, told: StreamTold, counted: u64, end: Position) {
         if told.generation == self.generation {
             self.over = Some((counted, end));
@@ -102,7 +101,7 @@ mod tests {
         StreamTold { generation: 1, accounts, applied: Position::new(applied) }
     }
 
-    /// Three statements were counted before, none of which was told of.
+    /// Returns a state in which three statements were counted before, and the stream told of none.
     fn accounted() -> Accounted {
         let mut accounted = Accounted::default();
         accounted.reach(told(0, 10));
@@ -129,7 +128,7 @@ mod tests {
     fn what_is_silent_is_never_made_up_for_by_what_is_told() {
         let mut accounted = accounted();
         assert!(!accounted.is_all_told(told(0, 30), 4));
-        // The stream tells of what is logged later, each of which is counted.
+        // The stream tells of statements that are logged later, each of which is counted.
         for later in 1..5 {
             assert!(!accounted.is_all_told(told(later, 40), 4 + later));
         }
@@ -142,7 +141,7 @@ mod tests {
     #[test]
     fn what_was_over_when_the_stream_began_needs_no_look() {
         let mut accounted = Accounted::default();
-        // An earlier stream has told of two, and four were counted by this server since it was started.
+        // An earlier stream has told of two, and this server has counted four since it was started.
         accounted.begin(told(2, 10), 4);
         assert!(accounted.is_all_told(told(2, 10), 4));
         assert!(!accounted.is_all_told(told(2, 10), 5));

@@ -1,24 +1,25 @@
-//! FLUSH statements of our clients that load no rights: FLUSH STATUS and FLUSH TABLES. The server counts them as it counts a reload.
+//! FLUSH statements of our clients that load no rights: FLUSH STATUS and FLUSH TABLES. The server counts them in the same way as a
+//! reload.
 //!
-//! Two looks see the same number of reloads if the server's count has grown between them by just as many as have ended well through us.
-//! That is only known where none of ours was under way when the server was asked: see [`Harmless::quiet`].
+//! Between two looks no reload has happened if the server's count has grown by exactly the number of our FLUSHes that have succeeded.
+//! That is known only if none of ours was under way when the server was asked: see [`Harmless::quiet`].
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-/// Those that went through us.
+/// The FLUSHes that went through us.
 #[derive(Debug, Default)]
 pub(crate) struct Harmless(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// These have ended well: the server has counted each of them once.
+    /// The number that has succeeded: the server has counted each of them once.
     ended: u64,
     begun: u64,
     under_way: u64,
 }
 
-/// What stays the same while none begins.
+/// A value that stays the same while none begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Quiet {
     ended: u64,
@@ -26,7 +27,7 @@ pub(super) struct Quiet {
 }
 
 impl Harmless {
-    /// One is sent to the server.
+    /// Notes that one is sent to the server.
     pub(crate) fn begins(&self) {
         self.change(|counts| {
             counts.begun += 1;
@@ -34,7 +35,8 @@ impl Harmless {
         });
     }
 
-    /// It is over. One that failed, or of which that is not known, may have been counted or not: it is taken for a reload if it was.
+    /// Notes that one is over. A FLUSH that failed, or whose outcome is unknown, may have been counted or not: if it was, it counts as a
+    /// reload.
     pub(crate) fn ends(&self, is_counted: bool) {
         self.change(|counts| {
             counts.under_way -= 1;
@@ -42,8 +44,8 @@ impl Harmless {
         });
     }
 
-    /// How many have ended; `None` while one is under way. If it is the same before the server is asked and after that, the answer counts these,
-    /// and no others of ours.
+    /// Returns how many have ended; `None` while one is under way. If the value is the same before and after the server is asked, the
+    /// answer counts these, and no others of ours.
     pub(super) fn quiet(&self) -> Option<Quiet> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (counts.under_way == 0).then_some(Quiet { ended: counts.ended, begun: counts.begun })
@@ -54,12 +56,12 @@ impl Harmless {
     }
 }
 
-/// How many FLUSH statements were counted until one look.
+/// The FLUSH statements that were counted until one look.
 #[derive(Clone, Copy)]
 pub(super) struct FlushCounts {
-    /// By the server; `None` where it does not say.
+    /// The server's count; `None` if it does not tell.
     pub(super) server: Option<u64>,
-    /// By us, of those that load no rights: see [`Harmless::quiet`].
+    /// Our count of those that load no rights: see [`Harmless::quiet`].
     pub(super) ours: Option<Quiet>,
 }
 
@@ -94,7 +96,7 @@ mod tests {
         let after = counts(Some(8), harmless.quiet());
         assert!(!is_reload(start, after));
         assert!(is_reload(start, counts(Some(9), harmless.quiet())), "another one besides");
-        // Nothing is made up for later.
+        // Nothing is subtracted later.
         assert!(is_reload(counts(Some(8), None), counts(Some(9), harmless.quiet())));
         harmless.begins();
         harmless.ends(false);

@@ -1,4 +1,4 @@
-//! What the grant tables hold, summed up for each user name.
+//! The contents of the grant tables, summed up for each user name.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -8,14 +8,14 @@ use freshet_protocol::Column;
 use freshet_sql::user_name;
 use freshet_upstream::{Connection, Error, Rows};
 
-/// Names of the columns that say whose right a row is, and of those that it is given by or through. Either server has some of them.
+/// Names of the columns that say whose right a row is, or by whom or through whom it is given. Each server has some of them.
 const OF_USERS: [&str; 6] = ["user", "from_user", "to_user", "default_role_user", "proxied_user", "role"];
-/// A user name with a host, quoted: of the tables that say which rights are in effect.
+/// A user name with a host, quoted: in the tables that say which rights are in effect.
 const GRANTEE: &str = "grantee";
 /// MariaDB's role that everybody has.
 const PUBLIC: &str = "public";
 
-/// The sum of each user's rows, in whatever order they come.
+/// The sum of each user's rows, whatever their order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums(HashMap<Holder, u64>);
 
@@ -23,7 +23,7 @@ pub(super) struct Sums(HashMap<Holder, u64>);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Holder {
     User(String),
-    /// The nameless account's rights on schemas are everybody's, and so are those of which it cannot be told.
+    /// The nameless account's rights on schemas are everybody's. So are rights of unknown owners.
     Anybody,
 }
 
@@ -33,13 +33,13 @@ pub(crate) enum Regranted {
     Nobody,
     /// The accounts with these user names.
     Users(Vec<String>),
-    /// The same, and the stream has told of it, or is about to.
+    /// The accounts with these user names. The stream has told of it, or is about to.
     Told(Vec<String>),
     Anybody,
 }
 
 impl Regranted {
-    /// The same where all that may have changed rights is told by the stream.
+    /// Returns the same, for a case where the stream tells of everything that may have changed rights.
     pub(super) fn told(self) -> Self {
         match self {
             Self::Users(users) => Self::Told(users),
@@ -82,7 +82,7 @@ impl Sums {
         }
     }
 
-    /// Whose sums are not what they were.
+    /// Returns the users whose sums have changed.
     pub(super) fn since(&self, before: &Self) -> Regranted {
         let gone = before.0.keys().filter(|holder| !self.0.contains_key(holder));
         let other = self.0.iter().filter(|(holder, sum)| before.0.get(holder) != Some(sum));
@@ -97,7 +97,7 @@ impl Sums {
     }
 }
 
-/// The place of a column that names users, and whether it names a host besides.
+/// Returns the place of a column that names users, and whether it names a host besides.
 fn names_users((at, column): (usize, &Column)) -> Option<(usize, bool)> {
     let is = |name: &str| column.name.eq_ignore_ascii_case(name.as_bytes());
     let is_grantee = is(GRANTEE);
@@ -113,7 +113,7 @@ fn holder(value: &[u8], is_grantee: bool) -> Holder {
     }
 }
 
-/// `user` of `'user'@'host'`.
+/// Returns `user` of `'user'@'host'`.
 fn user_of_grantee(grantee: &str) -> Option<&str> {
     let (user, _host) = grantee.rsplit_once("'@'")?;
     user.strip_prefix('\'')

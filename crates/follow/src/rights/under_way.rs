@@ -5,11 +5,11 @@ use freshet_upstream::Rows;
 /// All threads, with what they run. Without the privilege PROCESS, only those of our own account.
 pub(super) const THREADS: &str = "SHOW FULL PROCESSLIST";
 
-/// Words of which a statement on accounts has one, and words of which one may hide: what runs a text that it does not show. They may be
-/// parts of other words.
+/// Words of statements on accounts, and words of statements that may hide one, because they run a text that the list does not show. They
+/// may be parts of other words.
 const SIGNS: [&str; 8] = ["grant", "revoke", "user", "role", "password", "call", "execute", "prepare"];
 
-/// First words of what has none of these statements in it, whatever else it has.
+/// First words of statements that contain no statement on accounts, whatever else they contain.
 const NEVER: [&str; 6] = ["select", "insert", "update", "delete", "replace", "commit"];
 
 /// Whether no thread runs a statement on accounts.
@@ -21,7 +21,7 @@ pub(super) fn is_none(threads: &Rows) -> bool {
         let at = |column: usize| row.get(column).and_then(Option::as_deref);
         match at(info) {
             Some(text) => may_concern_accounts(text),
-            // It is not shown yet what it runs.
+            // The list does not show yet what the thread runs.
             None => [&b"Query"[..], b"Execute"].contains(&at(command).unwrap_or_default()),
         }
     };

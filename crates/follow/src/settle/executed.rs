@@ -4,11 +4,11 @@ use std::collections::{HashMap, VecDeque};
 
 use freshet_protocol::binlog::{Gtid, GtidSet};
 
-/// MariaDB GTIDs that are remembered after they were applied. An OK packet overtakes or trails its event by
-/// milliseconds. A write that is handed over later than this many transactions is settled by position.
+/// The most MariaDB GTIDs that are remembered after they were applied. An OK packet comes milliseconds before or after its event. A write
+/// that is handed over more than this many transactions later is settled by position.
 const RECENT_MAX: usize = 16_384;
 
-/// Domains of MariaDB whose numbers are watched; GTIDs of further ones are settled by position.
+/// The most domains of MariaDB whose numbers are watched; GTIDs of further domains are settled by position.
 const DOMAINS_MAX: usize = 1_024;
 
 /// What is known of one GTID.
@@ -16,24 +16,25 @@ const DOMAINS_MAX: usize = 1_024;
 pub(crate) enum GtidFate {
     /// The stream has applied it.
     Applied,
-    /// It will come by.
+    /// The stream will bring it.
     Awaited,
     /// Its number proves nothing.
     Unreliable,
 }
 
-/// The transactions that a snapshot shows at most, as the server has said after it was opened.
+/// An upper bound of the transactions that a snapshot shows, as the server named them after the snapshot was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// MySQL: those that are counted as executed, and those that are about to be.
+    /// MySQL: the transactions that count as executed, and those that are about to.
     MySql(GtidSet),
-    /// MariaDB: the last one of each domain that was logged.
+    /// MariaDB: the last logged transaction of each domain.
     MariaDb(Vec<Gtid>),
 }
 
 impl Shown {
-    /// What to ask, one after the other: a transaction that leaves the first set is in the second. The engine commits a transaction before
-    /// MySQL counts it as executed, and while MySQL has it among those that are owned. MariaDB logs it before the engine commits it.
+    /// Returns the questions to ask, one after the other: a transaction that leaves the first set is in the second. The engine commits a
+    /// transaction before MySQL counts it as executed, and while MySQL lists it among the owned ones. MariaDB logs a transaction before
+    /// the engine commits it.
     #[must_use]
     pub const fn questions(is_mariadb: bool) -> &'static [&'static str] {
         if is_mariadb {
@@ -62,7 +63,7 @@ impl Shown {
     }
 }
 
-/// `uuid:5#18:6#19` without the threads that own each.
+/// Returns `uuid:5#18:6#19` without the threads that own each number.
 fn without_owners(owned: &[u8]) -> Vec<u8> {
     let mut is_owner = false;
     let keep = |byte: &u8| {
@@ -75,16 +76,16 @@ fn without_owners(owned: &[u8]) -> Vec<u8> {
 /// The applied GTIDs of one generation.
 #[derive(Debug)]
 pub(crate) enum AppliedGtids {
-    /// No GTIDs are to be had: everything is settled by position.
+    /// There are no GTIDs: everything is settled by position.
     Untold,
-    /// MySQL: everything that was visible when the stream began, and what it brought.
+    /// MySQL: everything that was visible when the stream began, and the transactions that it brought.
     MySql(GtidSet),
     /// MariaDB.
     MariaDb(Recent),
 }
 
 impl AppliedGtids {
-    /// MariaDB's, at the start of a stream.
+    /// Makes MariaDB's set at the start of a stream.
     pub(crate) fn mariadb() -> Self {
         Self::MariaDb(Recent::default())
     }
@@ -99,7 +100,7 @@ impl AppliedGtids {
         }
     }
 
-    /// How many transactions of MariaDB were applied.
+    /// Returns how many transactions of MariaDB were applied.
     pub(crate) fn count(&self) -> u64 {
         match self {
             Self::MariaDb(recent) => recent.count,
@@ -128,11 +129,11 @@ impl AppliedGtids {
     }
 }
 
-/// The last GTIDs that a MariaDB stream brought.
+/// The last GTIDs of a MariaDB stream.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     order: VecDeque<Gtid>,
-    /// Each with its place among all that were applied.
+    /// Each GTID with its place among all that were applied.
     set: HashMap<Gtid, u64>,
     count: u64,
     domains: HashMap<u32, Domain>,
@@ -173,7 +174,7 @@ impl Recent {
         }
     }
 
-    /// Whether this was applied as the last one of its domain, now or when so many were applied, or later. One from before tells nothing:
+    /// Whether this GTID was applied as the last one of its domain, now or at the count `since`, or later. An earlier one tells nothing:
     /// a number that goes back is noticed when it is applied.
     fn was_last_of_domain(&self, gtid: &Gtid, since: u64) -> bool {
         let Gtid::MariaDb { domain, seq, .. } = gtid else { return false };
@@ -190,7 +191,7 @@ impl Recent {
             None if self.domains.len() < DOMAINS_MAX => GtidFate::Awaited,
             Some(Domain::Rising(_)) if self.set.contains_key(gtid) => GtidFate::Applied,
             Some(Domain::Rising(highest)) if seq > highest => GtidFate::Awaited,
-            // Below the highest and not remembered: long gone, from before the stream, or a number that goes back.
+            // Below the highest number and not remembered: applied long ago, or before the stream, or a number that goes back.
             _ => GtidFate::Unreliable,
         }
     }

@@ -1,4 +1,4 @@
-//! The fences that wait, and what each waits for.
+//! The fences that wait, and the proofs for which they wait.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::mem;
@@ -13,19 +13,20 @@ use super::executed::{AppliedGtids, GtidFate, Shown};
 use super::owners::{Judging, Owners};
 use super::unseen::Unseen;
 
-/// A wait for a GTID that takes longer is turned into a wait for a position, milliseconds. It would do no harm
-/// to go on waiting; this is for GTIDs that never come, such as one that a filter keeps from us.
+/// A longer wait for a GTID is turned into a wait for a position, in milliseconds. A longer wait would do no harm; this is for GTIDs that
+/// never come, such as one that a filter keeps from us.
 const GTID_WAIT_MS_MAX: u64 = 200;
 
-/// How long the fate of a write on a broken connection may stay open before the stream is started anew, milliseconds.
+/// How long the outcome of a write on a broken connection may stay open before the stream is started anew, in milliseconds.
 const UNKNOWN_MS_MAX: u64 = 600_000;
 
-/// Fences that wait at once. At this bound all of those with a known outcome are exchanged for one fence on
-/// everything, which lasts until all of them are settled.
+/// The most fences that wait at once. At this bound all of those with a known outcome are exchanged for one fence on everything, which
+/// lasts until all of them are settled.
 const WAITING_MAX: usize = 65_536;
 
-/// Writes on broken connections whose fate is open at once. At this bound the stream is started anew, which ends the wait. Each of
-/// them keeps a thread of the server, so that its `max_connections` comes first: nobody can empty the cache by breaking off writes.
+/// The most writes on broken connections whose outcome is open at once. At this bound the stream is started anew, which ends the wait.
+/// Each of them keeps a thread of the server, so the server's `max_connections` comes first: no client can empty the cache by breaking
+/// off writes.
 const UNKNOWN_MAX: usize = WAITING_MAX / 2;
 
 /// All fences that wait. `F` is the fence: dropping it lifts it.
@@ -41,7 +42,7 @@ pub(crate) struct Settling<F> {
 }
 
 struct SettlingState<F> {
-    /// `None` between two generations: then nothing that was stored before can be served again.
+    /// `None` between two generations: then no earlier result can be served again.
     executed: Option<AppliedGtids>,
     applied: Position,
     unseen: Unseen,
@@ -49,22 +50,22 @@ struct SettlingState<F> {
     next_id: u64,
     by_id: HashMap<u64, WaitingFence<F>>,
     by_gtid: HashMap<Gtid, Vec<u64>>,
-    /// In the order of arrival; those that were settled meanwhile are skipped.
+    /// In the order of arrival; entries that were settled meanwhile are skipped.
     by_age: VecDeque<(u64, u64)>,
     unbound: Vec<F>,
     asked: Vec<F>,
     bound: BTreeMap<Position, Vec<F>>,
-    /// The fences in `bound`.
+    /// The number of fences in `bound`.
     bound_len: usize,
     /// In the order of arrival.
     unknown: Vec<Unknown<F>>,
-    /// The server that is followed was started at this moment or later.
+    /// The present server was started at this moment or later.
     server_started_ms: u64,
 }
 
 struct WaitingFence<F> {
     fence: F,
-    /// Those that have not come by yet.
+    /// The GTIDs that have not come yet.
     missing: Vec<Gtid>,
 }
 
@@ -73,14 +74,14 @@ struct Unknown<F> {
     thread_id: u32,
     opened_ms: u64,
     since_ms: u64,
-    /// The list of processes that is under way was asked for after this one arrived.
+    /// The list of processes that is under way was asked for after this entry arrived.
     listed: bool,
 }
 
 impl<F> Settling<F> {
-    /// Nothing waits, and no stream is followed. `on_everything` raises a fence on everything. `on_visible` is told how far every
-    /// snapshot from now on sees, where acknowledgements prove it, and `on_owners` whose the transactions are of which that is
-    /// known.
+    /// Makes a registry in which nothing waits, without a stream. `on_everything` raises a fence on everything. `on_visible` is told what
+    /// every snapshot from now on contains, where acknowledgements prove it. `on_owners` is told whose the transactions are, where that
+    /// is known.
     pub(crate) fn new(
         on_everything: impl Fn() -> F + Send + Sync + 'static,
         on_visible: impl Fn(Position) + Send + Sync + 'static,
@@ -111,7 +112,7 @@ impl<F> Settling<F> {
         }
     }
 
-    /// Hands over a fence. True if a position is wanted now: see [`Self::begin_bound`].
+    /// Hands over a fence. `true` if a position is wanted now: see [`Self::begin_bound`].
     pub(crate) fn settle(&self, fence: F, outcome: WriteOutcome, now_ms: u64) -> bool {
         let mut inner = self.lock();
         let lifted = inner.settle(fence, outcome, now_ms);
@@ -126,18 +127,18 @@ impl<F> Settling<F> {
         let (visible, owners) = (inner.unseen.visible(), inner.owners(now_ms));
         drop(inner);
         (self.on_owners)(owners);
-        // Before the fence is lifted: who finds it gone can store what it reads.
+        // Before the fence is lifted: a session that finds it gone can store what it reads.
         visible.into_iter().for_each(|visible| (self.on_visible)(visible));
         drop((lifted, collapsed));
         wants_bound
     }
 
-    /// Grows when fences are exchanged for one on everything, before they are lifted.
+    /// Returns a count that grows when fences are exchanged for one on everything, before they are lifted.
     pub(crate) fn exchanged(&self) -> u64 {
         self.exchanged.load(Ordering::Acquire)
     }
 
-    /// The stream has applied a transaction up to `at`, and `applied` was published.
+    /// Notes that the stream has applied a transaction up to `at`; `applied` was published.
     pub(crate) fn applied(&self, gtid: Option<&Gtid>, at: Position, now_ms: u64) {
         let mut inner = self.lock();
         let is_acknowledged = gtid.is_some_and(|gtid| inner.by_gtid.contains_key(gtid));
@@ -151,25 +152,25 @@ impl<F> Settling<F> {
         drop(lifted);
     }
 
-    /// The stream has moved over nothing, up to `at`, and `applied` was published.
+    /// Notes that the stream has moved to `at` without a transaction; `applied` was published.
     pub(crate) fn passed(&self, at: Position) {
         let mut inner = self.lock();
         let lifted = inner.applied(None, at);
-        // As much as is known without looking at the time.
+        // Without a look at the time.
         let owners = inner.owners(0);
         drop(inner);
         (self.on_owners)(owners);
         drop(lifted);
     }
 
-    /// Every snapshot from now on sees everything up to `at`, as the server said.
+    /// Notes the server's word that every snapshot from now on contains everything up to `at`.
     pub(crate) fn seen(&self, at: Position) {
         self.lock().unseen.seen(at);
     }
 
-    /// A generation starts: `executed` is what it began with, and everything is stamped. To be called before `at` is
-    /// published as applied: a fill that begins after that may miss a commit that is acknowledged later, and such a
-    /// commit must find its fence kept. What comes before `at` is taken for unseen until [`Self::seen`] says otherwise.
+    /// Notes the start of a generation, with the transactions that were `executed` at its start; everything is stamped. To be called
+    /// before `at` is published as applied: a fill that begins after that may miss a commit that is acknowledged later, and such a commit
+    /// must find its fence kept. Transactions before `at` count as unseen until [`Self::seen`] says otherwise.
     pub(crate) fn started(&self, executed: AppliedGtids, at: Position) {
         let mut inner = self.lock();
         inner.executed = Some(executed);
@@ -178,8 +179,8 @@ impl<F> Settling<F> {
         inner.judging = Judging::since(at);
     }
 
-    /// The generation is over, everything was stamped above all that is stored: the fences of known commits have nothing
-    /// left to protect. Those whose fate is open stay, since they may yet change what the next generation stores.
+    /// Notes the end of the generation. Everything was stamped above all stored results, so the fences of known commits have nothing left
+    /// to protect. Fences with an open outcome stay, since their writes may still change what the next generation stores.
     pub(crate) fn ended(&self, now_ms: u64) {
         let mut inner = self.lock();
         inner.executed = None;
@@ -192,7 +193,7 @@ impl<F> Settling<F> {
     }
 
     /// To be called now and then: turns long waits for a GTID into waits for a position, and gives up waiting for acknowledgements.
-    /// True if a position is wanted.
+    /// `true` if a position is wanted.
     pub(crate) fn tick(&self, now_ms: u64) -> bool {
         let mut inner = self.lock();
         inner.unbind_old(now_ms);
@@ -202,7 +203,7 @@ impl<F> Settling<F> {
         wants_bound
     }
 
-    /// Whether the binlog's end has to be read. If so, it has to be read after this call, and told to [`Self::bound`].
+    /// Whether the end of the binlog has to be read. If so, it has to be read after this call, and handed to [`Self::bound`].
     pub(crate) fn begin_bound(&self) -> bool {
         let mut inner = self.lock();
         let unbound = mem::take(&mut inner.unbound);
@@ -210,7 +211,7 @@ impl<F> Settling<F> {
         !inner.asked.is_empty()
     }
 
-    /// The binlog's end as read after [`Self::begin_bound`]; `None` if it lies before all that this stream brings.
+    /// Takes in the end of the binlog that was read after [`Self::begin_bound`]; `None` if it lies before all that this stream brings.
     pub(crate) fn bound(&self, end: Option<Position>) {
         let mut inner = self.lock();
         let asked = mem::take(&mut inner.asked);
@@ -226,36 +227,37 @@ impl<F> Settling<F> {
         drop(lifted);
     }
 
-    /// Whether the server's list of processes has to be read; if so it has to be asked for after this call.
+    /// Whether the server's list of processes has to be read; if so, it has to be asked for after this call.
     pub(crate) fn begin_list(&self) -> bool {
         let mut inner = self.lock();
         inner.unknown.iter_mut().for_each(|unknown| unknown.listed = true);
         !inner.unknown.is_empty()
     }
 
-    /// The list of processes as asked for after [`Self::begin_list`]: those that are gone now wait for a position.
+    /// Takes in the list of processes that was asked for after [`Self::begin_list`]: the fences of threads that are gone now wait for a
+    /// position.
     pub(crate) fn listed(&self, alive: &HashSet<u32>) {
         let mut inner = self.lock();
         let gone = inner.take_unknown(|unknown| unknown.listed && !alive.contains(&unknown.thread_id));
         inner.unbound.extend(gone);
     }
 
-    /// Whether a write's fate has been open for so long that the stream should be started anew.
+    /// Whether a write's outcome has been open for so long that the stream should be started anew.
     pub(crate) fn is_overdue(&self, now_ms: u64) -> bool {
         let inner = self.lock();
         inner.unknown.len() >= UNKNOWN_MAX
             || inner.unknown.first().is_some_and(|oldest| oldest.is_overdue(now_ms))
     }
 
-    /// The server that is followed next has been started after the one that was followed before, so that every thread of
-    /// the earlier one has come to its end. To be called between [`Self::ended`] and [`Self::started`].
+    /// Notes that the next server was started after the one that was followed before, so that every thread of the earlier server has
+    /// ended. To be called between [`Self::ended`] and [`Self::started`].
     pub(crate) fn server_restarted(&self) {
         let gone = self.lock().take_unknown(|_| true);
         drop(gone);
     }
 
-    /// The server that is followed next was started at `at_ms` or later, which ends every thread on a connection that was
-    /// opened before. To be called where [`Self::server_restarted`] may be.
+    /// Notes that the next server was started at `at_ms` or later, which ended every thread on an earlier connection. To be called where
+    /// [`Self::server_restarted`] may be.
     pub(crate) fn server_started(&self, at_ms: u64) {
         let mut inner = self.lock();
         inner.server_started_ms = inner.server_started_ms.max(at_ms);
@@ -264,23 +266,23 @@ impl<F> Settling<F> {
         drop(gone);
     }
 
-    /// How many transactions were applied, where [`Self::has_applied`] needs that.
+    /// Returns how many transactions were applied, if [`Self::has_applied`] needs that.
     pub(crate) fn applied_count(&self) -> u64 {
         self.lock().executed.as_ref().map_or(0, AppliedGtids::count)
     }
 
-    /// Whether all of these are applied. `since`: [`Self::applied_count`], read before the server was asked for them. Who sees it sees
-    /// their stamps.
+    /// Whether all of these are applied. `since`: [`Self::applied_count`], read before the server was asked for them. A thread that sees
+    /// `true` sees their stamps.
     pub(crate) fn has_applied(&self, shown: &Shown, since: u64) -> bool {
         self.lock().executed.as_ref().is_some_and(|executed| executed.have_all(shown, since))
     }
 
-    /// Fences that wait.
+    /// Returns the number of fences that wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// A panic while the lock was held is impossible short of running out of memory; the maps are whole in any case.
+    /// Locks the state. A panic under the lock is impossible unless memory runs out; the maps are whole in any case.
     fn lock(&self) -> MutexGuard<'_, SettlingState<F>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -299,14 +301,14 @@ impl<F> SettlingState<F> {
             WriteOutcome::Unknown { .. } if !is_followed && self.unknown.len() >= UNKNOWN_MAX => {
                 return Some(fence);
             }
-            // Its thread came to its end with the server that it was in: what it did is in the binlog by now, or nowhere.
+            // Its thread ended with its server: its changes are in the binlog by now, or nowhere.
             WriteOutcome::Unknown { opened_ms, .. } if is_followed && opened_ms < self.server_started_ms => {
                 self.unbound.push(fence);
             }
             WriteOutcome::Unknown { thread_id, opened_ms } => {
                 self.unknown.push(Unknown { fence, thread_id, opened_ms, since_ms: now_ms, listed: false });
             }
-            // Nothing that was stored can be served, and what will be stored is read after this commit.
+            // No earlier result can be served, and every later one is read after this commit.
             _ if !is_followed => return Some(fence),
             WriteOutcome::Committed(gtids) if !gtids.is_empty() => {
                 return self.await_gtids(fence, &gtids, now_ms);
@@ -400,7 +402,7 @@ impl<F> SettlingState<F> {
         self.unbound.push(waiting.fence);
     }
 
-    /// All fences whose commit is known to have happened.
+    /// Returns all fences whose commit is known to have happened.
     fn take_committed(&mut self) -> Vec<F> {
         self.by_gtid.clear();
         self.by_age.clear();

@@ -4,12 +4,12 @@ use freshet_digest::Options;
 
 /// The least and the most that a length may be, in bytes.
 const LENGTHS: (usize, usize) = (16, 1 << 20);
-/// The least and the most that a limit of a list may be. 0: lists stay as long as they are.
+/// The least and the greatest limit of a list. 0: lists keep their length.
 const LIMITS: (usize, usize) = (0, 2089);
 
 /// A part of the options.
 enum Part {
-    /// A number, with its least and its most.
+    /// A number, with its least and its greatest value.
     Number((usize, usize), fn(&mut Options) -> &mut usize),
     /// True or false.
     Truth(fn(&mut Options) -> &mut bool),
@@ -32,7 +32,7 @@ fn part(name: &str) -> Option<&'static Part> {
     PARTS.iter().find(|(known, _)| *known == name).map(|(_, part)| part)
 }
 
-/// The value of the variable of this name, if it is one of these.
+/// Returns the value of the variable of this name, if it is one of these.
 pub(super) fn read(mut options: Options, name: &str) -> Option<String> {
     Some(match part(name)? {
         Number(_, of) => of(&mut options).to_string(),
@@ -43,7 +43,7 @@ pub(super) fn read(mut options: Options, name: &str) -> Option<String> {
 /// Puts a value into the options; `None` if the variable of this name is none of these.
 ///
 /// # Errors
-/// Why it cannot be that.
+/// The reason, if the value is not allowed.
 pub(super) fn write(options: &mut Options, name: &str, value: &str) -> Option<Result<(), String>> {
     Some(match part(name)? {
         Number((least, most), of) => match value.parse() {
@@ -57,7 +57,7 @@ pub(super) fn write(options: &mut Options, name: &str, value: &str) -> Option<Re
     })
 }
 
-/// `true` or `false`, as variables of ProxySQL's are set.
+/// Reads `true` or `false`, as for variables of ProxySQL's.
 pub(super) fn truth(value: &str) -> Result<bool, String> {
     match value.to_ascii_lowercase().as_str() {
         "true" | "1" => Ok(true),

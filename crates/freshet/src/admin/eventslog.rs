@@ -5,14 +5,14 @@ use std::sync::{MutexGuard, PoisonError};
 use super::Behind;
 use super::digests::truth;
 
-/// `mysql-eventslog_format` of lines of JSON, the only one that is written.
+/// `mysql-eventslog_format` for lines of JSON, the only format that is written.
 const JSON: &str = "2";
-/// What `mysql-eventslog_filesize` may be, in bytes.
+/// The allowed values of `mysql-eventslog_filesize`, in bytes.
 const FILE_BYTES_MIN: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 impl Behind {
-    /// The value of the variable of this name, if it is one of these.
+    /// Returns the value of the variable of this name, if it is one of these.
     pub(super) fn events_log(&self, name: &str) -> Option<String> {
         Some(match name {
             "mysql-eventslog_default_log" => u8::from(self.rules().1.logs).to_string(),
@@ -23,7 +23,7 @@ impl Behind {
         })
     }
 
-    /// Has a value count; `None` if the variable of this name is none of these.
+    /// Makes a value count; `None` if the variable of this name is none of these.
     pub(super) fn set_events_log(&self, name: &str, value: &str) -> Option<Result<(), String>> {
         Some(match name {
             "mysql-eventslog_default_log" => {
@@ -45,7 +45,7 @@ impl Behind {
         })
     }
 
-    /// Has the log begin in files of this name, which is one in the state directory unless it is a path of its own.
+    /// Begins the log in files of this name, in the state directory unless the name is a path.
     fn name_log(&self, name: &str) -> Result<(), String> {
         let directory = self.config.admin.as_ref().map(|admin| admin.directory.clone()).unwrap_or_default();
         let path = (!name.is_empty()).then(|| directory.join(name));

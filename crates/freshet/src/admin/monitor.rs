@@ -1,4 +1,4 @@
-//! What is noted without anybody asking: how the server answers, and what was counted.
+//! Notes that are taken by themselves: the server's answers, and the counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,12 @@ use freshet_upstream::control::connect;
 use freshet_upstream::{Config, Connection, Error};
 use tokio::time::timeout;
 
-/// How often it is looked whether anything is due.
+/// The time between two looks whether a note is due.
 const LOOKED_EVERY: Duration = Duration::from_millis(250);
 /// How long the server may take to answer.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Asks the server and notes what is counted, for ever. `ping_us` is told how long the last ping took.
+/// Asks the server and notes the counts, forever. `ping_us` is set to the duration of the last ping.
 pub async fn watch(admin: Arc<Mutex<Admin>>, config: Arc<Config>, ping_us: Arc<AtomicU64>) {
     let mut connection = None;
     let mut asked = [None::<Instant>; PROBES.len()];
@@ -45,7 +45,7 @@ fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Asks, over the connection that is kept for it where that is not about connecting. It is made anew when it is lost.
+/// Asks a question, over the connection that is kept for it unless the question is about connecting. A lost connection is made anew.
 async fn ask(probe: Probe, connection: &mut Option<Connection>, config: &Config) -> Probed {
     let begun_us = i64::try_from(since_1970().as_micros()).unwrap_or(i64::MAX);
     let answer = match answer(probe, connection, config).await {
@@ -68,7 +68,7 @@ async fn answer(
     if probe == Probe::Connect {
         let new = connect(config).await?;
         let took_us = took_us(begun);
-        // The one before has had its time: a server that was restarted behind a balancer is met anew.
+        // The old connection has served its time: a server that was restarted behind a balancer is reached anew.
         if let Some(old) = connection.replace(new) {
             old.quit().await;
         }

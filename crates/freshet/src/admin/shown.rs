@@ -36,7 +36,7 @@ impl Behind {
         named.into_iter().map(|(name, bytes)| vec![name.into(), bytes.to_string().into()]).collect()
     }
 
-    /// What the system has counted, under the names that the history has for it.
+    /// Returns the system's figures for the process, under the names of the history.
     #[expect(clippy::unused_self, reason = "it stands among the others")]
     pub(super) fn process(&self) -> Vec<Vec<SqliteValue>> {
         let [mapped, resident] = memory_of_process();
@@ -92,7 +92,7 @@ impl Behind {
         self.shared.prepared_statements().into_iter().enumerate().map(row).collect()
     }
 
-    /// Connections of clients that have left, for the next login. What they are set to is what a new session is.
+    /// Returns the connections of clients that have left, which wait for the next login. Their settings are those of a new session.
     pub(super) fn free_connections(&self) -> Vec<Vec<SqliteValue>> {
         let (host, port) = self.server();
         let row = |(at, (user, idle_ms)): (usize, (String, u64))| {
@@ -106,7 +106,7 @@ impl Behind {
         self.shared.free_connections().into_iter().enumerate().map(row).collect()
     }
 
-    /// The server's row.
+    /// Returns the server's row.
     pub(super) fn connections(&self, resets: bool) -> Vec<SqliteValue> {
         let now = self.shared.server_connections(resets);
         let mut before = self.connections_before.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +145,7 @@ impl Behind {
         self.shared.commands().into_iter().map(row).collect()
     }
 
-    /// How many clients each user has, and how many all of them together may have.
+    /// Returns how many clients each user has, and how many all of them together may have.
     pub(super) fn users(&self) -> Vec<Vec<SqliteValue>> {
         let mut connected = BTreeMap::<String, u64>::new();
         self.shared.processes().into_iter().for_each(|it| *connected.entry(it.user).or_default() += 1);
@@ -180,7 +180,7 @@ impl Behind {
         let row = |row: freshet_session::statistics::DigestRow| {
             let (sum, min, max) = row.times_us;
             vec![
-                // Where rules name none, it is the user's.
+                // Where rules name no hostgroup, it is the user's.
                 row.hostgroup.filter(|_| !row.from_memory).map_or_else(
                     || if row.from_memory { SqliteValue::Integer(-1) } else { SqliteValue::Null },
                     SqliteValue::Integer,
@@ -204,7 +204,7 @@ impl Behind {
     }
 }
 
-/// What the process has mapped and what of it is in memory, in bytes; zeros where the system does not say.
+/// Returns the bytes that the process has mapped, and how many of them are in memory; zeros if the system does not say.
 fn memory_of_process() -> [u64; 2] {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ["VmSize:", "VmRSS:"].map(|name| {
@@ -214,10 +214,10 @@ fn memory_of_process() -> [u64; 2] {
     })
 }
 
-/// Processor time of the process and of the system for it, in the system's ticks.
+/// Returns the processor time of the process, and of the system for it, in the system's ticks.
 fn ticks_of_process() -> [u64; 2] {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may hold anything, the twelfth and the thirteenth.
+    // Behind the name, which may hold anything: the twelfth and the thirteenth field.
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
     [11, 12].map(|at| fields.get(at).and_then(|ticks| ticks.parse().ok()).unwrap_or(0))
 }

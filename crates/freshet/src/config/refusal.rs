@@ -14,7 +14,7 @@ pub enum SettingSource {
     Environment(&'static str),
     /// The configuration file.
     File(PathBuf),
-    /// Nobody said anything.
+    /// No value was given.
     Default,
 }
 
@@ -34,21 +34,21 @@ impl fmt::Display for SettingSource {
 pub enum Refusal {
     /// A value that is not allowed.
     Value {
-        /// Which setting.
+        /// The setting.
         setting: &'static Setting,
-        /// Who said it.
+        /// Where the value came from.
         source: SettingSource,
-        /// What was said.
+        /// The value.
         value: String,
     },
-    /// A setting that is fine by itself, but not beside another.
+    /// A setting that is allowed by itself, but not beside another.
     Beside {
-        /// Which setting.
+        /// The setting.
         setting: &'static Setting,
-        /// What is wrong, as the rest of a sentence that begins with its name.
+        /// The fault, as the rest of a sentence that begins with the setting's name.
         why: String,
     },
-    /// A setting without a default that nobody gave.
+    /// A setting without a default, for which no value was given.
     Missing(&'static Setting),
     /// A key of the file that is no setting.
     UnknownKey {

@@ -1,4 +1,4 @@
-//! What was typed: texts, and where each came from. Flags count before the environment, the environment before the file.
+//! The typed settings: texts, and where each came from. Flags count before the environment, and the environment before the file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::settings::{self, Setting};
 /// The largest configuration file that is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Every setting that somebody gave.
+/// Every setting for which a value was given.
 #[derive(Debug, Default)]
 pub struct Typed {
     given: HashMap<&'static str, (String, SettingSource)>,
@@ -41,7 +41,7 @@ impl Typed {
             Some(ValueSource::CommandLine) => SettingSource::Flag(setting.flag()),
             _ => SettingSource::Environment(setting.env),
         };
-        // An empty variable is what is left of one that somebody switched off.
+        // An empty variable counts as not set.
         if !(value.is_empty() && matches!(source, SettingSource::Environment(_))) {
             self.given.insert(setting.name, (value.clone(), source));
         }
@@ -57,7 +57,7 @@ impl Typed {
         self.take_toml(path, &text)
     }
 
-    /// Takes what neither a flag nor the environment has said already.
+    /// Takes the values that neither a flag nor the environment has given.
     pub fn take_toml(&mut self, path: &Path, text: &str) -> Result<(), Refusal> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
@@ -74,22 +74,22 @@ impl Typed {
         Ok(())
     }
 
-    /// Says something as a flag would; for tests.
+    /// Gives a value as a flag would; for tests.
     #[cfg(test)]
     pub fn say(&mut self, setting: &'static Setting, value: &str) {
         self.given.insert(setting.name, (value.to_owned(), SettingSource::Flag(setting.flag())));
     }
 
-    /// The text of a setting, its default if nobody said anything.
+    /// Returns the text of a setting; the default if no value was given.
     fn text(&self, setting: &'static Setting) -> (String, SettingSource) {
         let default = || (setting.default.unwrap_or_default().to_owned(), SettingSource::Default);
         self.given.get(setting.name).cloned().unwrap_or_else(default)
     }
 
-    /// What the setting's text means, by `reader`, which says `None` to what is not allowed.
+    /// Returns the meaning of the setting's text, by `reader`, which returns `None` for a text that is not allowed.
     ///
     /// # Errors
-    /// The text is not allowed, or nobody gave it and it has no default.
+    /// The text is not allowed, or none was given and there is no default.
     pub fn read<T>(
         &self,
         setting: &'static Setting,
@@ -114,14 +114,14 @@ impl Typed {
         self.read(setting, |text| if text.is_empty() { Some(None) } else { reader(text).map(Some) })
     }
 
-    /// A refusal of a setting's value whose reader says more than the table does. `why` must not hold a secret.
+    /// Returns a refusal of a setting's value with a reason that the table does not have. `why` must not hold a secret.
     pub fn refuse(&self, setting: &'static Setting, why: &str) -> Refusal {
         let source = self.text(setting).1;
         Refusal::Beside { setting, why: format!("from {source}: {why}") }
     }
 }
 
-/// A value of the file as it would be typed on the command line; tables and dates have no such form.
+/// Returns a value of the file as it would be typed on the command line; tables and dates have no such form.
 fn plain(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),

@@ -1,6 +1,6 @@
 //! Sizes and times as people write them.
 
-/// `4096`, `64K`, `1M`, `1MiB`, `2G`: bytes, in powers of 1024.
+/// Reads `4096`, `64K`, `1M`, `1MiB`, `2G`: bytes, in powers of 1024.
 pub fn bytes(text: &str) -> Option<u64> {
     let (digits, unit) = split(text)?;
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -13,7 +13,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     digits.checked_mul(factor)
 }
 
-/// `200ms`, `10s`, `10`, `5m`, `8h`, `1d`: milliseconds; a bare number means seconds.
+/// Reads `200ms`, `10s`, `10`, `5m`, `8h`, `1d`: milliseconds; a bare number means seconds.
 pub fn milliseconds(text: &str) -> Option<u64> {
     let (digits, unit) = split(text)?;
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -27,7 +27,7 @@ pub fn milliseconds(text: &str) -> Option<u64> {
     digits.checked_mul(factor)
 }
 
-/// A whole number and the unit behind it.
+/// Returns a whole number and the unit behind it.
 fn split(text: &str) -> Option<(u64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -63,7 +63,7 @@ fn seeds() -> Vec<Vec<u8>> {
     all
 }
 
-/// The events of a file, without their checksums.
+/// Returns the events of a file, without their checksums.
 fn split(file: &[u8]) -> Vec<&[u8]> {
     let mut rest = file.get(4..).unwrap_or_default();
     let mut events = Vec::new();
@@ -98,7 +98,7 @@ fn check(input: &[u8]) -> Outcome {
     Ok(behaviour(told))
 }
 
-/// The events of an input, each with its true length in its header.
+/// Returns the events of an input, each with its true length in its header.
 fn pieces(mut rest: &[u8]) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     while let Some((length, after)) = rest.split_first_chunk::<2>().filter(|_| events.len() < EVENTS_MAX) {

@@ -121,7 +121,7 @@ fn grows(name: &str, reading: impl Fn(&[u8]), short: &[u8], long: &[u8]) -> Resu
     Ok(())
 }
 
-/// The time that this thread itself works: others do not count.
+/// Returns the time that this thread itself works: others do not count.
 fn work(reading: &impl Fn(&[u8]), text: &[u8]) -> Duration {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -68,7 +68,7 @@ fn check(input: &[u8]) -> Outcome {
     Ok(behaviour(kinds))
 }
 
-/// The lexer's own modes, as [`statements::modes_and_text`] has them.
+/// Returns the lexer's own modes, as [`statements::modes_and_text`] has them.
 fn own_modes(input: &[u8]) -> OwnModes {
     let byte = input.first().copied().unwrap_or_default();
     let flavor = if byte & 1 == 0 { crate::modes::Flavor::MySql } else { crate::modes::Flavor::MariaDb };

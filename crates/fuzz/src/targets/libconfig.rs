@@ -53,7 +53,7 @@ fn check(input: &[u8]) -> Outcome {
     Ok(behaviour(settings.iter().map(|setting| shape(&setting.value)).collect::<Vec<_>>()))
 }
 
-/// What kinds of values it has, to a depth that tells behaviours apart.
+/// Returns what kinds of values it has, to a depth that tells behaviours apart.
 fn shape(value: &ConfigValue) -> u64 {
     match value {
         ConfigValue::Bool(_) => 1,

@@ -53,7 +53,7 @@ fn total(text: &[u8], modes: Modes) {
     let _ = row_reads(text, modes, &|_| None);
 }
 
-/// What was read, so that inputs that are read in a new way are kept.
+/// Returns what was read, so that inputs that are read in a new way are kept.
 fn told(request: &Request, effects: &Effects, analysis: &Analysis) -> Behaviour {
     let request = match request {
         Request::Ours(_) => 1,

@@ -29,7 +29,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     texts.enumerate().map(|(at, text)| [&[at as u8 % 2], text.as_bytes()].concat()).collect()
 }
 
-/// The string literals of a Rust source.
+/// Returns the string literals of a Rust source.
 fn literals(source: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut chars = source.chars().peekable();
@@ -50,7 +50,7 @@ fn literals(source: &str) -> Vec<String> {
     out
 }
 
-/// The rest of a literal whose first quote has been taken.
+/// Returns the rest of a literal whose first quote has been taken.
 fn literal(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
     let mut text = String::new();
     while let Some(c) = chars.next() {
@@ -70,7 +70,7 @@ fn literal(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
     text
 }
 
-/// The modes that the first byte stands for, and the text behind it.
+/// Returns the modes that the first byte stands for, and the text behind it.
 pub fn modes_and_text(input: &[u8]) -> (Modes, &[u8]) {
     let (byte, text) = input.split_first().map_or((0, input), |(byte, text)| (*byte, text));
     let flavor = if byte & 1 == 0 { Flavor::MySql } else { Flavor::MariaDb };

@@ -1,8 +1,8 @@
-//! What is said of each frame.
+//! The report on each frame.
 
 use crate::StatusFlags;
 
-/// What a frame of an answer is.
+/// The meaning of a frame in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The command, or one of its statements, is done.
@@ -35,7 +35,7 @@ pub enum Part {
     Continuation,
 }
 
-/// What [`Answer::see`](crate::Answer::see) has seen.
+/// The findings of [`Answer::see`](crate::Answer::see).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// What the frame is.
@@ -51,7 +51,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// A frame that carries no status and ends nothing.
+    /// Returns a frame that carries no status and ends nothing.
     pub(super) const fn plain(part: Part) -> Self {
         Self { part, last: false, status: None, status_at: None, warnings: None }
     }

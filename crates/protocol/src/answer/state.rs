@@ -1,13 +1,13 @@
-//! What can come next.
+//! The packets that can come next.
 
 use crate::Command;
 
-/// What the next packet is.
+/// The next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The first packet of a result: OK, ERR, a wish for a file, or columns.
+    /// The first packet of a result: OK, ERR, a request for a file, or columns.
     Result,
-    /// Columns of a result set, and what is behind them.
+    /// Columns of a result set, and the packets behind them.
     Columns(Due),
     /// Rows, or their end.
     Rows,
@@ -45,7 +45,7 @@ impl Due {
         self.left == 0 && !self.end
     }
 
-    /// What is to come after the next packet.
+    /// Returns the definitions that are due after the next packet.
     pub(super) const fn without_one(self) -> Self {
         match self.left {
             0 => Self { left: 0, end: false },
@@ -55,7 +55,7 @@ impl Due {
 }
 
 impl State {
-    /// What comes first in answer to `command`.
+    /// Returns the first state of the answer to `command`.
     pub(super) const fn at_first(command: Command) -> Self {
         match command {
             Command::Quit | Command::StmtSendLongData | Command::StmtClose => Self::Done,

@@ -18,7 +18,7 @@ pub const FULL_AUTH: u8 = 4;
 /// The proof's length, in bytes.
 const TOKEN_LEN: usize = 32;
 
-/// The proof of a password. An empty password has an empty one.
+/// Returns the proof of a password. An empty password has an empty one.
 #[must_use]
 pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     if password.is_empty() {
@@ -29,14 +29,14 @@ pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     xor(once, mask).to_vec()
 }
 
-/// Whether `token` proves `password`, in a time that does not tell how nearly.
+/// Whether `token` proves `password`. The time of the comparison does not tell how close the two are.
 #[must_use]
 pub fn verify(token: &[u8], scramble: &[u8; SCRAMBLE_LEN], password: &[u8]) -> bool {
     verify_slices_are_equal(token, &self::token(password, scramble)).is_ok()
 }
 
-/// The password with its NUL, exclusive-or the scramble over and over: what
-/// is encrypted under RSA. Applied twice it gives the password back.
+/// Returns the password with its NUL, exclusive-or the repeated scramble: this is encrypted under RSA. Applied twice it gives the
+/// password back.
 #[must_use]
 pub fn mask(password_nul: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     password_nul.iter().zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect()

@@ -1,8 +1,8 @@
-//! The digests that the plugins are made of.
+//! The digests that the plugins use.
 
 use aws_lc_rs::digest::{Algorithm, Context};
 
-/// The digest of several parts in a row. `N` is the algorithm's length.
+/// Returns the digest of several parts in a row. `N` is the algorithm's length.
 pub(super) fn digest<const N: usize>(algorithm: &'static Algorithm, parts: &[&[u8]]) -> [u8; N] {
     let mut context = Context::new(algorithm);
     for part in parts {
@@ -15,7 +15,7 @@ pub(super) fn digest<const N: usize>(algorithm: &'static Algorithm, parts: &[&[u
     bytes
 }
 
-/// The exclusive or of two digests.
+/// Returns the exclusive or of two digests.
 pub(super) fn xor<const N: usize>(mut a: [u8; N], b: [u8; N]) -> [u8; N] {
     for (to, from) in a.iter_mut().zip(b) {
         *to ^= from;

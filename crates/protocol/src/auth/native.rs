@@ -1,7 +1,6 @@
 //! `mysql_native_password`: the proof is SHA1(password) exclusive-or
-//! SHA1(scramble, SHA1(SHA1(password))). The server stores SHA1(SHA1(password)),
-//! so whoever sees a proof and what is stored knows SHA1(password), and that
-//! is all that further proofs need.
+//! SHA1(scramble, SHA1(SHA1(password))). The server stores SHA1(SHA1(password)), so an observer of a proof who also knows the stored
+//! value knows SHA1(password), and that is enough for further proofs.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY;
@@ -9,10 +8,10 @@ use aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY;
 use super::digest::{digest, xor};
 use crate::handshake::SCRAMBLE_LEN;
 
-/// The length of a proof, of SHA1(password) and of what the server stores, in bytes.
+/// The length of a proof, of SHA1(password) and of the stored value, in bytes.
 pub const TOKEN_LEN: usize = 20;
 
-/// The proof of a password. An empty password has an empty one.
+/// Returns the proof of a password. An empty password has an empty one.
 #[must_use]
 pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     if password.is_empty() {
@@ -21,13 +20,13 @@ pub fn token(password: &[u8], scramble: &[u8; SCRAMBLE_LEN]) -> Vec<u8> {
     token_by_hash(&sha1(&[password]), scramble).to_vec()
 }
 
-/// The proof of the password whose SHA1 is `hash`.
+/// Returns the proof of the password whose SHA1 is `hash`.
 #[must_use]
 pub fn token_by_hash(hash: &[u8; TOKEN_LEN], scramble: &[u8; SCRAMBLE_LEN]) -> [u8; TOKEN_LEN] {
     masked(hash, &sha1(&[hash]), scramble)
 }
 
-/// Whether `token` proves `password`, in a time that does not tell how nearly.
+/// Whether `token` proves `password`. The time of the comparison does not tell how close the two are.
 #[must_use]
 pub fn verify(token: &[u8], scramble: &[u8; SCRAMBLE_LEN], password: &[u8]) -> bool {
     verify_slices_are_equal(token, &self::token(password, scramble)).is_ok()
@@ -39,8 +38,8 @@ pub fn verify_by_hash(token: &[u8], scramble: &[u8; SCRAMBLE_LEN], hash: &[u8; T
     verify_slices_are_equal(token, &token_by_hash(hash, scramble)).is_ok()
 }
 
-/// SHA1(password), if `token` proves the password of which `stored` is what the server stores. It wipes nothing: that is
-/// for whoever keeps it.
+/// Returns SHA1(password), if `token` proves the password for which the server stores `stored`. Nothing is wiped here: the holder of the
+/// result has to do that.
 #[must_use]
 pub fn hash_in(
     token: &[u8; TOKEN_LEN],
@@ -51,7 +50,7 @@ pub fn hash_in(
     verify_slices_are_equal(&sha1(&[&hash]), stored).is_ok().then_some(hash)
 }
 
-/// Applied twice it gives `bytes` back.
+/// Exclusive-or with the scramble. Applied twice it gives `bytes` back.
 fn masked(
     bytes: &[u8; TOKEN_LEN],
     stored: &[u8; TOKEN_LEN],

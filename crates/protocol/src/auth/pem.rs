@@ -5,7 +5,7 @@ const END: &str = "-----END PUBLIC KEY-----";
 const LINE_LEN: usize = 64;
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The key's PEM block, lines of 64 characters as OpenSSL writes them.
+/// Returns the key's PEM block, lines of 64 characters as OpenSSL writes them.
 pub(super) fn encode(der: &[u8]) -> String {
     let text: Vec<char> = der.chunks(3).flat_map(encode_group).collect();
     let mut out = String::from(BEGIN);
@@ -19,7 +19,7 @@ pub(super) fn encode(der: &[u8]) -> String {
     out
 }
 
-/// Up to three bytes as four characters.
+/// Encodes up to three bytes as four characters.
 fn encode_group(group: &[u8]) -> [char; 4] {
     let bits = group.iter().enumerate().fold(0u32, |bits, (i, &byte)| bits | u32::from(byte) << (16 - 8 * i));
     std::array::from_fn(|i| {
@@ -28,7 +28,7 @@ fn encode_group(group: &[u8]) -> [char; 4] {
     })
 }
 
-/// The bytes of the first public key in a PEM text; None if there is none.
+/// Returns the bytes of the first public key in a PEM text; None if there is none.
 pub(super) fn decode(pem: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(pem).ok()?;
     let (_, after) = text.split_once(BEGIN)?;
@@ -46,7 +46,7 @@ pub(super) fn decode(pem: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A character's six bits.
+/// Returns a character's six bits.
 fn sextet(byte: u8) -> Option<u32> {
     ALPHABET.iter().position(|&known| known == byte).and_then(|at| u32::try_from(at).ok())
 }

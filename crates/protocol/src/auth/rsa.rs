@@ -9,7 +9,7 @@ use aws_lc_rs::rsa::{
 
 use super::pem;
 
-/// That the system could not make a key.
+/// The system could not make a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no RSA key could be generated")]
 pub struct KeyError;
@@ -39,13 +39,13 @@ impl PrivateKey {
         Ok(Self { key: OaepPrivateDecryptingKey::new(key)?, public_pem })
     }
 
-    /// The public key as servers send it (SubjectPublicKeyInfo in PEM).
+    /// Returns the public key as servers send it (SubjectPublicKeyInfo in PEM).
     #[must_use]
     pub fn public_pem(&self) -> &str {
         &self.public_pem
     }
 
-    /// What was encrypted for this key; None if nothing was.
+    /// Returns the plain text that was encrypted for this key; None if it was not encrypted for it.
     #[must_use]
     pub fn decrypt(&self, encrypted: &[u8]) -> Option<Vec<u8>> {
         let mut room = vec![0; self.key.min_output_size()];

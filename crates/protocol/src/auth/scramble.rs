@@ -4,14 +4,13 @@ use aws_lc_rs::rand;
 
 use crate::handshake::SCRAMBLE_LEN;
 
-/// A challenge from the system's randomness: seven-bit, without NUL, which
+/// Returns a challenge from the system's randomness: seven-bit, without NUL, which
 /// would end it, and without `$`, which MySQL's own tools take for the end of
 /// a salt.
 #[must_use]
 pub fn random_scramble() -> [u8; SCRAMBLE_LEN] {
     let mut scramble = [0; SCRAMBLE_LEN];
-    // A challenge that can be foreseen must not leave, so there is nothing to
-    // do without randomness but to ask for it again.
+    // A predictable challenge must not be sent, so without randomness this can only ask for it again.
     while rand::fill(&mut scramble).is_err() {
         std::thread::yield_now();
     }

@@ -4,8 +4,8 @@ use crate::Malformed;
 
 /// Length of a checksum in bytes.
 const LEN: usize = 4;
-/// The header's flag of a file still being written; it is not summed, because
-/// the server clears it in place when it closes the file.
+/// The header's flag of a file that is still being written; it is left out of the sum, because the server clears it in place when it
+/// closes the file.
 const IN_USE: u8 = 1;
 /// Where the low byte of the header's flags stands.
 const FLAGS_AT: usize = 17;
@@ -22,7 +22,7 @@ pub(super) enum Checksum {
 }
 
 impl Checksum {
-    /// The algorithm that the byte before a format description's checksum names.
+    /// Returns the algorithm that the byte before a format description's checksum names.
     pub(super) fn from_byte(byte: u8) -> Result<Self, Malformed> {
         match byte {
             0 => Ok(Checksum::None),
@@ -31,13 +31,13 @@ impl Checksum {
         }
     }
 
-    /// The event without its checksum, which is verified.
+    /// Returns the event without its checksum, which is verified.
     pub(super) fn strip(self, event: &[u8]) -> Result<&[u8], Malformed> {
         match self {
             Checksum::None => Ok(event),
             Checksum::Crc32 => strip_crc32(event).ok_or(Malformed::new("binlog event fails its checksum")),
-            // A matching sum by chance has odds of one to four billion, and
-            // would only garble the name of the file that the event announces.
+            // A sum that matches by chance has odds of one to four billion, and would only garble the name of the file that the event
+            // announces.
             Checksum::Unknown => Ok(strip_crc32(event).unwrap_or(event)),
         }
     }
@@ -48,8 +48,7 @@ fn strip_crc32(event: &[u8]) -> Option<&[u8]> {
     (crc32fast::hash(summed) == u32::from_le_bytes(*sum)).then_some(summed)
 }
 
-/// A format description without its checksum. It has one whatever the
-/// algorithm, since it is what names the algorithm.
+/// Returns a format description without its checksum. It always has one, because it names the algorithm.
 pub(super) fn strip_format(event: &[u8]) -> Result<&[u8], Malformed> {
     const BAD: Malformed = Malformed::new("binlog format description fails its checksum");
     let (summed, sum) = event.split_last_chunk::<LEN>().ok_or(BAD)?;

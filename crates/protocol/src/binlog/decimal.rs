@@ -47,7 +47,7 @@ impl<'a> Decimal<'a> {
         Decimal { precision, scale, packed }
     }
 
-    /// All its digits, most significant first, without point and sign; as many
+    /// Returns all its digits, most significant first, without point and sign; as many
     /// as the column's precision. The buffer starts with them.
     pub fn digits(&self) -> [u8; PRECISION_MAX as usize] {
         let mut out = [0; PRECISION_MAX as usize];
@@ -72,7 +72,7 @@ impl<'a> Decimal<'a> {
         out
     }
 
-    /// All digits of the column, before and after the point.
+    /// Returns all digits of the column, before and after the point.
     pub fn precision(&self) -> u8 {
         self.precision
     }
@@ -92,7 +92,7 @@ impl<'a> Decimal<'a> {
     }
 }
 
-/// How the digits are grouped: an incomplete group at either end.
+/// Returns how the digits are grouped: an incomplete group at either end.
 fn groups(whole: usize, scale: usize) -> impl Iterator<Item = usize> {
     std::iter::once(whole % GROUP_DIGITS)
         .chain(std::iter::repeat_n(GROUP_DIGITS, whole / GROUP_DIGITS + scale / GROUP_DIGITS))

@@ -20,7 +20,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder for a stream from its start; a new stream needs a new one.
+    /// Returns a decoder for a stream from its start; a new stream needs a new one.
     pub fn new(flavor: Flavor) -> Self {
         Decoder { flavor, checksum: Checksum::Unknown, tables: KnownTables::default() }
     }
@@ -112,7 +112,7 @@ impl Decoder {
     }
 }
 
-/// An event's bytes after its header.
+/// Returns an event's bytes after its header.
 fn body_of(event: &[u8]) -> Result<&[u8], Malformed> {
     event.get(EventHeader::LEN..).ok_or(Malformed::new("binlog event shorter than its header"))
 }
@@ -164,7 +164,7 @@ fn rotate(body: &[u8]) -> Result<Body, Malformed> {
     Ok(Body::Rotate { position: reader.u64()?, file: reader.rest().to_vec() })
 }
 
-/// The first version: the header has the position. MariaDB, beyond 4 GiB,
+/// Reads the first version: the header has the position. MariaDB, beyond 4 GiB,
 /// leaves 0 there and puts eight bytes before the file's name.
 fn heartbeat(flavor: Flavor, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
     let mut reader = Reader::new(body);
@@ -175,7 +175,7 @@ fn heartbeat(flavor: Flavor, header: &EventHeader, body: &[u8]) -> Result<Body, 
     Ok(Body::Heartbeat { file: reader.rest().to_vec(), position })
 }
 
-/// The second version, MySQL 8.0.26 and later: fields of number, length, value.
+/// Reads the second version, MySQL 8.0.26 and later: fields of number, length, value.
 fn heartbeat_v2(body: &[u8]) -> Result<Body, Malformed> {
     const END: u64 = 0;
     const FILE: u64 = 1;

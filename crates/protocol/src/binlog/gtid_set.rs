@@ -87,7 +87,7 @@ impl GtidSet {
         self.sources.is_empty()
     }
 
-    /// The GTIDs in it, in order. It may be a server's whole history: take a
+    /// Returns the GTIDs in it, in order. It may be a server's whole history: take a
     /// bounded number.
     pub fn iter(&self) -> impl Iterator<Item = Gtid> + '_ {
         self.sources.iter().flat_map(|((uuid, tag), intervals)| {
@@ -97,7 +97,7 @@ impl GtidSet {
         })
     }
 
-    /// The binary form, as in `COM_BINLOG_DUMP_GTID` and PREVIOUS_GTIDS: that
+    /// Returns the binary form, as in `COM_BINLOG_DUMP_GTID` and PREVIOUS_GTIDS: that
     /// of 8.3 if there is a tag in it, else the one that every server reads.
     pub fn encode(&self) -> Vec<u8> {
         let tagged = self.sources.keys().any(|(_, tag)| !tag.is_empty());

@@ -42,7 +42,7 @@ pub(super) fn each_event(
     }
 }
 
-/// The fields before the payload: number, length, value.
+/// Returns the fields before the payload: number, length, value.
 fn fields(reader: &mut Reader<'_>) -> Result<(u64, u64), Malformed> {
     let (mut compression, mut unpacked_len) = (COMPRESSION_NONE, 0);
     loop {

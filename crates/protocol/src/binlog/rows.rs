@@ -88,7 +88,7 @@ impl Rows {
         }))
     }
 
-    /// The rows, where they lie.
+    /// Returns the rows, where they lie.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Rows {
     }
 }
 
-/// The block of extra data, whose length counts itself.
+/// Skips the block of extra data, whose length counts itself.
 fn skip_extra(reader: &mut Reader<'_>) -> Result<(), Malformed> {
     let len = usize::from(reader.u16()?);
     let rest = len.checked_sub(2).ok_or(Malformed::new("rows with broken extra data"))?;

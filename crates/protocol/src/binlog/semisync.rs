@@ -25,7 +25,7 @@ pub fn split_semisync(bytes: &[u8]) -> Option<(bool, &[u8])> {
     }
 }
 
-/// The acknowledgement of everything up to `position` in `file`; a packet with the number 0.
+/// Returns the acknowledgement of everything up to `position` in `file`; a packet with the number 0.
 pub fn semisync_ack(file: &[u8], position: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(1 + size_of::<u64>() + file.len());
     out.push(MAGIC);

@@ -114,7 +114,7 @@ pub(super) fn bit(bitmap: &[u8], i: usize) -> bool {
     bitmap.get(i / 8).is_some_and(|byte| byte >> (i % 8) & 1 == 1)
 }
 
-/// A name behind one byte of length and before a zero.
+/// Returns a name behind one byte of length and before a zero.
 fn name(reader: &mut Reader<'_>) -> Result<Vec<u8>, Malformed> {
     let len = usize::from(reader.u8()?);
     let name = reader.take(len)?.to_vec();

@@ -57,12 +57,12 @@ fn field(reader: &mut Reader<'_>, expected: u64) -> Result<(), Malformed> {
     if varint(reader)? == expected { Ok(()) } else { Err(BAD) }
 }
 
-/// A signed integer that must be positive: its sign is the lowest bit.
+/// Returns a signed integer that must be positive: its sign is the lowest bit.
 fn positive(zigzag: u64) -> Result<u64, Malformed> {
     if zigzag & 1 == 0 { Ok(zigzag >> 1) } else { Err(BAD) }
 }
 
-/// A tag behind its length.
+/// Returns a tag behind its length.
 pub(super) fn tag(reader: &mut Reader<'_>) -> Result<String, Malformed> {
     let len = usize::try_from(varint(reader)?).unwrap_or(usize::MAX);
     if len > TAG_LEN_MAX {

@@ -6,7 +6,7 @@ mod types;
 
 use super::*;
 
-/// The events of a captured file, without decoding.
+/// Returns the events of a captured file, without decoding.
 fn split(file: &[u8]) -> Vec<&[u8]> {
     const MAGIC: usize = 4;
     let mut rest = &file[MAGIC..];
@@ -20,14 +20,14 @@ fn split(file: &[u8]) -> Vec<&[u8]> {
     events
 }
 
-/// The events of a captured file.
+/// Returns the events of a captured file.
 fn decode(flavor: Flavor, file: &[u8]) -> Vec<Event> {
     let mut decoder = Decoder::new(flavor);
     let events = split(file);
     events.into_iter().map(|event| decoder.event(event).unwrap()).collect()
 }
 
-/// All rows events, each with its table, those in compressed transactions too.
+/// Returns all rows events, each with its table, those in compressed transactions too.
 fn rows(events: &[Event]) -> Vec<(TableMap, Rows)> {
     let mut found = Vec::new();
     let mut maps = Vec::new();
@@ -55,7 +55,7 @@ fn flat(events: &[Event]) -> Vec<&Event> {
     all
 }
 
-/// A row as short text: `-` absent, `NULL`, `{json}`, `{diff}`, else the value.
+/// Returns a row as short text: `-` absent, `NULL`, `{json}`, `{diff}`, else the value.
 fn show(image: Option<RowImage<'_>>) -> String {
     let Some(image) = image else {
         return "none".to_owned();
@@ -77,7 +77,7 @@ fn show_field(field: Field<'_>) -> String {
     }
 }
 
-/// All changes of a capture, one line each.
+/// Returns all changes of a capture, one line each.
 fn changes(events: &[Event]) -> Vec<String> {
     let mut lines = Vec::new();
     for (map, rows) in rows(events) {

@@ -145,7 +145,7 @@ fn prefix_len(kind: u8, meta: u16) -> Option<usize> {
     })
 }
 
-/// The value in the bytes that [`cell_len`] has measured.
+/// Returns the value in the bytes that [`cell_len`] has measured.
 pub(super) fn decode<'a>(column: &TableColumn, cell: &'a [u8]) -> Result<Value<'a>, Malformed> {
     let meta = column.meta;
     Ok(match column.kind {

@@ -17,7 +17,7 @@ pub struct Xid {
 }
 
 impl Xid {
-    /// The form inside MariaDB's GTID event: one byte for each length.
+    /// Returns the form inside MariaDB's GTID event: one byte for each length.
     pub(super) fn parse_short(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let format = reader.u32()?;
         let global = usize::from(reader.u8()?);
@@ -25,7 +25,7 @@ impl Xid {
         Self::parse_parts(reader, format, global, branch)
     }
 
-    /// The body of XA_PREPARE: the one-phase flag, then four bytes for each length.
+    /// Returns the body of XA_PREPARE: the one-phase flag, then four bytes for each length.
     pub(super) fn parse_prepare(reader: &mut Reader<'_>) -> Result<(Self, bool), Malformed> {
         let one_phase = reader.u8()? != 0;
         let format = reader.u32()?;

@@ -6,7 +6,7 @@ use super::*;
 
 const BOTH: [Compression; 2] = [Compression::Zlib, Compression::Zstd { level: 3 }];
 
-/// All frames of `data`.
+/// Returns all frames of `data`.
 fn packed(compression: Compression, mut data: &[u8]) -> BytesMut {
     let (mut packer, mut out, mut seq) = (Packer::default(), BytesMut::new(), 0);
     while !data.is_empty() {
@@ -15,7 +15,7 @@ fn packed(compression: Compression, mut data: &[u8]) -> BytesMut {
     out
 }
 
-/// What whole frames hold.
+/// Returns what whole frames hold.
 fn unpacked(compression: Compression, mut frames: &[u8]) -> Result<Vec<u8>, NotPacked> {
     let (mut unpacker, mut out) = (Unpacker::default(), BytesMut::new());
     while let Some(header) = CompressedHeader::parse(frames) {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A packet for statement 1 with these flags and this rest.
+/// Returns a packet for statement 1 with these flags and this rest.
 fn packet(flags: u8, rest: &[&[u8]]) -> Vec<u8> {
     [&[0x17, 1, 0, 0, 0, flags, 1, 0, 0, 0][..], &rest.concat()].concat()
 }

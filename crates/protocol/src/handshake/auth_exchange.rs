@@ -49,7 +49,7 @@ impl<'a> AuthReply<'a> {
     }
 }
 
-/// The payload that has the client start again with `plugin`. `data` is sent
+/// Returns the payload that has the client start again with `plugin`. `data` is sent
 /// with the NUL behind it that clients expect of a challenge.
 #[must_use]
 pub fn auth_switch(plugin: &str, data: &[u8]) -> Vec<u8> {
@@ -60,7 +60,7 @@ pub fn auth_switch(plugin: &str, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The payload of a packet of the plugin's own.
+/// Returns the payload of a packet of the plugin's own.
 #[must_use]
 pub fn auth_more(data: &[u8]) -> Vec<u8> {
     let mut out = vec![MORE];
@@ -68,7 +68,7 @@ pub fn auth_more(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The scramble in a plugin's challenge, without the NUL that may follow it;
+/// Returns the scramble in a plugin's challenge, without the NUL that may follow it;
 /// None if the challenge is no scramble.
 #[must_use]
 pub fn scramble_in(data: &[u8]) -> Option<[u8; SCRAMBLE_LEN]> {

@@ -40,7 +40,7 @@ impl ChangeUser {
         })
     }
 
-    /// The whole payload, command byte included. Each field goes only where
+    /// Returns the whole payload, command byte included. Each field goes only where
     /// those before it go, since nothing but its place says what it is.
     ///
     /// A response longer than 255 bytes cannot be said here and is cut; no

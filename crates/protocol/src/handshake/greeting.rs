@@ -68,7 +68,7 @@ impl Greeting {
         })
     }
 
-    /// The greeting's payload.
+    /// Returns the greeting's payload.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let (head, tail) = self.scramble.split_at(SCRAMBLE_HEAD);
@@ -94,12 +94,12 @@ impl Greeting {
         out
     }
 
-    /// The scramble's length with its NUL, or 0 where no plugin is named.
+    /// Returns the scramble's length with its NUL, or 0 where no plugin is named.
     const fn scramble_len_byte(&self) -> u8 {
         if self.capabilities.contains(Capabilities::PLUGIN_AUTH) { SCRAMBLE_LEN as u8 + 1 } else { 0 }
     }
 
-    /// The extended capabilities, where a client would look for them at all.
+    /// Returns the extended capabilities, where a client would look for them at all.
     const fn extended_capabilities(&self) -> u32 {
         if self.capabilities.contains(Capabilities::LONG_PASSWORD) { 0 } else { self.capabilities.extended() }
     }
@@ -115,7 +115,7 @@ fn join_scramble(head: [u8; SCRAMBLE_HEAD], tail: &[u8]) -> Result<[u8; SCRAMBLE
     Ok(scramble)
 }
 
-/// The plugin's name, whose NUL some old servers forget.
+/// Returns the plugin's name, whose NUL some old servers forget.
 fn plugin_name(bytes: &[u8]) -> Result<String, Malformed> {
     let name = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8(name.to_vec()).map_err(|_| Malformed::new("authentication plugin"))

@@ -39,7 +39,7 @@ impl SslRequest {
         Ok(Self { capabilities, max_packet_size, collation })
     }
 
-    /// The request's payload, which is also the head of the login after it.
+    /// Returns the request's payload, which is also the head of the login after it.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mariadb = !self.capabilities.contains(Capabilities::LONG_PASSWORD);
@@ -99,7 +99,7 @@ impl Login {
         })
     }
 
-    /// The login's payload. The capabilities that say which fields follow
+    /// Returns the login's payload. The capabilities that say which fields follow
     /// (schema, plugin, attributes, zstd) are set by which of them are there,
     /// so that what is written is always what the server will read.
     #[must_use]
@@ -120,7 +120,7 @@ impl Login {
         out
     }
 
-    /// How both sides compress once the login is accepted, if `capabilities` are those agreed on.
+    /// Returns how both sides compress once the login is accepted, if `capabilities` are those agreed on.
     ///
     /// # Errors
     /// If it names a level of zstd that there is not.
@@ -128,7 +128,7 @@ impl Login {
         Compression::agreed(self.capabilities, self.zstd_level)
     }
 
-    /// The capabilities, made to agree with the fields.
+    /// Returns the capabilities, made to agree with the fields.
     fn encoded_capabilities(&self) -> Capabilities {
         let mut caps = self.capabilities;
         caps.set(Capabilities::CONNECT_WITH_DB, self.database.is_some());
@@ -165,7 +165,7 @@ fn when<'a>(
     if caps.contains(needs) { read().map(|bytes| Some(bytes.to_vec())) } else { Ok(None) }
 }
 
-/// The response, in one of the three forms that history left.
+/// Reads the response, in one of the three forms that history left.
 fn auth_response<'a>(reader: &mut Reader<'a>, caps: Capabilities) -> Result<&'a [u8], Malformed> {
     if caps.contains(Capabilities::PLUGIN_AUTH_LENENC_DATA) {
         return reader.lenenc_bytes();
@@ -186,7 +186,7 @@ fn put_auth_response(out: &mut Vec<u8>, caps: Capabilities, response: &[u8]) {
     out.put_slice(response);
 }
 
-/// A name at the end of a packet, where servers forgive a missing NUL.
+/// Reads a name at the end of a packet, where servers forgive a missing NUL.
 fn last_string<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Malformed> {
     let whole = *reader;
     reader.nul_bytes().or_else(|_| {
@@ -195,7 +195,7 @@ fn last_string<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Malformed> {
     })
 }
 
-/// The attributes, which some clients announce and then leave out.
+/// Reads the attributes, which some clients announce and then leave out.
 fn optional_lenenc<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Malformed> {
     if reader.is_empty() { Ok(&[]) } else { reader.lenenc_bytes() }
 }

@@ -65,7 +65,7 @@ impl Column {
         })
     }
 
-    /// The payload.
+    /// Returns the payload.
     #[must_use]
     pub fn encode(&self, caps: Capabilities) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);

@@ -37,7 +37,7 @@ impl EofPacket {
         Ok(Self { warnings, status: StatusFlags::from_bits_retain(reader.u16()?) })
     }
 
-    /// The payload.
+    /// Returns the payload.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Self::LEN);

@@ -28,7 +28,7 @@ impl ErrPacket {
     /// The code under which MariaDB reports progress: not an error at all.
     pub const PROGRESS: u16 = 0xFFFF;
 
-    /// An error of our own. A `sqlstate` of other than five bytes is that of errors in general.
+    /// Returns an error of our own. A `sqlstate` of other than five bytes is that of errors in general.
     #[must_use]
     pub fn new(code: u16, sqlstate: &str, message: impl AsRef<[u8]>) -> Self {
         let sqlstate = sqlstate.as_bytes().try_into().unwrap_or(GENERAL_ERROR);
@@ -59,7 +59,7 @@ impl ErrPacket {
         Ok(Self { code, sqlstate, message: reader.rest().to_vec() })
     }
 
-    /// The payload.
+    /// Returns the payload.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(9 + self.message.len());

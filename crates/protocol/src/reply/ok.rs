@@ -46,7 +46,7 @@ impl OkPacket {
         Ok(Self { affected_rows, last_insert_id, status, warnings, info, changes })
     }
 
-    /// The payload. `header` is [`Self::HEADER`] or [`Self::HEADER_AS_EOF`].
+    /// Returns the payload. `header` is [`Self::HEADER`] or [`Self::HEADER_AS_EOF`].
     ///
     /// SESSION_STATE_CHANGED is set by whether there are changes and the
     /// client takes them, so that it never reads what is not there.

@@ -8,7 +8,7 @@ fn read(text: &str) -> Option<Alteration> {
     alteration(Cursor::new(text.as_bytes(), modes, &tokens))
 }
 
-/// The columns after this of a table of `id`, `a`, `b` and `c`: those that have not changed with a `=` in front.
+/// Returns the columns after this of a table of `id`, `a`, `b` and `c`: those that have not changed with a `=` in front.
 fn after(text: &str) -> Option<String> {
     let columns = read(text)?.apply(&["id", "a", "b", "c"])?;
     let shown = columns.iter().map(|column| match column.from {

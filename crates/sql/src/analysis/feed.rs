@@ -1,8 +1,8 @@
 //! Rewrites a statement's tokens for the parser.
 //!
-//! What is kept exactly: names, dots, parentheses, commas, the words that structure a query, and every call. What is
-//! made uniform: all literals are one number, all operators one operator, joins of all kinds one join. What is left out
-//! holds no name of a table and no call: types, units, character sets, collations, index hints, directions.
+//! Kept exactly: names, dots, parentheses, commas, the words that structure a query, and every call. Made uniform: all literals are one
+//! number, all operators one operator, joins of all kinds one join. Left out: parts that hold no name of a table and no call, such as
+//! types, units, character sets, collations, index hints, directions.
 
 mod special;
 
@@ -20,8 +20,8 @@ use crate::words::{Upper, is_in};
 
 /// The most operators, set operations included, that the parser is given: each nests the tree by one.
 const OPERATORS_MAX: usize = 1000;
-/// The most joins that the parser is given: it calls itself for each that follows another without ON, and does not count
-/// them. A server joins 61 tables at most.
+/// The most joins that the parser is given: it calls itself for each join that follows another without ON, and does not count them. A
+/// server joins 61 tables at most.
 const JOINS_MAX: usize = 128;
 /// The most tokens that the parser is given.
 const FED_MAX: usize = 20_000;
@@ -29,7 +29,7 @@ const FED_MAX: usize = 20_000;
 /// How many literals of a list the parser is given, so that it still counts the arguments of a call.
 const LITERALS_KEPT: usize = 4;
 
-/// The tokens for the parser.
+/// Returns the tokens for the parser.
 pub(super) fn feed(text: &[u8], tokens: &[Token]) -> Result<Vec<SqlToken>, Reason> {
     let mut feeder = Feeder {
         text,
@@ -77,15 +77,15 @@ struct Feeder<'a> {
     frames: Vec<Frame>,
     operators: usize,
     joins: usize,
-    /// CASEs that are open: only there is END a keyword.
+    /// The number of open CASEs: only inside them is END a keyword.
     cases: usize,
-    /// An INTERVAL waits for its unit: the depth it stands at, and the token its value starts with.
+    /// An INTERVAL that waits for its unit: its depth, and the token with which its value starts.
     interval: Option<(usize, usize)>,
     /// Between SELECT and its first column.
     modifiers: bool,
-    /// A WINDOW has been fed: an AS behind it is that of a window.
+    /// A WINDOW has been fed: an AS behind it belongs to a window.
     in_window_clause: bool,
-    /// The JSON_TABLE that is open has had its COLUMNS.
+    /// The open JSON_TABLE has had its COLUMNS.
     json_table_has_columns: bool,
 }
 
@@ -140,7 +140,7 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    /// A literal. What is beyond the first few of a list of them is left out.
+    /// Feeds a literal. Of a list of literals, all beyond the first few are left out.
     fn value(&mut self) {
         let mut last = self.out.iter().rev();
         let long = (0..LITERALS_KEPT).all(|_| {
@@ -181,7 +181,7 @@ impl<'a> Feeder<'a> {
         self.out.push(SqlToken::Word(Word { value: value.to_owned(), quote_style: None, keyword }));
     }
 
-    /// An operator between two operands; one in front of an operand is left out.
+    /// Feeds an operator between two operands; an operator in front of an operand is left out.
     fn operator(&mut self) {
         self.modifiers = false;
         if self.after_operand() {
@@ -267,7 +267,7 @@ impl<'a> Feeder<'a> {
         Ok(())
     }
 
-    /// Leaves out what is left of this parenthesis; its end is next. No query can be in it.
+    /// Leaves out the rest of this parenthesis; its end is next. The rest must not hold a query.
     fn skip_rest_of_frame(&mut self) -> Result<(), Reason> {
         let mut depth = 0usize;
         while let Some(token) = self.peek(0) {
@@ -361,7 +361,7 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    /// Whether this word is the unit that an INTERVAL waits for.
+    /// Whether this word is the unit for which an INTERVAL waits.
     fn takes_unit(&self, word: &[u8]) -> bool {
         self.interval.is_some_and(|(depth, from)| {
             depth == self.frames.len() && self.at > from + 1 && is_in(word, UNITS)
@@ -391,7 +391,7 @@ impl<'a> Feeder<'a> {
         }
         let is_between_queries = matches!(keyword, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT);
         if is_between_queries && self.awaits_name() {
-            // The parser would take the word for a name, and call that as it is written here.
+            // The parser would take the word for a name, and refuse it with the spelling of the text.
             return Err(refused(word.as_bytes()));
         }
         match keyword {
@@ -405,7 +405,7 @@ impl<'a> Feeder<'a> {
         Ok(())
     }
 
-    /// Whether what came last is followed by a table or a column.
+    /// Whether a table or a column follows the last token.
     fn awaits_name(&self) -> bool {
         match self.out.last() {
             Some(SqlToken::Word(word)) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
@@ -414,7 +414,7 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    /// A comma, where one operand has been given already.
+    /// Feeds a comma, if one operand has been given already.
     fn separate(&mut self) {
         if self.after_operand() || matches!(self.out.last(), Some(SqlToken::Mul)) {
             self.out.push(SqlToken::Comma);

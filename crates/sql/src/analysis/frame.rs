@@ -1,8 +1,8 @@
-//! The parentheses that a token stands in, as far as their content has a grammar of its own.
+//! The parentheses around a token, as far as their contents have a grammar of their own.
 
 use crate::words::is_in;
 
-/// What a parenthesis holds.
+/// The contents of a parenthesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// An expression, a list, or a query.
@@ -34,7 +34,7 @@ pub(super) enum Frame {
 }
 
 impl Frame {
-    /// The frame that a parenthesis opens behind this word.
+    /// Returns the frame of a parenthesis that follows this word.
     pub fn behind(word: &[u8]) -> Frame {
         const NAMES: &[(&str, Frame)] = &[
             ("AGAINST", Frame::Against),

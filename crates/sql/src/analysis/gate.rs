@@ -1,4 +1,4 @@
-//! What a single word, or two in a row, can refuse.
+//! Refusals that a single word, or two in a row, decide.
 
 use crate::functions::{self, Admits};
 use crate::modes::Modes;
@@ -6,7 +6,7 @@ use crate::reason::Reason;
 use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
-/// The statement has to start with SELECT or WITH, behind any parentheses.
+/// Checks that the statement starts with SELECT or WITH, behind any parentheses.
 pub(super) fn check_select(text: &[u8], tokens: &[Token]) -> Result<(), Reason> {
     let first = tokens.iter().find(|token| !token.is(b'('));
     match first {
@@ -68,7 +68,7 @@ fn check_word(
     check_spacing(word, modes, token, after)
 }
 
-/// `count (x)` is a stored function's call unless IGNORE_SPACE is set.
+/// Checks the gap before a parenthesis: `count (x)` is a stored function's call unless IGNORE_SPACE is set.
 fn check_spacing(word: &[u8], modes: Modes, token: Token, after: Option<&Token>) -> Result<(), Reason> {
     let spaced = after.is_some_and(|after| after.is(b'(') && after.start > token.end);
     if spaced && functions::needs_adjacent(word, modes) {

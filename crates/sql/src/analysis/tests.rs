@@ -4,7 +4,7 @@ use crate::modes::Flavor;
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 
-/// The tables of a cacheable statement, joined by blanks; or the reason in brackets.
+/// Returns the tables of a cacheable statement, joined by blanks; or the reason in brackets.
 fn tables(text: &str, modes: Modes) -> String {
     match analyse(text.as_bytes(), modes) {
         Analysis::Cacheable { tables, .. } => {

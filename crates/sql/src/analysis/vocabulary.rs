@@ -1,25 +1,25 @@
-//! The words that structure a query, and what is made of them for the parser.
+//! The words that structure a query, and what the parser gets for them.
 
 use sqlparser::keywords::Keyword;
 
-/// What becomes of a word without quotes.
+/// The use of a word without quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// It structures the query: the parser gets it as this keyword.
     Structure(Keyword),
-    /// It joins two operands: which way does not matter.
+    /// It joins two operands: the operation does not matter.
     Operator,
-    /// It changes values, order or speed, but not what is read.
+    /// It changes values, order or speed, but not which tables are read.
     Nothing,
     /// It is a value.
     Value,
-    /// Its place decides; see `feed`.
+    /// Its place decides its meaning; see `feed`.
     Special,
-    /// A keyword that has no place in what is understood here.
+    /// A keyword that is not understood here.
     Refused,
 }
 
-/// The use of a reserved word; None if the word is free to be a name.
+/// Returns the use of a reserved word; None if the word is free to be a name.
 pub(crate) fn usage(upper: &str) -> Option<Use> {
     let at = WORDS.binary_search_by_key(&upper, |(word, _)| word).ok()?;
     WORDS.get(at).map(|&(_, usage)| usage)

@@ -1,6 +1,6 @@
-//! Collects the tables of a parsed query, and refuses what is not known to be a function of them.
+//! Collects the tables of a parsed query, and refuses everything that is not known to be a function of them.
 //!
-//! Structures are taken apart without `..`, so that a field that a later parser adds has to be decided about here.
+//! Structures are taken apart without `..`, so that the compiler demands a decision here about a field that a later parser adds.
 
 mod expression;
 
@@ -15,7 +15,7 @@ use crate::functions::Admits;
 use crate::modes::Modes;
 use crate::reason::Reason;
 
-/// Schemas that the server fills itself, or that tell about accounts.
+/// Schemas that the server itself fills, or that tell about accounts.
 const SYSTEM_SCHEMAS: &[&str] = &["information_schema", "mysql", "performance_schema", "sys"];
 
 /// Whether this is a schema of the server's own.
@@ -23,7 +23,7 @@ pub(super) fn is_system_schema(schema: &str) -> bool {
     SYSTEM_SCHEMAS.iter().any(|system| schema.eq_ignore_ascii_case(system))
 }
 
-/// How often the words that bring tables occur: once among the tokens, once in the tree. They have to agree, or the parser
+/// How often the words that bring tables occur, once among the tokens and once in the tree. The two have to agree; otherwise the parser
 /// has taken such a word for a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Census {
@@ -32,7 +32,7 @@ pub(super) struct Census {
     pub joins: usize,
 }
 
-/// The tables of a query, once each, and how often tables are named in it.
+/// Returns the tables of a query, once each, and how often tables are named in it.
 pub(super) fn tables(
     query: &Query,
     modes: Modes,
@@ -45,7 +45,7 @@ pub(super) fn tables(
     Ok((walk.found(census)?, named))
 }
 
-/// The tables of an expression's subqueries.
+/// Returns the tables of an expression's subqueries.
 pub(super) fn expression_tables(
     expression: &Expr,
     modes: Modes,
@@ -56,7 +56,7 @@ pub(super) fn expression_tables(
     walk.found(census)
 }
 
-/// The longest characters of names, in bytes: the servers know no others.
+/// The longest characters of names, in bytes: the servers know no longer ones.
 const NAME_CHAR_BYTES_MAX: usize = 3;
 
 struct Walk {
@@ -66,7 +66,7 @@ struct Walk {
     /// How often a table was named.
     named: usize,
     census: Census,
-    /// The common table expressions that can be seen from here, innermost last.
+    /// The common table expressions that are visible here, innermost last.
     scope: Vec<String>,
 }
 
@@ -130,7 +130,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Each of them sees those before it, and itself only if WITH is RECURSIVE: else its own name is a table's.
+    /// Walks common table expressions. Each sees those before it, and itself only if WITH is RECURSIVE: otherwise its own name is a
+    /// table's.
     fn with(&mut self, with: &With) -> Done {
         let With { with_token: _, recursive, cte_tables } = with;
         for cte in cte_tables {
@@ -147,7 +148,7 @@ impl Walk {
         Ok(())
     }
 
-    /// A chain of set operations hangs to the left; its length costs no stack.
+    /// Walks the body of a query. A chain of set operations hangs to the left, and is walked without recursion.
     fn body(&mut self, mut body: &SetExpr) -> Done {
         while let SetExpr::SetOperation { left, op: _, set_quantifier: _, right } = body {
             self.term(right)?;
@@ -255,7 +256,7 @@ impl Walk {
         }
     }
 
-    /// Literals and markers only, as the servers' grammars have it.
+    /// Checks a LIMIT: literals and markers only, as in the servers' grammars.
     fn limit(&self, limit: &LimitClause) -> Done {
         let is_value = |expression: &Expr| absent(matches!(expression, Expr::Value(_)), "this LIMIT");
         match limit {
@@ -286,7 +287,7 @@ impl Walk {
                 JoinConstraint::On(condition) => self.expression(condition),
                 JoinConstraint::Using(_) | JoinConstraint::Natural | JoinConstraint::None => Ok(()),
             },
-            // The feed makes one kind of join of all.
+            // `feed` makes one kind of join of all joins.
             _ => Err(not("this JOIN")),
         }
     }
@@ -342,7 +343,7 @@ impl Walk {
     fn note(&mut self, table: TableName) -> Done {
         let schema = table.schema.as_deref().unwrap_or_default();
         if !table.name.is_ascii() || !schema.is_ascii() {
-            // What the server takes for the same name as that of a common table expression is not known here.
+            // It is not known here which names the server takes for that of a common table expression.
             let is_known = self.modes.utf8_names && self.scope.is_empty();
             let is_short = |name: &str| name.chars().all(|char| char.len_utf8() <= NAME_CHAR_BYTES_MAX);
             if !is_known || !is_short(&table.name) || !is_short(schema) {

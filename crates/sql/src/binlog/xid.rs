@@ -8,7 +8,7 @@ use crate::token::TokenKind;
 /// The longest part of an xid, in bytes.
 const PART_BYTES_MAX: usize = 64;
 
-/// Behind XA.
+/// Reads what follows XA.
 pub(super) fn effect(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
     let verb = cursor.next()?;
     let xid = xid(&mut cursor)?;
@@ -28,7 +28,7 @@ pub(super) fn effect(mut cursor: Cursor<'_>) -> Option<BinlogEffect> {
     }
 }
 
-/// `gtrid [, bqual [, formatID]]`.
+/// Reads `gtrid [, bqual [, formatID]]`.
 fn xid(cursor: &mut Cursor<'_>) -> Option<Xid> {
     let gtrid = part(cursor)?;
     let bqual = if cursor.punct(b',') { part(cursor)? } else { Vec::new() };
@@ -36,7 +36,7 @@ fn xid(cursor: &mut Cursor<'_>) -> Option<Xid> {
     Some(Xid { format_id, gtrid, bqual })
 }
 
-/// A string, `X'1F'`, or `0x1F`.
+/// Reads a string, `X'1F'`, or `0x1F`.
 fn part(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let token = cursor.next()?;
     let bytes = cursor.bytes(token);

@@ -1,10 +1,10 @@
-//! What stands in front of a body, in the statement that the server shows for a trigger, a procedure or a function.
+//! The header of a body, in the statement that the server shows for a trigger, a procedure or a function.
 
 use std::ops::RangeInclusive;
 
 use crate::cursor::Cursor;
 
-/// `CREATE DEFINER=… TRIGGER … FOR EACH ROW [FOLLOWS other]`.
+/// Reads `CREATE DEFINER=… TRIGGER … FOR EACH ROW [FOLLOWS other]`.
 pub(super) fn trigger(cursor: &mut Cursor<'_>) -> Option<Header> {
     (cursor.word("CREATE") && cursor.seek_word("TRIGGER") && cursor.seek_word("EACH")).then_some(())?;
     cursor.word("ROW").then_some(())?;
@@ -18,11 +18,11 @@ pub(super) fn trigger(cursor: &mut Cursor<'_>) -> Option<Header> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// The integers that it takes over as they are, where the caller's value is all that it is given.
+    /// The integers that it takes over unchanged, if only the caller sets it.
     pub(super) takes: Option<RangeInclusive<i128>>,
 }
 
-/// What a header says of its body. Triggers, and blocks without a header, have no parameters.
+/// The header's facts about its body. Triggers, and blocks without a header, have no parameters.
 #[derive(Default)]
 pub(super) struct Header {
     /// Whether it is a procedure's.
@@ -30,7 +30,7 @@ pub(super) struct Header {
     pub(super) parameters: Vec<Parameter>,
 }
 
-/// `CREATE DEFINER=… FUNCTION f(a INT) RETURNS INT DETERMINISTIC`.
+/// Reads `CREATE DEFINER=… FUNCTION f(a INT) RETURNS INT DETERMINISTIC`.
 pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Header> {
     cursor.word("CREATE").then_some(())?;
     // An account can have any name, but none of these without quotes.
@@ -50,7 +50,7 @@ pub(super) fn routine(cursor: &mut Cursor<'_>) -> Option<Header> {
     Some(Header { is_procedure: !is_function, parameters })
 }
 
-/// A type's name, with its length or values.
+/// Reads a type's name, with its length or values.
 pub(super) fn type_of(cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.next().filter(|token| token.is_name())?;
     if !cursor.punct(b'(') {
@@ -62,7 +62,7 @@ pub(super) fn type_of(cursor: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// Each is a name and a type; what has a default is not understood.
+/// Reads parameters. Each is a name and a type; a parameter with a default is not understood.
 fn parameters(cursor: &mut Cursor<'_>) -> Option<Vec<Parameter>> {
     let mut parameters = Vec::new();
     cursor.punct(b'(').then_some(())?;
@@ -84,15 +84,15 @@ fn parameters(cursor: &mut Cursor<'_>) -> Option<Vec<Parameter>> {
     Some(parameters)
 }
 
-/// The bits of the integer type whose name comes next.
+/// Returns the bits of the integer type whose name comes next.
 fn integer_bits(cursor: &Cursor<'_>) -> Option<u32> {
     const TYPES: [(&str, u32); 6] =
         [("TINYINT", 8), ("SMALLINT", 16), ("MEDIUMINT", 24), ("INT", 32), ("INTEGER", 32), ("BIGINT", 64)];
     TYPES.iter().find(|(name, _)| cursor.at_word(name)).map(|(_, bits)| *bits)
 }
 
-/// UNSIGNED, a character set and the like. Whether a number is unsigned: MySQL takes these words in any order, and each of UNSIGNED and
-/// ZEROFILL makes it so, also beside SIGNED.
+/// Reads UNSIGNED, a character set and the like. Returns whether a number is unsigned: MySQL takes these words in any order, and UNSIGNED
+/// or ZEROFILL makes it so, also beside SIGNED.
 fn attributes_of_type(cursor: &mut Cursor<'_>) -> bool {
     const WORDS: &[&str] = &["ASCII", "BINARY", "BYTE", "PRECISION", "SIGNED", "UNICODE"];
     let mut is_unsigned = false;
@@ -107,7 +107,7 @@ fn attributes_of_type(cursor: &mut Cursor<'_>) -> bool {
     }
 }
 
-/// COMMENT, DETERMINISTIC and so on, up to the body; `None` where it is in another language.
+/// Reads COMMENT, DETERMINISTIC and so on, up to the body; `None` if the body is in another language.
 fn characteristics(cursor: &mut Cursor<'_>) -> Option<()> {
     const PHRASES: &[&[&str]] = &[
         &["CONTAINS", "SQL"],

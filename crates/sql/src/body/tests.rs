@@ -202,7 +202,7 @@ fn what_routines_do() {
     assert_eq!(told(trigger_body(b"CREATE PROCEDURE p() SELECT 1", Modes::new(Flavor::MySql))), "?");
 }
 
-/// The rows that `CREATE PROCEDURE` writes where it is called with these values, and the tables of which it writes any.
+/// Returns the rows that `CREATE PROCEDURE` writes where it is called with these values, and the tables of which it writes any.
 fn rows_of(procedure: &str, given: &[Datum]) -> (Vec<(RowWrite, Vec<Datum>)>, Vec<String>) {
     let text = format!("CREATE DEFINER=`a`@`%` {procedure}");
     let body = routine_body(text.as_bytes(), Modes::new(Flavor::MySql)).unwrap();

@@ -1,15 +1,15 @@
-//! Which rows a statement of a procedure writes, told by the values that the procedure is called with.
+//! The rows that a statement of a procedure writes, as a function of the procedure's arguments.
 //!
 //! A name of a parameter or a local variable stands for its value wherever the server reads an expression, also where a column has the
-//! same name. Where the server reads the name of a column or table instead, a marker in its place is no statement, and nothing is
-//! told. Only a parameter counts that keeps the integer which the caller gives it: no statement of the body may change it.
+//! same name. Where the server reads the name of a column or table instead, a marker in its place makes no statement, and nothing is
+//! told. Only a parameter counts that keeps the caller's integer: no statement of the body may change it.
 
 use super::header::Parameter;
 use crate::cursor::Cursor;
 use crate::rows::{Datum, RowWrite, row_write};
 use crate::token::{Token, TokenKind};
 
-/// A write that a procedure does, by the values of its parameters.
+/// A write of a procedure, as a function of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyWrite {
     /// The write, whose parameters are those of `markers`.
@@ -17,7 +17,7 @@ pub struct BodyWrite {
     markers: Vec<Option<Marker>>,
 }
 
-/// A parameter of the procedure, by its number, and the integers that it takes over as they are.
+/// A parameter of the procedure, by its number, and the integers that it takes over unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Marker {
     parameter: usize,
@@ -26,7 +26,8 @@ struct Marker {
 }
 
 impl BodyWrite {
-    /// The values of the write's parameters where the procedure is called with these; [`Datum::Other`] where one cannot be told.
+    /// Returns the values of the write's parameters when the procedure is called with these; [`Datum::Other`] where a value cannot be
+    /// told.
     #[must_use]
     pub fn values(&self, given: &[Datum]) -> Vec<Datum> {
         let value = |marker: &Option<Marker>| match marker.as_ref() {
@@ -41,7 +42,7 @@ impl BodyWrite {
         self.markers.iter().map(value).collect()
     }
 
-    /// The same where the body may change these parameters.
+    /// Returns the same write for a body that may change these parameters.
     pub(super) fn without(mut self, changed: &[String], parameters: &[Parameter]) -> Self {
         let is_kept = |marker: &Marker| {
             parameters.get(marker.parameter).is_some_and(|parameter| {
@@ -55,8 +56,8 @@ impl BodyWrite {
     }
 }
 
-/// What a statement writes, which is the next of the cursor up to this token's end; `None` if its rows are not told. The first
-/// `locals` are the parameters.
+/// Returns the write of the cursor's next statement, up to this token's end; `None` if its rows are not told. The first `locals` are the
+/// parameters.
 pub(super) fn written(
     mut cursor: Cursor<'_>,
     end: usize,
@@ -89,7 +90,7 @@ pub(super) fn written(
     Some(BodyWrite { what: row_write(&text, cursor.modes)?, markers })
 }
 
-/// The innermost variable of this name.
+/// Returns the innermost variable of this name.
 fn named(cursor: &Cursor<'_>, token: Token, locals: &[String]) -> Option<usize> {
     if !token.is_name() {
         return None;

@@ -1,11 +1,11 @@
-//! The weights of characters, as the servers have them.
+//! The weights of characters, as the servers define them.
 //!
-//! A file has one line for each weight, in ascending order, with the characters of this weight: `eEèé`. The least weight is the blank's, which has no line.
-//! Behind these are the characters of several weights, with a character for each of the weights: `æÆ = ae`.
+//! A file has one line for each weight, in ascending order, with the characters of this weight: `eEèé`. The least weight is the blank's,
+//! which has no line. The last lines are the characters with several weights, each with a character for each weight: `æÆ = ae`.
 //!
-//! What is in no file has no weight here: characters that count for nothing or as a blank, those that weigh something else beside certain others (a
-//! middle dot behind an `l`), and those that two servers weigh in different ways. Ideographs and Hangul syllables are in no file either: each is equal to
-//! itself alone, and they come behind all others in the order of their codes.
+//! A character that is in no file has no weight here: characters that do not count or count as a blank, characters whose weight changes
+//! beside certain others (a middle dot behind an `l`), and characters that the two servers weigh differently. Ideographs and Hangul
+//! syllables are in no file either: each is equal to itself alone, and they sort behind all others in the order of their codes.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -17,17 +17,17 @@ pub(super) static UNICODE: LazyLock<Weights> = LazyLock::new(|| Weights::read(in
 /// `unicode_520_ci`: version 5.2.
 pub(super) static UNICODE_520: LazyLock<Weights> =
     LazyLock::new(|| Weights::read(include_str!("unicode_520.txt")));
-/// `uca1400_ai_ci` and `0900_ai_ci`: versions 14 and 9, as far as they are the same.
+/// `uca1400_ai_ci` and `0900_ai_ci`: versions 14 and 9, as far as they agree.
 pub(super) static UCA1400: LazyLock<Weights> = LazyLock::new(|| Weights::read(include_str!("uca1400.txt")));
 
 const IDEOGRAPHS: RangeInclusive<char> = '\u{4E00}'..='\u{9FFF}';
 const SYLLABLES: RangeInclusive<char> = '\u{AC00}'..='\u{D7A3}';
 
-/// Ideographs and syllables come behind this byte.
+/// Ideographs and syllables sort behind this byte.
 const BEHIND_LETTERS: u8 = 0xFF;
-/// The servers keep two bytes of each weight for sorting, and two weights of each ideograph or syllable.
+/// For sorting, the servers keep two bytes of each weight, and two weights of each ideograph or syllable.
 const WEIGHTS_OF_RULE: usize = 2;
-/// A text of more weights may be cut where it is sorted: the servers keep 1,024 bytes.
+/// A text with more weights may be cut for sorting: the servers keep 1,024 bytes.
 const WEIGHTS_MAX: usize = 510;
 /// Stands for no code and for no form.
 const NONE: u8 = 0;
@@ -37,7 +37,7 @@ const NONE: u8 = 0;
 pub(super) enum Syllables {
     /// By their codes.
     Sorted,
-    /// That is not known.
+    /// The order is not known.
     Unsorted,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Syllables {
 struct Form {
     /// Its weights, each as the first character that has it.
     equal: String,
-    /// Its weights as bytes in the order of weights. No weight's bytes begin another's.
+    /// Its weights as bytes, which sort as the weights do. No weight's bytes begin another's.
     sorted: Vec<u8>,
 }
 
@@ -106,13 +106,13 @@ impl Weights {
         self.forms.get(usize::from(number.checked_sub(1)?))
     }
 
-    /// Whether no character of a text has several weights.
+    /// Whether each character of a text has one weight.
     pub(super) fn are_single(&self, text: &[u8]) -> bool {
         let is_single = |char| self.form(char).is_none_or(|form| form.weights() == 1);
         std::str::from_utf8(text).is_ok_and(|text| text.chars().all(is_single))
     }
 
-    /// What is the same for equal texts.
+    /// Returns a form that is the same for equal texts.
     pub(super) fn equal(&self, text: &[u8]) -> Option<Vec<u8>> {
         let mut equal = String::with_capacity(text.len());
         for char in std::str::from_utf8(text).ok()?.chars() {
@@ -125,7 +125,7 @@ impl Weights {
         Some(equal.into_bytes())
     }
 
-    /// What is in the order of texts, of which each is printable ASCII or not.
+    /// Returns a form that sorts as the texts do. Each text is printable ASCII or not.
     pub(super) fn sorted(&self, text: &[u8], syllables: Syllables) -> Option<Vec<u8>> {
         let mut sorted = Vec::with_capacity(text.len());
         let mut weights = 0;
@@ -148,14 +148,14 @@ impl Weights {
         (weights <= WEIGHTS_MAX).then_some(sorted)
     }
 
-    /// The same of printable ASCII alone.
+    /// Returns such a form for printable ASCII alone.
     pub(super) fn sorted_plain(&self, text: &[u8]) -> Option<Vec<u8>> {
         let code = |byte: &u8| self.plain.get(usize::from(*byte)).copied().filter(|code| *code != NONE);
         text.iter().map(code).collect()
     }
 }
 
-/// Whether a character has no line and is known nevertheless.
+/// Whether a character has no line and is nevertheless known.
 fn is_by_rule(char: char) -> bool {
     IDEOGRAPHS.contains(&char) || SYLLABLES.contains(&char)
 }
@@ -164,10 +164,10 @@ fn place(char: char) -> Option<usize> {
     usize::try_from(u32::from(char)).ok()
 }
 
-/// Ascending codes: one byte for a weight that a character of ASCII has, two for any other.
+/// Ascending codes: one byte for a weight of an ASCII character, two for any other.
 struct Codes {
     first: u8,
-    /// The second byte of the last one, if it has two.
+    /// The second byte of the last code, if it has two.
     second: Option<u8>,
 }
 

@@ -13,7 +13,7 @@ use crate::token::TokenKind;
 
 type EffectsReader = fn(Cursor<'_>, &Statement<'_>) -> Effects;
 
-/// What the statements that start with a word do; the reader gets the cursor behind that word.
+/// The reader of the statements that start with a word; the reader gets the cursor behind that word.
 const STATEMENTS: &[(&str, EffectsReader)] = &[
     ("ANALYZE", analyze),
     ("BACKUP", backup),
@@ -58,7 +58,7 @@ const STATEMENTS: &[(&str, EffectsReader)] = &[
     ("XA", xa),
 ];
 
-/// The effects of a statement that starts with one of the words above; None if it does not.
+/// Returns the effects of a statement that starts with one of the words above; None if it does not.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
     let (_, reader) = STATEMENTS.iter().find(|(word, _)| cursor.at_word(word))?;
     cursor.next();
@@ -77,7 +77,7 @@ fn moves(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { session: true, moves: true, ..Effects::none() }
 }
 
-/// Administration that commits first and changes no data.
+/// Returns the effects of administration that commits first and changes no data.
 fn commits(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
@@ -93,7 +93,8 @@ fn unknown(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     }
 }
 
-/// A clone of this server changes nothing here. One of another in its place changes everything, and ends with a restart.
+/// Returns the effects of CLONE. A clone of this server changes nothing here. A clone of another server into this one changes everything,
+/// and ends with a restart.
 fn clone(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     if cursor.at_word("LOCAL") {
         return commits(cursor, statement);
@@ -101,8 +102,8 @@ fn clone(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     Effects { writes: Writes::Everything, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
 
-/// CALL of a procedure by its name. What its arguments are given back is in user variables. Whatever ran before it may be
-/// asked about by its first statement.
+/// Returns the effects of CALL of a procedure by its name. Results of its arguments go to user variables. Its first statement may ask
+/// about the statement before the CALL.
 fn call(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let named =
         cursor.table_name().filter(|_| cursor.at_end() || cursor.peek().is_some_and(|token| token.is(b'(')));
@@ -121,14 +122,14 @@ fn call(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     }
 }
 
-/// PREPARE runs nothing, but its text may be an expression.
+/// Returns the effects of PREPARE, which runs nothing; but its text may be an expression.
 fn prepare(_: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let text = statement.text;
     let writes = if statement.facts.unknown_call { Writes::Everything } else { Writes::Nothing };
     Effects { session: true, writes, unlogged: names_log_bin(text), ..Effects::none() }
 }
 
-/// BEGIN and BEGIN WORK; MariaDB's BEGIN NOT ATOMIC is a block of any statements.
+/// Returns the effects of BEGIN and BEGIN WORK; MariaDB's BEGIN NOT ATOMIC is a block of any statements.
 fn begin(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     cursor.word("WORK");
     if cursor.at_end() {
@@ -144,7 +145,7 @@ fn start(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     commits(cursor, statement)
 }
 
-/// COMMIT in all its forms. Whether another transaction begins with it, the answer's flags say.
+/// Returns the effects of COMMIT in all its forms. The answer's flags say whether another transaction begins with it.
 fn commit(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     let transaction =
         if completes(&mut cursor) { TransactionEffect::Ends } else { TransactionEffect::MayCommit };
@@ -179,7 +180,7 @@ fn completes(cursor: &mut Cursor<'_>) -> bool {
     cursor.at_end()
 }
 
-/// An XA COMMIT may be of a branch that another session prepared.
+/// Returns the effects of XA. An XA COMMIT may be of a branch that another session prepared.
 fn xa(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     if cursor.at_word("RECOVER") {
         return Effects::none();
@@ -207,7 +208,7 @@ fn lock(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     }
 }
 
-/// `a WRITE, b AS c READ LOCAL, d LOW_PRIORITY WRITE`: the tables with WRITE; None for any other form.
+/// Returns the tables with WRITE in `a WRITE, b AS c READ LOCAL, d LOW_PRIORITY WRITE`; None for any other form.
 fn locked_for_writing(cursor: &mut Cursor<'_>) -> Option<Vec<TableName>> {
     const KINDS: &[&str] = &["LOW_PRIORITY", "READ", "WRITE"];
     let mut tables = Vec::new();
@@ -236,7 +237,7 @@ fn unlock(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { locks_tables, session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
 
-/// MariaDB's BACKUP STAGE, BACKUP LOCK and BACKUP UNLOCK hold locks for the session.
+/// Returns the effects of MariaDB's BACKUP STAGE, BACKUP LOCK and BACKUP UNLOCK, which hold locks for the session.
 fn backup(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { session: true, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
@@ -255,13 +256,13 @@ fn flush(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     }
 }
 
-/// RESET of the binlog or of replication leaves nothing to rely on.
+/// Returns the effects of RESET. After a RESET of the binlog or of replication, nothing is known any more.
 fn reset(cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     let writes = if cursor.at_word("PERSIST") { Writes::Nothing } else { Writes::Everything };
     Effects { writes, transaction: TransactionEffect::MayCommit, ..Effects::none() }
 }
 
-/// ANALYZE TABLE changes no rows; MariaDB's ANALYZE in front of a statement runs it.
+/// Returns the effects of ANALYZE. ANALYZE TABLE changes no rows; MariaDB's ANALYZE in front of a statement runs it.
 fn analyze(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     let admin = {
         let mut ahead = cursor;
@@ -275,11 +276,11 @@ fn analyze(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     of_wrapped(cursor, statement)
 }
 
-/// OPTIMIZE and REPAIR may rewrite, and REPAIR may lose, rows.
+/// Returns the effects of OPTIMIZE and REPAIR, which may rewrite rows; REPAIR may lose rows.
 fn maintains(mut cursor: Cursor<'_>, _: &Statement<'_>) -> Effects {
     cursor.skip_all(&["LOCAL", "NO_WRITE_TO_BINLOG"]);
     let known = cursor.any(&["TABLE", "TABLES", "VIEW", "VIEWS"]);
-    // The binlog has it in the form of a definition.
+    // The binlog has it as a definition.
     let (writes, defines) = match ddl::names(&mut cursor) {
         Some(names) if known => (Writes::Tables(names.clone()), Defines::Tables(names)),
         _ => (Writes::Everything, Defines::Everything),
@@ -294,7 +295,7 @@ fn skip_format(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// EXPLAIN runs nothing but subqueries; EXPLAIN ANALYZE runs the statement.
+/// Returns the effects of EXPLAIN, which runs nothing but subqueries; EXPLAIN ANALYZE runs the statement.
 fn explain(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     cursor.skip_all(&["EXTENDED", "PARTITIONS"]);
     let analyze = cursor.word("ANALYZE");
@@ -311,7 +312,7 @@ fn diagnostics(_: Cursor<'_>, _: &Statement<'_>) -> Effects {
     Effects { session: true, reads_last_statement: true, ..Effects::none() }
 }
 
-/// SHOW changes nothing; some of it tells about the statement before.
+/// Returns the effects of SHOW, which changes nothing; some forms tell about the statement before.
 fn show(cursor: Cursor<'_>, statement: &Statement<'_>) -> Effects {
     const LAST: &[&str] = &["ERRORS", "PROFILE", "PROFILES", "WARNINGS"];
     let names_last =

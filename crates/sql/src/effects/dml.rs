@@ -8,10 +8,10 @@ use crate::reserved::is_reserved;
 use crate::statement::Statement;
 use crate::token::{Token, TokenKind};
 
-/// The most tables that a statement is taken apart into; one that may write more counts as writing everything.
+/// The most tables that are told of a statement; one that may write more counts as writing everything.
 const TABLES_MAX: usize = 256;
 
-/// The effects of a statement that reads or writes rows; None if it is none.
+/// Returns the effects of a statement that reads or writes rows; None if it is none.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
     let writes = if cursor.any(&["SELECT", "VALUES", "TABLE", "DO"]) {
         Some(Writes::Nothing)
@@ -42,14 +42,14 @@ fn inserted(cursor: &mut Cursor<'_>) -> Option<Writes> {
     Some(Writes::Tables(vec![cursor.table_name()?]))
 }
 
-/// Any table between UPDATE and SET may be the one.
+/// Returns the tables of an UPDATE: any table between UPDATE and SET may be the updated one.
 fn updated(cursor: &mut Cursor<'_>) -> Option<Writes> {
     cursor.skip_all(MODIFIERS);
     let (tables, ended) = table_positions(cursor, &["SET"])?;
     (ended && !tables.is_empty()).then_some(Writes::Tables(tables))
 }
 
-/// Any table or alias before WHERE may be the one: `DELETE a FROM t AS a`, `DELETE FROM a USING t AS a`.
+/// Returns the tables of a DELETE: any table or alias before WHERE may be the one: `DELETE a FROM t AS a`, `DELETE FROM a USING t AS a`.
 fn deleted(cursor: &mut Cursor<'_>, statement: &Statement<'_>) -> Option<Writes> {
     cursor.skip_all(&["HISTORY", "IGNORE", "LOW_PRIORITY", "QUICK"]);
     let until: &[&str] = match cursor.modes.flavor {
@@ -93,12 +93,12 @@ fn table_positions(cursor: &mut Cursor<'_>, until: &[&str]) -> Option<(Vec<Table
     Some((TableName::union(Vec::new(), tables, TABLES_MAX)?, false))
 }
 
-/// A keyword is no table, but it may lead to one.
+/// Whether a token can be a table's name. A keyword is no table, but a table may follow it.
 fn can_be_table(cursor: &Cursor<'_>, token: Token) -> bool {
     token.kind == TokenKind::Name || (token.kind == TokenKind::Word && !is_reserved(cursor.bytes(token)))
 }
 
-/// `t`, `s.t`, `t.*` or `s.t.*`.
+/// Reads `t`, `s.t`, `t.*` or `s.t.*`.
 fn target(cursor: &mut Cursor<'_>) -> Option<TableName> {
     let first = cursor.identifier()?;
     let mut second = None;
@@ -114,7 +114,7 @@ fn target(cursor: &mut Cursor<'_>) -> Option<TableName> {
     })
 }
 
-/// WITH … SELECT, UPDATE or DELETE.
+/// Returns the writes of WITH … SELECT, UPDATE or DELETE.
 fn behind_with(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Writes> {
     let mut depth = 0usize;
     while let Some(token) = cursor.next() {
@@ -138,7 +138,7 @@ fn behind_with(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Writ
     (!statement.cut_short).then_some(Writes::Nothing)
 }
 
-/// LOAD DATA … INTO TABLE t.
+/// Returns the table of LOAD DATA … INTO TABLE t.
 fn loaded(cursor: &mut Cursor<'_>) -> Option<Writes> {
     while cursor.seek_word("INTO") {
         if cursor.word("TABLE") {

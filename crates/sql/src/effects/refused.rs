@@ -1,8 +1,8 @@
-//! Texts that no server takes for a statement, told by their first words: nothing of them runs.
+//! Texts that no server accepts as a statement, told by their first words: nothing of them runs.
 //!
-//! The lists hold every word that may stand there, of either server and of versions to come as far as these are known; whatever is
-//! in them is read elsewhere. A word that a server takes all the same shows in its answer, which is then no parse error: whoever
-//! sends a text that was told by these lists has to look at that.
+//! The lists hold every word that may stand there, for both servers and for later versions as far as these are known. Texts with these
+//! words are read elsewhere. If a server accepts another word after all, its answer is no parse error: a session that sends a text on the
+//! word of these lists has to check that.
 
 use crate::cursor::Cursor;
 use crate::lex::Lexer;
@@ -10,7 +10,7 @@ use crate::modes::Modes;
 use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
-/// The words with which a statement of either server can start, or one of a stored program's, in order.
+/// The words with which a statement of either server can start, or a statement of a stored program, in order.
 const STARTS: &[&str] = &[
     "ALTER",
     "ANALYZE",
@@ -163,8 +163,8 @@ const DEFINED: &[&str] = &[
     "VIEWS",
 ];
 
-/// Whether no server takes this text for a statement, whatever its modes are: all that is looked at are ASCII letters at its
-/// very beginning, which mean the same in every character set that a client can have.
+/// Whether no server accepts this text as a statement, whatever its modes. Only ASCII letters at its very beginning are looked at; they
+/// mean the same in every character set that a client can have.
 pub(super) fn is_refused_text(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     let end = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -174,13 +174,13 @@ pub(super) fn is_refused_text(text: &[u8]) -> bool {
     !word.is_empty() && !is_other && !is_in(word, STARTS)
 }
 
-/// Whether this byte behind a first word makes that a name: of a label, or of a variable, which MariaDB sets without SET
-/// under `sql_mode` ORACLE.
+/// Whether this byte behind a first word makes the word a name: of a label, or of a variable, which MariaDB sets without SET under
+/// `sql_mode` ORACLE.
 fn is_named(byte: &u8) -> bool {
     matches!(byte, b':' | b'.' | b'@')
 }
 
-/// Whether no server takes what starts at the cursor for a statement.
+/// Whether no server accepts the text at the cursor as a statement.
 pub(super) fn is_refused(mut cursor: Cursor<'_>) -> bool {
     let Some(first) = cursor.next().filter(|token| token.kind == TokenKind::Word) else { return false };
     let word = cursor.bytes(first);
@@ -207,7 +207,7 @@ fn is_cut_off(mut cursor: Cursor<'_>, word: &[u8]) -> bool {
         _ => false,
     };
     let cannot_name = |token: Token| {
-        // In every mode: what stands in double quotes may be a name.
+        // In every mode: the content of double quotes may be a name.
         let is_quoted = token.kind == TokenKind::Str && cursor.bytes(token).starts_with(b"'");
         is_quoted || matches!(token.kind, TokenKind::Int | TokenKind::Real)
     };

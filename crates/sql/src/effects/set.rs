@@ -6,7 +6,7 @@ use crate::ddl;
 use crate::statement::Statement;
 use crate::token::TokenKind;
 
-/// The effects of a SET; None if it is none.
+/// Returns the effects of a SET; None if it is another statement.
 pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Option<Effects> {
     if !cursor.word("SET") {
         return None;
@@ -39,8 +39,8 @@ pub(super) fn effects(mut cursor: Cursor<'_>, statement: &Statement<'_>) -> Opti
     Some(effects)
 }
 
-/// Whether it assigns a global variable: `GLOBAL a`, `@@GLOBAL.a`, and the same with PERSIST. Commas within an expression are
-/// taken for those between assignments.
+/// Whether the SET assigns a global variable: `GLOBAL a`, `@@GLOBAL.a`, and the same with PERSIST. Commas within an expression count as
+/// those between assignments.
 fn sets_globals(statement: &Statement<'_>) -> bool {
     let is_scope = |at: usize| {
         let token = statement.head[at];
@@ -53,16 +53,16 @@ fn sets_globals(statement: &Statement<'_>) -> bool {
     statement.cut_short || (0..statement.head.len()).any(|at| is_scope(at) && begins(at))
 }
 
-/// Whether the word here is itself a variable that is set.
+/// Whether the word here is itself the name of an assigned variable.
 fn is_assignment(cursor: &Cursor<'_>) -> bool {
     cursor.peek_at(1).is_some_and(|token| token.is(b'=') || cursor.bytes(token) == b":=")
 }
 
-/// MariaDB: SET STATEMENT a = 1, b = 2 FOR statement. The variables go back to what they were.
+/// Returns the effects of MariaDB's SET STATEMENT a = 1, b = 2 FOR statement. The variables get their old values back.
 fn for_statement(mut cursor: Cursor<'_>, statement: &Statement<'_>, set: Effects) -> Effects {
     let has_statement = cursor.seek_word("FOR");
     while cursor.punct(b'(') {}
-    // One in another is an error, and could go on for ever.
+    // A nested one is an error, and could go on forever.
     if !has_statement || cursor.at_word("SET") {
         return Effects { unlogged: set.unlogged, tracking: obscured(set.tracking), ..Effects::worst() };
     }
@@ -73,7 +73,7 @@ fn for_statement(mut cursor: Cursor<'_>, statement: &Statement<'_>, set: Effects
     Effects { transaction, ..inner.and(set) }
 }
 
-/// Another statement runs while they are set.
+/// Returns the effect for a statement that runs while the variables are set.
 fn obscured(tracking: TrackingEffect) -> TrackingEffect {
     if tracking == TrackingEffect::None { tracking } else { TrackingEffect::Obscured }
 }

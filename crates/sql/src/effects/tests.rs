@@ -4,7 +4,7 @@ use crate::modes::Flavor;
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 
-/// The effects in short: writes, transaction, temporary, and the flags that are set.
+/// Returns the effects in short: writes, transaction, temporary, and the flags that are set.
 fn short(text: &str, modes: Modes) -> String {
     let effects = effects(text.as_bytes(), modes);
     let list = |names: &[TableName]| {

@@ -6,25 +6,25 @@ use crate::cursor::Cursor;
 use crate::lex::{contains_ignoring_case, contains_name};
 use crate::reads::Reads;
 
-/// The most tables that a text of many statements is taken apart into; one that may write more counts as writing everything.
+/// The most tables that are told of a text of many statements; a text that may write more counts as writing everything.
 const TABLES_MAX: usize = 1024;
 
-/// What a statement, or a text of several, may do. Where it cannot be told, the worse is assumed.
+/// What a statement, or a text of several, may do. Where that cannot be told, the worse is assumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects {
-    /// The data of permanent tables that it may change, directly: triggers and cascades are the caller's to add.
+    /// The permanent tables whose data it may change, directly: the caller adds triggers and cascades.
     pub writes: Writes,
-    /// What becomes of the transaction.
+    /// What happens to the transaction.
     pub transaction: TransactionEffect,
     /// Temporary tables that appear or go.
     pub temporary: Temporary,
     /// It may change session variables, user variables, the current schema, the role, named locks, or prepared texts.
     pub session: bool,
-    /// `Some(true)` for LOCK TABLES and its kin, `Some(false)` for UNLOCK TABLES.
+    /// `Some(true)` for LOCK TABLES and similar statements, `Some(false)` for UNLOCK TABLES.
     pub locks_tables: Option<bool>,
     /// Its answer depends on the statement before it: FOUND_ROWS(), ROW_COUNT(), SHOW WARNINGS, GET DIAGNOSTICS….
     pub reads_last_statement: bool,
-    /// What it does to, or shows of, the `session_track_*` variables.
+    /// What it does to the `session_track_*` variables, or shows of them.
     pub tracking: TrackingEffect,
     /// It turns the binlog off for the session or for itself.
     pub unlogged: bool,
@@ -32,39 +32,39 @@ pub struct Effects {
     pub moves: bool,
     /// It changes rows of tables in a way that runs their triggers, which a definition does not.
     pub fires: bool,
-    /// What it may read. A view among these may run stored functions, which is for the caller to find out.
+    /// The tables and views that it may read. A view among these may run stored functions; the caller has to find that out.
     pub reads: Reads,
-    /// The stored routines that it may run: what these do is the caller's to add.
+    /// The stored routines that it may run: the caller adds their effects.
     pub calls: Calls,
-    /// What it defines: what others reach by these names may change with it.
+    /// What it defines: other statements may reach something else by these names afterwards.
     pub defines: Defines,
     /// The tables that LOCK TABLES names for writing.
     pub write_locks: Writes,
-    /// It is several statements, or a block of them: each commits by itself, and an error of one leaves what was before it.
+    /// It is several statements, or a block of them: each commits by itself, and after an error the statements before it stay done.
     pub several: bool,
-    /// It is a definition: what was open before it is committed, and nothing is left open, whether or not it succeeds.
+    /// It is a definition: it commits an open transaction, and leaves none open, whether or not it succeeds.
     pub is_definition: bool,
-    /// It changes what writes to tables reach: a trigger, a foreign key, or a name.
+    /// It changes what writes to tables reach: it defines a trigger or a foreign key, or changes a name.
     pub redirects: bool,
     /// It is a block that may begin and end transactions.
     pub commits_inside: bool,
     /// It may be XA COMMIT, which needs no privilege.
     pub may_commit_for_others: bool,
-    /// A statement in it is none that a server takes, so that the text ends there with a parse error. An answer without that
-    /// error says that it was one: then anything may have happened.
+    /// The text holds a statement that no server accepts, so it ends there with a parse error. If the answer is no such error, a server
+    /// accepted it after all: then anything may have happened.
     pub refused: bool,
-    /// What it may change that is in no binlog.
+    /// Its possible changes that are in no binlog.
     pub around: Around,
 }
 
-/// What a definition names, and with it what may mean something else from then on.
+/// The names that a definition defines. They may mean something else from then on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defines {
     /// Nothing is defined.
     Nothing,
-    /// These tables and views: what they are, with columns, keys, foreign keys and triggers.
+    /// These tables and views: their kind, columns, keys, foreign keys and triggers.
     Tables(Vec<TableName>),
-    /// Whatever is in this schema; None is the current one.
+    /// All objects in this schema; None is the current one.
     Schema(Option<String>),
     /// A procedure or a function.
     Routine,
@@ -72,16 +72,16 @@ pub enum Defines {
     Everything,
 }
 
-/// What a statement may change that is in no binlog.
+/// The changes of a statement that are in no binlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
     /// Nothing, or it cannot be told from the text.
     Nothing,
-    /// Accounts or rights, of which the binlog tells unless it is off.
+    /// Accounts or rights. The binlog tells of these changes unless it is off.
     Accounts,
     /// Global variables.
     Globals,
-    /// Rights, by loading what was written to their tables at any time before.
+    /// Rights, by loading earlier writes to their tables.
     Rights,
 }
 
@@ -94,13 +94,13 @@ pub enum Writes {
     Tables(Vec<TableName>),
     /// Any table of this schema.
     Schema(String),
-    /// No table, but what accounts with these user names may see, in lower case. Roles are accounts too.
+    /// No table, but the rights of accounts with these user names, in lower case. Roles are accounts too.
     Accounts(Vec<String>),
     /// Any table at all.
     Everything,
 }
 
-/// What a statement does to the transaction it runs in.
+/// What a statement does to its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionEffect {
     /// Nothing; an autocommit statement commits itself.
@@ -111,12 +111,12 @@ pub enum TransactionEffect {
     Ends,
     /// The open transaction is rolled back: ROLLBACK, but not to a savepoint. Another may begin at once.
     RollsBack,
-    /// The open transaction may be committed, and another may begin: an implicit commit, SET autocommit,
-    /// or a statement that is not understood.
+    /// The open transaction may be committed, and another may begin: an implicit commit, SET autocommit, or a statement that is not
+    /// understood.
     MayCommit,
 }
 
-/// What a statement does with the variables by which a session is told of changes: `session_track_*`.
+/// What a statement does with the variables that decide which changes the server reports to a session: `session_track_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrackingEffect {
     /// It does not name them.
@@ -130,13 +130,13 @@ pub enum TrackingEffect {
 }
 
 impl TrackingEffect {
-    /// Of a text that is not understood.
+    /// Returns the effect of a text that is not understood.
     pub(super) fn obscured_in(text: &[u8]) -> Self {
         if contains_ignoring_case(text, b"session_track_") { Self::Obscured } else { Self::None }
     }
 }
 
-/// What becomes of the session's temporary tables.
+/// What happens to the session's temporary tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Temporary {
     /// Nothing.
@@ -150,7 +150,7 @@ pub enum Temporary {
 }
 
 impl Effects {
-    /// Of a statement that changes nothing.
+    /// Returns the effects of a statement that changes nothing.
     pub fn none() -> Self {
         Effects {
             writes: Writes::Nothing,
@@ -182,15 +182,15 @@ impl Effects {
         *self == Effects { tracking: self.tracking, ..Effects::none() }
     }
 
-    /// Of a text that ends with a parse error before anything of it runs.
+    /// Returns the effects of a text that ends with a parse error before anything of it runs.
     pub fn refused() -> Self {
         Effects { refused: true, ..Effects::none() }
     }
 
-    /// Of a statement that may do anything.
+    /// Returns the effects of a statement that may do anything.
     ///
-    /// `unlogged` and `tracking` stay off: who sets them names them, and where the text is not readable at all the
-    /// server's own tracking of variables still tells.
+    /// `unlogged` and `tracking` stay off: a statement that sets these variables names them, and where the text is not readable at all,
+    /// the server's own tracking of variables still tells.
     pub fn worst() -> Self {
         Effects {
             writes: Writes::Everything,
@@ -217,7 +217,7 @@ impl Effects {
         }
     }
 
-    /// Of a text that may do anything, but names what it is about.
+    /// Returns the effects of a text that may do anything, but names its variables.
     pub(super) fn worst_of(text: &[u8]) -> Self {
         Effects {
             unlogged: names_log_bin(text),
@@ -230,8 +230,8 @@ impl Effects {
         !self.calls.is_nothing() || matches!(self.defines, Defines::Routine | Defines::Everything)
     }
 
-    /// Of the same statement if what it reads or writes runs code of which nothing is known: a stored function behind a
-    /// view, or a trigger. That may do anything but end the transaction.
+    /// Returns the effects of the same statement in the case that it runs unknown code: a stored function behind a view, or a trigger.
+    /// That may do anything but end the transaction.
     #[must_use]
     pub fn running_unknown_code(&self) -> Self {
         Effects {
@@ -245,7 +245,7 @@ impl Effects {
         }
     }
 
-    /// Tables that are defined or emptied; a name may be a temporary table's as well.
+    /// Notes tables that are defined or emptied; a name may also be a temporary table's.
     pub(super) fn set_tables(&mut self, names: Vec<TableName>, cursor: Cursor<'_>) {
         let of_table = ["TABLE", "TABLES", "SEQUENCE"].iter().any(|word| cursor.at_word_ahead(1, word));
         if of_table && cursor.at_word("DROP") {
@@ -256,7 +256,7 @@ impl Effects {
         self.writes = Writes::Tables(names);
     }
 
-    /// Of this statement and then that one.
+    /// Returns the effects of this statement followed by that one.
     pub(super) fn and(self, next: Effects) -> Effects {
         Effects {
             writes: self.writes.and(next.writes),
@@ -348,7 +348,7 @@ impl Temporary {
     }
 }
 
-/// As [`crate::scan::Facts::names_log_bin`], in texts within the text too.
+/// As [`crate::scan::Facts::names_log_bin`], also for texts within the text.
 pub(super) fn names_log_bin(text: &[u8]) -> bool {
     let names: [&[u8]; 3] = [b"sql_log_bin", b"gtid_seq_no", b"insert_id"];
     names.iter().any(|name| contains_name(text, name))

@@ -1,6 +1,6 @@
-//! MySQL 5.7, by its manual: what later servers have and it has not, and the other way round.
+//! MySQL 5.7, by its manual: the words and functions that only later servers have, and those that only it has.
 
-/// What MySQL has reserved since 5.7, the names of window functions among it.
+/// Words that MySQL has reserved since 5.7, names of window functions included.
 pub(super) const NEW_WORDS: &[&str] = &[
     "CUBE",
     "CUME_DIST",
@@ -36,7 +36,7 @@ pub(super) const NEW_WORDS: &[&str] = &[
     "WINDOW",
 ];
 
-/// Pure functions that MySQL 5.7, or some 5.7 from 5.7.9 on, does not have: there a stored function may have the name.
+/// Pure functions that some MySQL 5.7, from 5.7.9 on, does not have: there a stored function may have the name.
 pub(super) const NOT_IN_5_7: &[&str] = &[
     "BIN_TO_UUID",
     "CUME_DIST",
@@ -74,7 +74,7 @@ pub(super) const NOT_IN_5_7: &[&str] = &[
     "UUID_TO_BIN",
 ];
 
-/// Pure functions that MySQL 5.7 has, and 8.0 or a later one has no more.
+/// Pure functions of MySQL 5.7 that 8.0 or a later version has removed.
 pub(super) const PURE_5_7: &[&str] = &[
     "AREA",
     "ASBINARY",

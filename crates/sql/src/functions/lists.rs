@@ -295,8 +295,8 @@ pub(super) const PURE: &[&str] = &[
     "YEARWEEK",
 ];
 
-/// Pure, and only MySQL has them, from 8.0.11 on. MD5, SHA and SHA1 are not here: from 9.6 on they come with a component, and
-/// without it their names are free.
+/// Pure, and only in MySQL, from 8.0.11 on. MD5, SHA and SHA1 are not here: from 9.6 on they come with a component, and without it their
+/// names are free.
 pub(super) const PURE_MYSQL: &[&str] = &[
     "ANY_VALUE",
     "BIN_TO_UUID",
@@ -332,7 +332,7 @@ pub(super) const PURE_MYSQL: &[&str] = &[
     "UUID_TO_BIN",
 ];
 
-/// Pure, and only MariaDB has them, from 10.5 on.
+/// Pure, and only in MariaDB, from 10.5 on.
 pub(super) const PURE_MARIADB: &[&str] = &[
     "AREA",
     "ASBINARY",
@@ -387,7 +387,7 @@ pub(super) const PURE_MARIADB: &[&str] = &[
     "Y",
 ];
 
-/// They depend on the time, the session, chance or the outside world, but change nothing: those of both servers.
+/// Functions of both servers that depend on the time, the session, chance or the outside world, but change nothing.
 pub(super) const VOLATILE: &[&str] = &[
     "BENCHMARK",
     "CONNECTION_ID",
@@ -421,11 +421,11 @@ pub(super) const VOLATILE: &[&str] = &[
     "UUID_SHORT",
 ];
 
-/// Those that only MySQL has.
+/// Such functions that only MySQL has.
 pub(super) const VOLATILE_MYSQL: &[&str] = &["GTID_SUBSET", "GTID_SUBTRACT", "WAIT_FOR_EXECUTED_GTID_SET"];
 
-/// Those that only MariaDB has, from 10.5 on. ROWNUM came with 10.6. DEFAULT(column) is grammar; MariaDB computes it anew from the
-/// column's default, which may be the time or UUID(). MySQL refuses that, and tells no time.
+/// Such functions that only MariaDB has, from 10.5 on. ROWNUM came with 10.6. DEFAULT(column) is grammar; MariaDB computes it anew from
+/// the column's default, which may be the time or UUID(). MySQL refuses such a default here.
 pub(super) const VOLATILE_MARIADB: &[&str] =
     &["BINLOG_GTID_POS", "DEFAULT", "DES_DECRYPT", "DES_ENCRYPT", "ENCRYPT", "LASTVAL", "MASTER_GTID_WAIT"];
 
@@ -444,13 +444,13 @@ pub(super) const VOLATILE_WORDS: &[&str] = &[
     "UTC_TIMESTAMP",
 ];
 
-/// They read what the statement before them left behind.
+/// Functions that read state which the statement before them left behind.
 pub(super) const LAST_STATEMENT: &[&str] = &["FOUND_ROWS", "LAST_INSERT_ID", "ROW_COUNT"];
 
-/// They change the session's named locks.
+/// Functions that change the session's named locks.
 pub(super) const SESSION: &[&str] = &["GET_LOCK", "RELEASE_ALL_LOCKS", "RELEASE_LOCK"];
 
-/// Names that are the built-in function only if the parenthesis follows at once, unless IGNORE_SPACE is set.
+/// Names that mean the built-in function only if the parenthesis follows at once, unless IGNORE_SPACE is set.
 pub(super) const NEED_ADJACENT_PARENTHESIS: &[&str] = &[
     "ADDDATE",
     "BIT_AND",
@@ -501,8 +501,8 @@ pub(super) const NEED_ADJACENT_PARENTHESIS: &[&str] = &[
     "VAR_SAMP",
 ];
 
-/// Keywords that may stand before a parenthesis and that no stored function can be called by without quotes, on either server. MariaDB
-/// 10.11 calls one of the name AGAINST, CUBE, DUMPFILE, DUPLICATE, LATERAL, MEMBER, OF, ROLLUP or VIEW, and MySQL 9.7 one named WITHIN.
+/// Keywords that may stand before a parenthesis, and by which no stored function can be called without quotes, on either server. MariaDB
+/// 10.11 calls functions named AGAINST, CUBE, DUMPFILE, DUPLICATE, LATERAL, MEMBER, OF, ROLLUP or VIEW, and MySQL 9.7 one named WITHIN.
 pub(super) const GRAMMAR: &[&str] = &[
     "ALL",
     "AND",

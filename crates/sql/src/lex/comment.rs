@@ -1,20 +1,20 @@
-//! Blanks and comments, and the comments that are none.
+//! Blanks and comments, and the comments that are code.
 //!
-//! `/*! … */` is code to both servers, `/*!50110 … */` if the server is at least that version, and `/*M! … */` is code to
-//! MariaDB alone; MariaDB skips the versions that only MySQL has. The exact version is not known here: below the oldest
-//! supported one the content is certainly code, above it nothing is certain, and the text counts as not understood.
+//! `/*! … */` is code to both servers, `/*!50110 … */` if the server has at least that version, and `/*M! … */` is code to MariaDB alone;
+//! MariaDB skips the versions that only MySQL has. The exact version is not known here. Up to the oldest supported version the content is
+//! certainly code; above it nothing is certain, and the text counts as not understood.
 
 use super::{Lexer, Lost, is_blank, is_word_byte};
 use crate::modes::Flavor;
 
 /// Every supported MySQL runs the content of a version comment up to this version.
 const MYSQL_RUNS_UP_TO: u32 = 50_700;
-/// Every supported MariaDB does, but for `MARIADB_SKIPS`.
+/// Every supported MariaDB runs the content up to this version, except `MARIADB_SKIPS`.
 const MARIADB_RUNS_UP_TO: u32 = 100_200;
 /// MariaDB takes these versions of `/*!` for MySQL's own and skips the content.
 const MARIADB_SKIPS: std::ops::RangeInclusive<u32> = 50_700..=99_999;
 
-/// What becomes of a version comment.
+/// What happens to a version comment.
 enum Fate {
     Code { skip: usize },
     Comment,
@@ -44,8 +44,8 @@ impl Lexer<'_> {
         if self.byte(0).is_none() && self.in_version_comment { Err(Lost) } else { Ok(()) }
     }
 
-    /// `--` opens a comment only before a blank, a control character or the end. What is one of these beyond ASCII depends on the
-    /// character set.
+    /// Whether `--` opens a comment here: only before a blank, a control character or the end. Which bytes beyond ASCII are one of these
+    /// depends on the character set.
     fn at_dash_comment(&self) -> Result<bool, Lost> {
         match (self.byte(1), self.byte(2)) {
             (Some(b'-'), Some(0x80..)) => Err(Lost),
@@ -80,7 +80,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Decides about a version comment whose mark of `mark` bytes has just been passed.
+    /// Returns what happens to a version comment whose mark of `mark` bytes has just been passed.
     fn fate(&self, tail: &[u8], mark: usize) -> Result<Fate, Lost> {
         let digits = tail.iter().take(6).position(|b| !b.is_ascii_digit()).unwrap_or(tail.len().min(6));
         if digits < 5 {
@@ -96,7 +96,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A version comment that is skipped may hold a comment of its own; where it ends is then not for us to guess.
+    /// Returns the fate of a skipped version comment. It may hold a comment of its own; then its end cannot be told here.
     fn skipped_version(&self) -> Result<Fate, Lost> {
         let rest = self.text.get(self.at + 2..).unwrap_or_default();
         let end = find(rest, b"*/").ok_or(Lost)?;
@@ -116,7 +116,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Where `needle` first stands in `text`.
+/// Returns where `needle` first stands in `text`.
 pub(crate) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     memchr::memmem::find(text, needle)
 }
@@ -127,7 +127,7 @@ pub fn contains_ignoring_case(text: &[u8], needle: &[u8]) -> bool {
     places(text, needle).next().is_some()
 }
 
-/// The same where it does not continue another name, as insert_id does in LAST_INSERT_ID().
+/// Whether a name stands in `text` where it does not continue another name, as insert_id does in LAST_INSERT_ID().
 pub(crate) fn contains_name(text: &[u8], name: &[u8]) -> bool {
     let continues = |at: usize| at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(is_in_name);
     places(text, name).any(|at| !continues(at))
@@ -148,7 +148,7 @@ const RARE: [bool; 256] = {
     rare
 };
 
-/// Where it is found, without regard to case. What is looked for is its first byte that is rare in statements.
+/// Returns the places of `needle`, without regard to case. The search goes by its first byte that is rare in statements.
 fn places(text: &[u8], needle: &[u8]) -> impl Iterator<Item = usize> {
     let before = needle.iter().position(|byte| RARE[usize::from(*byte)]).unwrap_or_default();
     let rare = needle.get(before).copied().unwrap_or_default();

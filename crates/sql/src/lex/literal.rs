@@ -4,19 +4,19 @@ use super::{Lexer, Lost, is_word_byte};
 use crate::token::TokenKind;
 
 impl Lexer<'_> {
-    /// A string; its opening quote stands at the current byte.
+    /// Reads a string; its opening quote stands at the current byte.
     pub(super) fn string(&mut self, quote: u8) -> Result<TokenKind, Lost> {
         let escapes = !self.modes.no_backslash_escapes;
         self.quoted(quote, escapes).map(|()| TokenKind::Str)
     }
 
-    /// A name in quotes, in which a backslash is nothing special.
+    /// Reads a name in quotes, in which a backslash has no special meaning.
     pub(super) fn quoted_name(&mut self, quote: u8) -> Result<TokenKind, Lost> {
         let start = self.at;
         self.quoted(quote, false)?;
         let name = self.text.get(start..self.at).unwrap_or_default();
-        // Names are text: bytes that are not mean something else in another character set. Where a name ends in quotes is told by the
-        // servers in another way than where a string does.
+        // Names are text: other bytes mean something else in another character set. The servers find the end of a quoted name in another
+        // way than the end of a string.
         let is_clear =
             name.is_ascii() || self.modes.multi_byte.is_none() && std::str::from_utf8(name).is_ok();
         if is_clear { Ok(TokenKind::Name) } else { Err(Lost) }
@@ -36,7 +36,7 @@ impl Lexer<'_> {
         Err(Lost)
     }
 
-    /// Passes what means nothing in quotes, and returns the byte that stands there then.
+    /// Passes bytes without a special meaning in quotes, and returns the byte that stands there then.
     fn skip_plain(&mut self, quote: u8, escapes: bool) -> Option<u8> {
         let rest = self.text.get(self.at..)?;
         if let Some(multi_byte) = self.modes.multi_byte {
@@ -51,13 +51,13 @@ impl Lexer<'_> {
         self.byte(0)
     }
 
-    /// `x'1F'` or `b'01'`.
+    /// Reads `x'1F'` or `b'01'`.
     pub(super) fn quoted_digits(&mut self) -> Result<TokenKind, Lost> {
         self.at += 1;
         self.quoted(b'\'', false).map(|()| TokenKind::Literal)
     }
 
-    /// What starts with a digit: a number, or a name such as `1st`.
+    /// Reads a token that starts with a digit: a number, or a name such as `1st`.
     pub(super) fn number_or_word(&mut self) -> Result<TokenKind, Lost> {
         if self.prefixed_number(b'x', |b| b.is_ascii_hexdigit())
             || self.prefixed_number(b'b', |b| matches!(b, b'0' | b'1'))
@@ -82,14 +82,14 @@ impl Lexer<'_> {
         }
     }
 
-    /// The point, the digits behind it, and an exponent.
+    /// Reads the point, the digits behind it, and an exponent.
     pub(super) fn fraction(&mut self) -> TokenKind {
         let digits = 1 + self.digits_from(1);
         self.at += digits + self.exponent_len(digits);
         TokenKind::Real
     }
 
-    /// `0x1F` and `0b01`, if nothing follows that makes it a name.
+    /// Passes `0x1F` and `0b01`, if nothing follows that makes it a name.
     fn prefixed_number(&mut self, letter: u8, is_digit: fn(u8) -> bool) -> bool {
         if self.byte(0) != Some(b'0') || self.byte(1) != Some(letter) {
             return false;
@@ -108,7 +108,7 @@ impl Lexer<'_> {
         rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len())
     }
 
-    /// The length of an exponent that starts `ahead` of here; 0 if none does.
+    /// Returns the length of an exponent that starts `ahead` of here; 0 if none does.
     fn exponent_len(&self, ahead: usize) -> usize {
         if !matches!(self.byte(ahead), Some(b'e' | b'E')) {
             return 0;

@@ -5,7 +5,7 @@ use crate::multi_byte::MultiByte;
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 
-/// The tokens, joined by `|`; an unknown one as `<?>`.
+/// Returns the tokens, joined by `|`; an unknown one as `<?>`.
 fn cut(text: &str, modes: Modes) -> String {
     let show = |token: Token| match token.kind {
         TokenKind::Unknown => "<?>".to_owned(),

@@ -1,4 +1,4 @@
-//! Statements about caches that are made for one query each: CREATE CACHE and its kin, in Readyset's words.
+//! Statements about caches that are made for one query each: CREATE CACHE and related statements, in Readyset's words.
 
 use crate::cursor::Cursor;
 use crate::lex::Lexer;
@@ -11,9 +11,9 @@ use crate::token::{Token, TokenKind};
 pub enum CacheStatement {
     /// SHOW PROXIED QUERIES.
     ShowProxied {
-        /// SUPPORTED: those alone that can be cached.
+        /// SUPPORTED: only those that can be cached.
         supported: bool,
-        /// DEEP: those alone that can be maintained; SHALLOW: those that cannot.
+        /// DEEP: only those that can be maintained; SHALLOW: only those that cannot.
         method: Option<Method>,
         /// WHERE query_id = …
         id: Option<String>,
@@ -22,7 +22,7 @@ pub enum CacheStatement {
     },
     /// SHOW CACHES.
     ShowCaches {
-        /// DEEP or SHALLOW alone.
+        /// DEEP or SHALLOW: only these.
         method: Option<Method>,
         /// WHERE query_id = …
         id: Option<String>,
@@ -36,7 +36,7 @@ pub enum CacheStatement {
         /// IF EXISTS.
         if_exists: bool,
     },
-    /// DROP ALL CACHES; DEEP or SHALLOW alone.
+    /// DROP ALL CACHES; DEEP or SHALLOW: only these.
     DropAll(Option<Method>),
     /// DROP ALL PROXIED QUERIES.
     DropAllProxied,
@@ -78,7 +78,7 @@ pub struct CreateCache {
 pub enum Method {
     /// Maintained: changed with the rows that they rest on.
     Deep,
-    /// Asked for again.
+    /// Refreshed: asked for again.
     Shallow,
 }
 
@@ -97,10 +97,10 @@ impl Default for CacheSource {
     }
 }
 
-/// What a SELECT says of a cache of its own, in a comment behind its first word: `SELECT /*rs+ SKIP CACHE */ …`.
+/// What a SELECT says about a cache of its own, in a comment behind its first word: `SELECT /*rs+ SKIP CACHE */ …`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CacheHint {
-    /// CREATE CACHE with what may stand between that and the query.
+    /// CREATE CACHE with its options.
     Create(CreateCache),
     /// SKIP CACHE.
     Skip,
@@ -111,7 +111,7 @@ pub enum CacheHint {
 /// The most tokens that such a comment may have.
 const HINT_TOKENS_MAX: usize = 64;
 
-/// Reads what a statement says so; `None` if it says nothing.
+/// Reads what a statement says about a cache of its own; `None` if it says nothing.
 #[must_use]
 pub fn cache_hint(text: &[u8], modes: Modes) -> Option<CacheHint> {
     let said = hint_text(text)?;
@@ -132,7 +132,7 @@ pub fn skips_cache(text: &[u8], modes: Modes) -> bool {
     cache_hint(text, modes) == Some(CacheHint::Skip)
 }
 
-/// What stands in the comment. Of most statements it takes a glance to see that there is none.
+/// Returns the content of the comment. For most statements a glance shows that there is none.
 fn hint_text(text: &[u8]) -> Option<&[u8]> {
     const SELECT: &[u8] = b"select";
     const OPENS: &[u8] = b"/*rs+";
@@ -146,7 +146,7 @@ fn hint_text(text: &[u8]) -> Option<&[u8]> {
     Some(&said[..end])
 }
 
-/// Reads one; `None` if it is anything else, or is not understood: the server says what is wrong with it.
+/// Reads a statement about caches; `None` if it is anything else, or is not understood: the server says what is wrong with it.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<CacheStatement> {
     if cursor.word("SHOW") {
         return show(cursor);
@@ -209,7 +209,7 @@ fn show(mut cursor: Cursor<'_>) -> Option<CacheStatement> {
     cursor.at_end().then_some(CacheStatement::ShowCaches { method, id })
 }
 
-/// `query_id = 'q_…'`, behind WHERE.
+/// Reads `query_id = 'q_…'`, behind WHERE.
 fn query_id(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.identifier().filter(|name| name.eq_ignore_ascii_case("query_id"))?;
     cursor.punct(b'=').then_some(())?;
@@ -226,7 +226,7 @@ fn number(cursor: &mut Cursor<'_>) -> Option<u64> {
     std::str::from_utf8(cursor.bytes(token)).ok()?.parse().ok()
 }
 
-/// Behind CREATE.
+/// Reads what follows CREATE.
 fn create(mut cursor: Cursor<'_>) -> Option<CreateCache> {
     let mut made = create_options(&mut cursor)?;
     if !cursor.at_word("FROM") {
@@ -237,7 +237,7 @@ fn create(mut cursor: Cursor<'_>) -> Option<CreateCache> {
     Some(made)
 }
 
-/// Behind CREATE, up to the name.
+/// Reads what follows CREATE, up to the name.
 fn create_options(cursor: &mut Cursor<'_>) -> Option<CreateCache> {
     let mut made = CreateCache { method: method(cursor), ..CreateCache::default() };
     cursor.word("CACHE").then_some(())?;
@@ -280,7 +280,7 @@ fn source(mut cursor: Cursor<'_>) -> Option<CacheSource> {
     cursor.at_end().then_some(CacheSource::Id(id))
 }
 
-/// Behind DROP.
+/// Reads what follows DROP.
 fn drop(mut cursor: Cursor<'_>) -> Option<CacheStatement> {
     let dropped = if cursor.word("ALL") {
         if cursor.words(&["PROXIED", "QUERIES"]) {

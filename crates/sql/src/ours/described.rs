@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 use crate::modes::TableName;
 use crate::token::TokenKind;
 
-/// Behind SHOW.
+/// Reads what follows SHOW.
 pub(super) fn shown(mut cursor: Cursor<'_>) -> Option<Ours> {
     let full = cursor.word("FULL");
     (cursor.any(&["COLUMNS", "FIELDS"]) && cursor.any(&["FROM", "IN"])).then_some(())?;
@@ -18,7 +18,7 @@ pub(super) fn shown(mut cursor: Cursor<'_>) -> Option<Ours> {
     (is_it(&table) && cursor.at_end()).then_some(Ours::ShowColumns { full, like })
 }
 
-/// Behind DESCRIBE: the table, and perhaps a column or a pattern.
+/// Reads what follows DESCRIBE: the table, and perhaps a column or a pattern.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     let table = cursor.table_name()?;
     let like = match cursor.peek() {

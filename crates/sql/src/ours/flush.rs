@@ -5,7 +5,7 @@ use super::set::until_comma;
 use crate::cursor::Cursor;
 use crate::modes::TableName;
 
-/// Behind FLUSH.
+/// Reads what follows FLUSH.
 pub(super) fn flushed(mut cursor: Cursor<'_>) -> Option<Ours> {
     let is_local = cursor.at_any(LOCAL);
     cursor.skip_all(LOCAL);
@@ -21,7 +21,7 @@ pub(super) fn flushed(mut cursor: Cursor<'_>) -> Option<Ours> {
     among_others(cursor, if is_local { "FLUSH LOCAL " } else { "FLUSH " }, false)
 }
 
-/// Behind RESET.
+/// Reads what follows RESET.
 pub(super) fn reset(mut cursor: Cursor<'_>) -> Option<Ours> {
     if cursor.word("PERSIST") {
         return reset_persist(cursor);
@@ -35,7 +35,7 @@ pub(super) fn reset(mut cursor: Cursor<'_>) -> Option<Ours> {
 const LOCAL: &[&str] = &["LOCAL", "NO_WRITE_TO_BINLOG"];
 const QUERY_CACHE: &[&str] = &["QUERY", "CACHE"];
 
-/// A list that names the query cache and what is the server's.
+/// Reads a list that names the query cache and objects of the server's.
 fn among_others(mut cursor: Cursor<'_>, verb: &str, is_reset: bool) -> Option<Ours> {
     let mut rest = Vec::new();
     let mut count = 0;
@@ -56,7 +56,8 @@ fn among_others(mut cursor: Cursor<'_>, verb: &str, is_reset: bool) -> Option<Ou
     is_among.then(|| Ours::AmongOthers { is_reset, rest: format!("{verb}{}", rest.join(", ")) })
 }
 
-/// Behind FLUSH TABLES: names, or nothing. With a lock it is of backups, and the native query cache keeps what it has.
+/// Reads what follows FLUSH TABLES: names, or nothing. With a lock, FLUSH TABLES is for backups, and the native query cache keeps its
+/// results.
 fn flushed_tables(mut cursor: Cursor<'_>) -> Option<Vec<TableName>> {
     let mut names = Vec::new();
     if cursor.at_end() {
@@ -71,7 +72,7 @@ fn flushed_tables(mut cursor: Cursor<'_>) -> Option<Vec<TableName>> {
     }
 }
 
-/// Behind RESET PERSIST.
+/// Reads what follows RESET PERSIST.
 fn reset_persist(mut cursor: Cursor<'_>) -> Option<Ours> {
     if cursor.at_end() {
         return Some(Ours::ResetPersist { name: None, if_exists: false });

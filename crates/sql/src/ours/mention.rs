@@ -1,9 +1,9 @@
-//! What a statement of the server's mentions that is ours: our values have to stand there when it is sent.
+//! Our variables, tables and numbers that a statement for the server mentions: our values have to stand there when it is sent.
 //!
 //! ```text
 //! SELECT @@query_cache_size / 1024 AS kb                    a variable
 //! SET @old = @@global.query_cache_type                      a variable
-//! SELECT * FROM performance_schema.global_status            a table that lists status values, and not ours
+//! SELECT * FROM performance_schema.global_status            a table that lists status values, ours not among them
 //! SELECT CONNECTION_ID()                                    the number that the client was told
 //! ```
 
@@ -20,16 +20,16 @@ use crate::string::unquote_string;
 use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
-/// Something of ours in a statement.
+/// A mention of something of ours in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     /// Where it stands; empty for a title.
     pub at: Range<usize>,
-    /// What it is.
+    /// The mentioned thing.
     pub what: Mentioned,
 }
 
-/// What is mentioned.
+/// The kinds of mentioned things.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mentioned {
     /// `@@name`: a value has to stand there.
@@ -43,32 +43,32 @@ pub enum Mentioned {
     Connection(ConnectionNumber),
     /// `ROW_COUNT()`: see [`row_counts`].
     RowCount,
-    /// The end of a column that has a value of ours and no name: it is called by this text, as it was written.
+    /// The end of a column that has a value of ours and no name: this text, as it was written, is its title.
     Title(Vec<u8>),
-    /// A table that is ours to make.
+    /// A table that we make.
     Made {
         /// Which.
         table: Made,
-        /// What it is called in the statement, if that says no name of its own.
+        /// Its name in the statement, if the statement gives it no name of its own.
         alias: Option<String>,
     },
     /// `information_schema.system_variables` of MariaDB: our values have to stand in its rows.
     SystemVariables {
-        /// What it is called in the statement, if that says no name of its own.
+        /// Its name in the statement, if the statement gives it no name of its own.
         alias: Option<String>,
     },
     /// A table that lists variables or status values: ours have to be among its rows.
     Table {
-        /// What it lists.
+        /// The kind of its rows.
         lists: Lists,
-        /// Whose values.
+        /// Whose values it lists.
         scope: Scope,
-        /// What it is called in the statement, if that says no name of its own.
+        /// Its name in the statement, if the statement gives it no name of its own.
         alias: Option<String>,
     },
 }
 
-/// A table that is ours to make.
+/// A table that we make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
     /// `information_schema.query_cache_info`: the entries.
@@ -77,8 +77,8 @@ pub enum Made {
     PersistedVariables,
 }
 
-/// What `text`, one statement or several, mentions of ours, in order. `schema` is the default schema, in which tables are that are named
-/// without one. Texts that cannot be read mention nothing.
+/// Returns the mentions of ours in `text`, one statement or several, in order. A table that is named without a schema is in the default
+/// schema, `schema`. A text that cannot be read mentions nothing.
 pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention> {
     let default = schema;
     let schema = schema.filter(|schema| is_in(schema.as_bytes(), SCHEMAS));
@@ -112,8 +112,8 @@ pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention>
     found
 }
 
-/// Where the first statement of `text` asks for the row count of the one before it, in order, with its titles. What it asks for in what is executed at
-/// another time (a view, a routine) is not among it.
+/// Returns the places, in order, where the first statement of `text` asks for the row count of the statement before it, with their
+/// titles. Questions in code that is executed at another time (a view, a routine) are left out.
 pub fn row_counts(text: &[u8], modes: Modes) -> Vec<Mention> {
     let tokens: Vec<Token> = Lexer::new(text, modes).take_while(|token| !token.is(b';')).collect();
     let mut found: Vec<Mention> = Vec::new();
@@ -129,10 +129,10 @@ pub fn row_counts(text: &[u8], modes: Modes) -> Vec<Mention> {
     found
 }
 
-/// The schemas of tables that are ours to make, or to add to.
+/// The schemas of tables that we make, or to which we add rows.
 const SCHEMAS: &[&str] = &["INFORMATION_SCHEMA", "PERFORMANCE_SCHEMA"];
 
-/// Whether a text reads rows at once. What is kept by its text (a view, a routine) must not keep values of ours.
+/// Whether a text reads rows at once. A text that is kept (of a view, a routine) must not keep values of ours.
 fn may_list_tables(mut cursor: Cursor<'_>) -> bool {
     if cursor.word("CREATE") {
         let _ = cursor.words(&["OR", "REPLACE"]);
@@ -143,7 +143,7 @@ fn may_list_tables(mut cursor: Cursor<'_>) -> bool {
         || cursor.at_any(&["DESC", "DESCRIBE", "EXPLAIN", "INSERT", "REPLACE", "SELECT", "WITH"])
 }
 
-/// Whether it is worth reading the text: most have nothing of this kind.
+/// Whether it is worth reading the text: most mention nothing.
 fn may_mention(text: &[u8]) -> bool {
     const SCHEMA: &[u8] = b"_schema";
     let has_schema = || {
@@ -154,13 +154,13 @@ fn may_mention(text: &[u8]) -> bool {
     has_variable || has_schema()
 }
 
-/// The names of variables and status values that a statement has as strings.
+/// The names of variables and status values in the strings of a statement.
 enum NamesInStrings {
     /// It has no strings at all.
     None,
     /// One of them may be a name of ours.
     Ours,
-    /// None of them is.
+    /// None of them is a name of ours.
     Others,
 }
 
@@ -177,8 +177,8 @@ fn names_in(text: &[u8], tokens: &[Token], modes: Modes) -> NamesInStrings {
 }
 
 impl NamesInStrings {
-    /// Whether ours are to be among the rows of a table. Those of a session's status values have some that are put right on their way, for
-    /// which the statement has to be as the client sent it.
+    /// Whether our rows are to be among the rows of a table. Some of a session's status values are corrected in the answer, and for that
+    /// the statement has to be sent as the client sent it.
     fn may_be_listed(&self, what: &Mentioned) -> bool {
         let is_of_session =
             matches!(what, Mentioned::Table { lists: Lists::Status, scope: Scope::Session, .. });
@@ -193,20 +193,20 @@ impl NamesInStrings {
     }
 }
 
-/// `@@name` of ours.
+/// Reads `@@name` of ours.
 fn variable(mut cursor: Cursor<'_>) -> Option<Mention> {
     let all = cursor.rest();
     let mark = cursor.next().filter(|token| token.kind == TokenKind::AtAt)?;
     let (scope, name) = system_variable(&mut cursor)?;
     let last = all.get(all.len() - cursor.rest().len() - 1)?;
-    // A function of this name, or a part of a variable with components.
+    // It is a function of this name, or a part of a variable with components.
     if !is_ours(name.as_bytes()) || cursor.peek().is_some_and(|next| next.is(b'.')) {
         return None;
     }
     Some(Mention { at: mark.start..last.end, what: Mentioned::Variable { scope, name } })
 }
 
-/// Finds what a SET assigns to, which is no mention of a value.
+/// Finds the names to which a SET assigns; these are no mentions of a value.
 #[derive(Default)]
 struct Targets {
     /// The statement is a SET.
@@ -215,7 +215,7 @@ struct Targets {
 }
 
 impl Targets {
-    /// Whether the token between these two begins one. Has to be asked of each token in order.
+    /// Whether the token between these two begins such a name. To be asked for each token in order.
     fn is_next(&mut self, text: &[u8], before: Option<Token>, token: Option<Token>) -> bool {
         if before.is_none_or(|before| before.is(b';')) {
             *self = Self { is_set: token.is_some_and(|token| token.is_word(text, "SET")), depth: 0 };
@@ -233,7 +233,8 @@ fn introduces_table(text: &[u8], before: Token) -> bool {
     before.is(b',') || before.is(b'(') || ["FROM", "JOIN"].iter().any(|word| before.is_word(text, word))
 }
 
-/// `information_schema.global_status` and its like, with its alias if it has one. `default` is the schema of those that are named without.
+/// Reads `information_schema.global_status` and similar tables, with the alias if there is one. `default` is the schema of tables that
+/// are named without one.
 fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
     let first = cursor.peek()?;
     let mut last = first;
@@ -277,7 +278,7 @@ fn table(mut cursor: Cursor<'_>, default: Option<&str>) -> Option<Mention> {
     Some(Mention { at, what: Mentioned::Table { lists, scope, alias } })
 }
 
-/// The columns of the first SELECT that have a value of ours and no name.
+/// Adds the columns of the first SELECT that have a value of ours and no name.
 fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Mention>) {
     if !tokens.first().is_some_and(|first| first.is_word(text, "SELECT")) {
         return;
@@ -301,7 +302,7 @@ fn add_titles(text: &[u8], tokens: &[Token], modes: Modes, found: &mut Vec<Menti
     found.sort_by_key(|mention| mention.at.start);
 }
 
-/// How many tokens the column has at whose start `rest` is.
+/// Returns how many tokens the column has that starts at `rest`.
 fn item_len(text: &[u8], rest: &[Token]) -> usize {
     const ENDS: &[&str] = &[
         "EXCEPT",

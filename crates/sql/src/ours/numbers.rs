@@ -1,7 +1,8 @@
-//! Numbers of connections in a statement. A client knows itself and others by those that Freshet gave out, the server by its own.
+//! Numbers of connections in a statement. A client knows itself and others by the numbers that Freshet gave out; the server knows them by
+//! its own.
 //!
-//! Where a statement has to do with the server's own lists of connections and locks, `CONNECTION_ID()` stays the server's, for that is what
-//! these are searched for; a number that a list is searched for, in so many digits, becomes the server's.
+//! If a statement concerns the server's own lists of connections and locks, `CONNECTION_ID()` stays the server's, because these lists are
+//! searched for the server's number. A written number for which a list is searched is replaced by the server's.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use crate::words::is_in;
 const NAME: &[u8] = b"CONNECTION_ID";
 /// The smallest number that Freshet gives out.
 const NUMBER_MIN: u32 = 0x8000_0000;
-/// Statements whose value is that of their moment. What is kept as a text (a view, a routine, a default) asks anew each time.
+/// Statements whose value is that of the moment. A text that is kept (of a view, a routine, a default) asks anew each time.
 const AT_ONCE: &[&str] = &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "SET", "UPDATE"];
 /// Schemas in which the server tells of connections by its own numbers.
 const SYSTEM: &[&str] = &["INFORMATION_SCHEMA", "MYSQL", "PERFORMANCE_SCHEMA", "SYS"];
@@ -19,7 +20,7 @@ const SYSTEM: &[&str] = &["INFORMATION_SCHEMA", "MYSQL", "PERFORMANCE_SCHEMA", "
 const TELLING: &[&str] = &["IS_USED_LOCK"];
 /// Tables and views that list connections.
 const LISTS: &[&str] = &["INNODB_TRX", "PROCESSLIST", "SESSION", "THREADS"];
-/// The columns of the lists that have it.
+/// The columns of the lists that have the number.
 const COLUMNS: &[&str] = &["CONN_ID", "ID", "PROCESSLIST_ID", "TRX_MYSQL_THREAD_ID"];
 
 /// Whether a text may have such numbers, at a first glance.
@@ -39,18 +40,18 @@ pub(super) fn may_have_numbers(text: &[u8], schema: Option<&str>) -> bool {
 pub enum ConnectionNumber {
     /// `CONNECTION_ID()`: the number that the client was told has to stand there.
     Own,
-    /// What a list of the server's connections is searched for, a number of ours: the server's has to stand there.
+    /// A number of ours for which a list of the server's connections is searched: the server's number has to stand there.
     Listed(u32),
 }
 
-/// Whose numbers a statement is about.
+/// Whose numbers a statement concerns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// `CONNECTION_ID()` is the client's.
     Clients,
-    /// It has to do with the server's lists.
+    /// The statement concerns the server's lists.
     Servers,
-    /// It is left as it is: it keeps what it says for later, or has columns that are called by it.
+    /// The statement stays unchanged: it keeps its text for later, or has columns whose titles are the number's text.
     Kept,
 }
 
@@ -68,7 +69,7 @@ impl Numbers {
         if is_inside || tokens.windows(2).any(is_system) || tokens.iter().any(is_told) {
             return if lists_connections(text, tokens, is_inside) { Self::Servers } else { Self::Kept };
         }
-        // A column of a SELECT within another, or behind another statement, has its name from what it says.
+        // A column of a SELECT within another, or behind another statement, has its text as its title.
         let is_second = |at: usize| at > 0 && tokens[at - 1].is(b';') && tokens[at].is_word(text, "SELECT");
         let is_column =
             |at: usize| at > 1 && tokens[at - 1].is_word(text, "SELECT") && is_call(text, tokens, at, NAME);
@@ -78,7 +79,7 @@ impl Numbers {
         Self::Clients
     }
 
-    /// What begins at this token.
+    /// Returns the number that begins at this token.
     pub(super) fn at(
         self,
         text: &[u8],
@@ -93,7 +94,7 @@ impl Numbers {
     }
 }
 
-/// Whether it is a SELECT from one of the lists. `is_inside`: they need no schema.
+/// Whether a SELECT is from one of the lists. `is_inside`: the lists need no schema.
 fn lists_connections(text: &[u8], tokens: &[Token], is_inside: bool) -> bool {
     let is_list = |token: &Token| is_in(unquoted(token.of(text)), LISTS);
     let introduces = |token: &Token| ["FROM", "JOIN"].iter().any(|word| token.is_word(text, word));
@@ -108,9 +109,9 @@ fn lists_connections(text: &[u8], tokens: &[Token], is_inside: bool) -> bool {
         && (tokens.windows(4).any(is_named) || is_inside && tokens.windows(2).any(is_bare))
 }
 
-/// Whether the value of each statement is that of its moment.
+/// Whether the value of each statement is that of the moment.
 pub(super) fn are_at_once(text: &[u8], tokens: &[Token]) -> bool {
-    // What follows its FOR may be anything.
+    // Any statement may follow its FOR.
     if tokens
         .windows(2)
         .any(|of| matches!(of, [set, word] if set.is_word(text, "SET") && word.is_word(text, "STATEMENT")))
@@ -122,7 +123,7 @@ pub(super) fn are_at_once(text: &[u8], tokens: &[Token]) -> bool {
     tokens.iter().enumerate().all(|(at, token)| !starts(at) || token.is(b';') || is_at_once(token))
 }
 
-/// Whether a function of the server's is called without arguments at this token, and none of that name in a schema.
+/// Whether a function of the server's is called at this token without arguments, and not one of that name in a schema.
 pub(super) fn is_call(text: &[u8], tokens: &[Token], at: usize, function: &[u8]) -> bool {
     let Some([name, open, close, ..]) = tokens.get(at..) else { return false };
     let is_of_schema = at.checked_sub(1).and_then(|at| tokens.get(at)).is_some_and(|it| it.is(b'.'));
@@ -130,13 +131,13 @@ pub(super) fn is_call(text: &[u8], tokens: &[Token], at: usize, function: &[u8])
     is_name && open.is(b'(') && close.is(b')') && !is_of_schema
 }
 
-/// `CONNECTION_ID()`, unless it is a function of that name in a schema.
+/// Returns the place of `CONNECTION_ID()`, unless it is a function of that name in a schema.
 fn connection_id(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usize>, ConnectionNumber)> {
     is_call(text, tokens, at, NAME).then_some(())?;
     Some((tokens.get(at)?.start..tokens.get(at + 2)?.end, ConnectionNumber::Own))
 }
 
-/// The number in `id = 2147483650`.
+/// Returns the number in `id = 2147483650`.
 fn process(text: &[u8], tokens: &[Token], at: usize) -> Option<(Range<usize>, ConnectionNumber)> {
     let [column, equals, number] = tokens.get(at..at + 3)? else { return None };
     if !equals.is(b'=') || !is_in(unquoted(column.of(text)), COLUMNS) {

@@ -8,9 +8,9 @@ use crate::words::is_in;
 /// A statement of ours.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ours {
-    /// SET of nothing but our variables.
+    /// SET of our variables only.
     SetVariables(Vec<Assignment>),
-    /// SET of ours and of the server's together.
+    /// SET of our variables and of the server's.
     SetMixed {
         /// Ours, in order.
         ours: Vec<Assignment>,
@@ -19,16 +19,16 @@ pub enum Ours {
     },
     /// MariaDB's SET STATEMENT … FOR with ours among the server's.
     SetStatement {
-        /// Ours, in order, which hold for the one statement.
+        /// Our assignments, in order, which hold for the one statement.
         ours: Vec<Assignment>,
-        /// What is left without ours: with the server's, or the statement alone.
+        /// The rest without ours: with the server's assignments, or the statement alone.
         rest: Vec<u8>,
     },
-    /// RESET PERSIST, of one of ours or of all.
+    /// RESET PERSIST, of one of our variables or of all.
     ResetPersist {
         /// The variable in lower case; None for all.
         name: Option<String>,
-        /// Whether one that is not there is only warned of.
+        /// Whether a missing one only gives a warning.
         if_exists: bool,
     },
     /// SHOW VARIABLES that can match only ours.
@@ -54,7 +54,7 @@ pub enum Ours {
         /// Which of them.
         filter: ShowFilter,
     },
-    /// SELECT of our system variables and nothing else.
+    /// SELECT of our system variables only.
     SelectVariables(Vec<SelectedVariable>),
     /// SHOW COLUMNS or DESCRIBE of `information_schema.query_cache_info`.
     ShowColumns {
@@ -65,13 +65,14 @@ pub enum Ours {
     },
     /// FLUSH QUERY CACHE.
     FlushQueryCache,
-    /// FLUSH STATUS, which is the server's and concerns ours too.
+    /// FLUSH STATUS, which is the server's and also concerns us.
     FlushStatus,
-    /// FLUSH TABLES without a lock: the server's. What rests on these tables is dropped from our cache; without names, all of it.
+    /// FLUSH TABLES without a lock: the server's. Results that rest on these tables are dropped from our cache; without names, all
+    /// results.
     FlushTables(Vec<TableName>),
     /// RESET QUERY CACHE.
     ResetQueryCache,
-    /// FLUSH or RESET of a list that names the query cache and what is the server's.
+    /// FLUSH or RESET of a list that names the query cache and objects of the server's.
     AmongOthers {
         /// Whether it is RESET, which empties the cache.
         is_reset: bool,
@@ -98,17 +99,17 @@ pub struct Assignment {
 /// Whether a SET keeps a value over restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keeps {
-    /// It sets the value and keeps nothing.
+    /// It sets the value and keeps nothing over restarts.
     #[default]
     Not,
-    /// PERSIST: it does both.
+    /// PERSIST: it sets the value and keeps it.
     Too,
-    /// PERSIST_ONLY: it sets nothing now.
+    /// PERSIST_ONLY: it keeps the value and sets nothing now.
     Only,
 }
 
 impl Keeps {
-    /// PERSIST or PERSIST_ONLY, if it stands here.
+    /// Reads PERSIST or PERSIST_ONLY, if it stands here.
     pub(super) fn at(cursor: &Cursor<'_>) -> Self {
         if cursor.at_word("PERSIST") {
             Self::Too
@@ -166,7 +167,7 @@ pub enum Lists {
     Status,
 }
 
-/// Which rows a SHOW asks for that can match the server's as well.
+/// The rows for which a SHOW asks, if they can include the server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShowFilter {
     /// All.
@@ -177,7 +178,7 @@ pub enum ShowFilter {
     Where(Vec<u8>),
 }
 
-/// Which names a SHOW asks for.
+/// The names for which a SHOW asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LikeFilter {
     /// Those that match this LIKE pattern (`%`, `_`, `\` as escape), case-insensitively.
@@ -196,7 +197,7 @@ pub(super) fn is_ours(name: &[u8]) -> bool {
         )
 }
 
-/// GLOBAL, SESSION or LOCAL, as a word of its own.
+/// Reads GLOBAL, SESSION or LOCAL as a word of its own.
 pub(super) fn scope(cursor: &mut Cursor<'_>) -> Scope {
     if cursor.any(&["GLOBAL", "PERSIST", "PERSIST_ONLY"]) {
         Scope::Global
@@ -207,7 +208,7 @@ pub(super) fn scope(cursor: &mut Cursor<'_>) -> Scope {
     }
 }
 
-/// The rest of `@@name`, `@@global.name`, `@@session.name` behind the two marks: scope and name in lower case.
+/// Reads the rest of `@@name`, `@@global.name`, `@@session.name` behind the two marks: scope and name in lower case.
 pub(super) fn system_variable(cursor: &mut Cursor<'_>) -> Option<(Scope, String)> {
     let dotted = cursor.peek_at(1).is_some_and(|token| token.is(b'.'));
     let scope = if dotted { scope(cursor) } else { Scope::Unspecified };

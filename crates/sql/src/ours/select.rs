@@ -5,7 +5,7 @@ use crate::cursor::Cursor;
 use crate::string::unquote_string;
 use crate::token::TokenKind;
 
-/// Behind SELECT.
+/// Reads what follows SELECT.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     let mut all = vec![selected(&mut cursor)?];
     while cursor.punct(b',') {
@@ -31,7 +31,7 @@ fn selected(cursor: &mut Cursor<'_>) -> Option<SelectedVariable> {
     Some(SelectedVariable { scope, name, title })
 }
 
-/// The column's name: the alias, or the expression as it was written; None if what stands here is no alias that can be read.
+/// Returns the column's name: the alias, or the expression as it was written; None if an alias cannot be read.
 fn title(cursor: &mut Cursor<'_>, written: &[u8]) -> Option<String> {
     let explicit = cursor.word("AS");
     match cursor.peek() {

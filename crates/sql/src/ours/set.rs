@@ -7,7 +7,7 @@ use crate::string::unquote_string;
 use crate::token::{Token, TokenKind};
 use crate::words::is_in;
 
-/// Behind SET.
+/// Reads what follows SET.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     if !names_ours(&cursor) {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     }
     let mut ours = Vec::new();
     let mut rest: Vec<String> = Vec::new();
-    // GLOBAL and its like hold for all that follow, up to the next of them; `@@global.` holds for its own variable alone.
+    // GLOBAL and SESSION hold for all later assignments, up to the next such word; `@@global.` holds for its own variable alone.
     let mut sticky: Option<Token> = None;
     loop {
         let part = until_comma(&mut cursor);
@@ -45,7 +45,7 @@ pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     Some(Ours::SetMixed { ours, rest: format!("SET {}", rest.join(", ")) })
 }
 
-/// SET TRANSACTION, which takes no assignments.
+/// Whether the SET is SET TRANSACTION, which takes no assignments.
 fn is_of_transaction(mut cursor: Cursor<'_>) -> bool {
     cursor.any(&["GLOBAL", "LOCAL", "SESSION"]);
     cursor.word("TRANSACTION") && cursor.at_any(&["ISOLATION", "READ"])
@@ -53,13 +53,13 @@ fn is_of_transaction(mut cursor: Cursor<'_>) -> bool {
 
 const SCOPES: &[&str] = &["GLOBAL", "LOCAL", "PERSIST", "PERSIST_ONLY", "SESSION"];
 
-/// `name = …`, which takes the scope of the one before it.
+/// Whether this is `name = …`, which takes the scope of the assignment before it.
 fn is_plain_assignment(cursor: &Cursor<'_>) -> bool {
     let sign = cursor.peek_at(1).filter(|_| cursor.peek().is_some_and(|token| token.is_name()));
     sign.is_some_and(|sign| sign.is(b'=') || sign.is(b'.') || cursor.bytes(sign) == b":=")
 }
 
-/// A part of the SET as it was written, with the scope that it inherits.
+/// Returns a part of the SET as it was written, with the scope that it inherits.
 fn written(cursor: Cursor<'_>, inherited: Option<Token>) -> Option<String> {
     let part = std::str::from_utf8(cursor.rest_text()).ok()?;
     match inherited {
@@ -68,7 +68,7 @@ fn written(cursor: Cursor<'_>, inherited: Option<Token>) -> Option<String> {
     }
 }
 
-/// Most SETs have nothing of ours, which is quickly seen.
+/// Whether the SET names a variable of ours; for most a glance shows that it does not.
 fn names_ours(cursor: &Cursor<'_>) -> bool {
     let is_ours = |token: &Token| {
         let name = unquote_name(token.kind, cursor.bytes(*token));
@@ -77,13 +77,13 @@ fn names_ours(cursor: &Cursor<'_>) -> bool {
     cursor.rest().iter().any(|token| token.is_name() && is_ours(token))
 }
 
-/// Behind SET STATEMENT. A scope is an error there, which is the server's to tell.
+/// Reads what follows SET STATEMENT. A scope is an error there, which the server reports.
 fn for_statement(cursor: Cursor<'_>) -> Option<Ours> {
     let mut behind = cursor;
     if cursor.modes.flavor != Flavor::MariaDb || !behind.seek_word("FOR") || behind.at_end() {
         return None;
     }
-    // One within another is the server's, or a text of many would be as deep a recursion.
+    // A nested one is the server's, or a text of many would cause a deep recursion.
     if behind.at_word("SET")
         && behind.peek_at(1).is_some_and(|token| token.is_word(cursor.text, "STATEMENT"))
         && names_ours(&behind)
@@ -118,7 +118,7 @@ fn for_statement(cursor: Cursor<'_>) -> Option<Ours> {
     Some(Ours::SetStatement { ours, rest })
 }
 
-/// The tokens up to the next comma outside of parentheses.
+/// Returns the tokens up to the next comma outside of parentheses.
 pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
     let all = cursor.rest();
     let mut depth = 0usize;
@@ -136,7 +136,7 @@ pub(super) fn until_comma<'a>(cursor: &mut Cursor<'a>) -> &'a [Token] {
     all.get(..count).unwrap_or_default()
 }
 
-/// One assignment, if it is of ours.
+/// Reads one assignment, if it is of ours.
 fn assignment(mut cursor: Cursor<'_>, inherited: Option<Token>) -> Option<Assignment> {
     let (scope, name, keeps) = if cursor.peek()?.kind == TokenKind::AtAt {
         cursor.next();

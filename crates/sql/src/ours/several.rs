@@ -14,12 +14,12 @@ use crate::statement::{STATEMENTS_MAX, Statement};
 pub struct Piece {
     /// Where it stands, without the semicolon.
     pub at: Range<usize>,
-    /// What it is, if it is one that sets, shows or empties what is ours.
+    /// The statement, if it sets, shows or empties something of ours.
     pub ours: Option<Ours>,
 }
 
-/// The statements of a text, if there are several, one of them is ours, and all of them are of a kind that ends at its semicolon: in the
-/// body of a routine, a semicolon is not the end.
+/// Returns the statements of a text, if there are several, one of them is ours, and each ends at its semicolon: in the body of a routine,
+/// a semicolon is not the end.
 #[must_use]
 pub fn pieces(text: &[u8], modes: Modes) -> Option<Vec<Piece>> {
     if modes.other_syntax || !may_have_several(text) {
@@ -42,7 +42,7 @@ pub fn pieces(text: &[u8], modes: Modes) -> Option<Vec<Piece>> {
     is_mixed.then_some(pieces)
 }
 
-/// Most texts are of one statement, and few name what is ours.
+/// Whether a text may have several statements, one of them ours; for most a glance shows that it has not.
 fn may_have_several(text: &[u8]) -> bool {
     const NAMES: [&[u8]; 7] = [
         b"query_cache",
@@ -59,7 +59,7 @@ fn may_have_several(text: &[u8]) -> bool {
         && NAMES.iter().any(|name| contains_ignoring_case(text, name))
 }
 
-/// What is carried out here also where it stands among others.
+/// Whether a statement of ours is also carried out among others.
 fn is_taken_over(ours: &Ours) -> bool {
     matches!(
         ours,

@@ -1,18 +1,18 @@
-//! SHOW VARIABLES and SHOW STATUS: those that can match only ours, and those that can match the server's as well.
+//! SHOW VARIABLES and SHOW STATUS: those that can match only our names, and those that can also match the server's.
 
 use super::parts::{LikeFilter, Lists, Ours, ShowFilter, scope};
 use crate::cursor::Cursor;
 use crate::string::unquote_string;
 use crate::token::TokenKind;
 
-/// What a pattern has to start with so that it can match no variable of the server's. `_` is taken literally: no server
-/// has a variable that differs from ours only there.
+/// The beginnings of patterns that can match no variable of the server's. `_` is taken literally: no server has a variable that differs
+/// from ours only there.
 pub(super) const VARIABLES: &[&str] =
     &["query_cache", "have_query_cache", "fill_wait", "freshness", "max_staleness", "transaction_snapshot"];
-/// The same for status variables.
+/// The beginnings for status variables.
 pub(super) const STATUS: &[&str] = &["qcache", "freshet"];
 
-/// Behind SHOW.
+/// Reads what follows SHOW.
 pub(super) fn read(mut cursor: Cursor<'_>) -> Option<Ours> {
     let scope = scope(&mut cursor);
     let variables = cursor.word("VARIABLES");
@@ -49,7 +49,7 @@ fn starts_with_any(text: &str, heads: &[&str]) -> bool {
     heads.iter().any(|head| text.starts_with(head))
 }
 
-/// LIKE 'p', or WHERE Variable_name LIKE 'p', = 'a', IN ('a', 'b').
+/// Reads LIKE 'p', or WHERE Variable_name LIKE 'p', = 'a', IN ('a', 'b').
 fn filter(cursor: &mut Cursor<'_>) -> Option<LikeFilter> {
     if cursor.word("LIKE") {
         return Some(LikeFilter::Like(string(cursor)?));
@@ -79,7 +79,7 @@ pub(super) fn string(cursor: &mut Cursor<'_>) -> Option<String> {
     unquote_string(cursor.bytes(token), cursor.modes)
 }
 
-/// What every match of the pattern starts with, in lower case.
+/// Returns the text with which every match of the pattern starts, in lower case.
 pub(super) fn literal_head(pattern: &str) -> String {
     let mut head = String::new();
     let mut chars = pattern.chars();
@@ -93,7 +93,8 @@ pub(super) fn literal_head(pattern: &str) -> String {
     head
 }
 
-/// LIKE over bytes, without regard to ASCII case. Goes back only to the last `%`, so it takes at most |p| × |t| steps.
+/// Whether LIKE matches, over bytes, without regard to ASCII case. It goes back only to the last `%`, so it takes at most |p| × |t|
+/// steps.
 pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -118,7 +119,7 @@ pub(super) fn like(pattern: &[u8], text: &[u8]) -> bool {
     true
 }
 
-/// How many bytes of the pattern the byte uses up; None if it does not match.
+/// Returns how many bytes of the pattern match the byte; None if it does not match.
 fn one_matches(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern {
         [b'\\', escaped, ..] => escaped.eq_ignore_ascii_case(&byte).then_some(2),

@@ -185,7 +185,7 @@ fn commands_about_the_cache() {
     assert_eq!(ours("FLUSH QUERY CACHE; SELECT 1"), None);
 }
 
-/// The text with what is mentioned in brackets.
+/// Returns the text with what is mentioned in brackets.
 fn marked(text: &str) -> String {
     marked_in(text, None)
 }

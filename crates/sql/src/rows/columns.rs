@@ -25,7 +25,7 @@ struct Identifiers {
     all: bool,
 }
 
-/// What all texts of a statement name.
+/// Returns what all texts of a statement name.
 pub(super) fn columns_read(parsed: &Parsed<'_>) -> ColumnsRead {
     let mut texts: Vec<Identifiers> = Vec::with_capacity(parsed.sources.len());
     for (at, source) in parsed.sources.iter().enumerate() {
@@ -64,7 +64,7 @@ fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Identifie
     Some(named)
 }
 
-/// The items of a view's select list that nothing reads. `texts` are those before it, the one that names it among them.
+/// Returns the items of a view's select list that nothing reads. `texts` are those before it, the one that names it among them.
 fn unread(parsed: &Parsed<'_>, source: usize, texts: &[Identifiers]) -> Vec<Range<usize>> {
     items_unread(parsed, source, texts).unwrap_or_default()
 }

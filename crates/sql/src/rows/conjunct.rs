@@ -38,7 +38,7 @@ pub(super) enum Conjunct<C> {
     Any(Vec<Vec<Conjunct<C>>>),
 }
 
-/// The conjuncts of a condition that are understood.
+/// Returns the conjuncts of a condition that are understood.
 pub(super) fn conjuncts(source: &Source<'_>, range: Range<usize>) -> Vec<Conjunct<ColumnName>> {
     let mut out = Vec::new();
     split(source, range, 0, &mut out);
@@ -74,7 +74,7 @@ fn one(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Con
     }
 }
 
-/// The pieces between the ANDs; None if something binds less tightly than AND, or the pairs do not come out even.
+/// Returns the pieces between the ANDs; None if something binds less tightly than AND, or the pairs do not come out even.
 fn parts(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (range.start, range.start);
@@ -110,7 +110,7 @@ fn parts(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> 
     (betweens == 0 && cases == 0).then_some(parts)
 }
 
-/// The value written from `range.start` to its end, if that is all there is.
+/// Returns the value written from `range.start` to its end, if that is all there is.
 pub(super) fn datum(source: &Source<'_>, range: Range<usize>) -> Datum {
     let mut pattern = Pattern { source, at: range.start, end: range.end };
     match pattern.literal() {
@@ -119,7 +119,7 @@ pub(super) fn datum(source: &Source<'_>, range: Range<usize>) -> Datum {
     }
 }
 
-/// The column that is named from `range.start` on, and where its name ends.
+/// Returns the column that is named from `range.start` on, and where its name ends.
 pub(super) fn column(source: &Source<'_>, range: Range<usize>) -> (Option<ColumnName>, usize) {
     let mut pattern = Pattern { source, at: range.start, end: range.end };
     (pattern.column(), pattern.at)

@@ -19,7 +19,7 @@ impl fmt::Display for Datum {
 }
 
 impl Condition {
-    /// The condition on a column of this name.
+    /// Returns the condition on a column of this name.
     #[must_use]
     pub fn on(&self, column: &str) -> String {
         match self {

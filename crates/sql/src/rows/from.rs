@@ -25,7 +25,7 @@ enum Joins {
 const INDEX_HINTS: &[&str] = &["FORCE", "IGNORE", "USE"];
 
 impl QueryReader<'_, '_> {
-    /// A list of joins; a comma binds less tightly than a JOIN.
+    /// Reads a list of joins; a comma binds less tightly than a JOIN.
     pub(super) fn tables(&mut self, block: usize) -> Option<Group<Filter>> {
         self.nested(|reader| {
             let mut group = reader.joined(block)?;
@@ -64,7 +64,7 @@ impl QueryReader<'_, '_> {
         }
     }
 
-    /// The words of a join, if one follows.
+    /// Reads the words of a join, if one follows.
     fn join_words(&mut self) -> Option<JoinType> {
         if self.take("STRAIGHT_JOIN") {
             return Some(JoinType::Inner);
@@ -166,7 +166,7 @@ impl QueryReader<'_, '_> {
         }
     }
 
-    /// The common table expression of this name, if it is one; the one defined last hides others.
+    /// Returns the common table expression of this name, if it is one; the one defined last hides others.
     fn expression_named(&mut self, name: &TableName) -> Option<TableExpression> {
         let mut visible = self.expressions.iter().rev().filter(|_| name.schema.is_none());
         let expression = visible.find(|known| known.name == name.name)?.clone();
@@ -181,7 +181,7 @@ impl QueryReader<'_, '_> {
         self.source.is_plain(self.at).then(|| self.name())?
     }
 
-    /// An alias, with AS or without.
+    /// Reads an alias, with AS or without.
     fn alias(&mut self) -> Option<String> {
         let behind_as = self.source.word(self.at, "AS");
         let at = self.at + usize::from(behind_as);
@@ -214,7 +214,7 @@ impl QueryReader<'_, '_> {
         listed.then_some(())
     }
 
-    /// Where the parenthesis at `at` ends, if it holds a query and not a join: `((SELECT 1) UNION (SELECT 2))` is one,
+    /// Returns where the parenthesis at `at` ends, if it holds a query and not a join: `((SELECT 1) UNION (SELECT 2))` is one,
     /// `((SELECT 1) AS a, b)` is none.
     fn query_end(&self, at: usize) -> Option<usize> {
         let close = self.source.closing(at)?;
@@ -238,7 +238,7 @@ impl QueryReader<'_, '_> {
     }
 }
 
-/// The join of two groups. Its condition filters an inner join; of an outer join it decides what matches.
+/// Returns the join of two groups. Its condition filters an inner join; of an outer join it decides what matches.
 fn joined(
     mut left: Group<Filter>,
     mut right: Group<Filter>,

@@ -37,7 +37,7 @@ use super::solve::{self, Fact, Holds, Premises};
 /// The most ways in which the alternatives of a statement are combined.
 const COMBINATIONS_MAX: usize = 8;
 
-/// The facts of all blocks, for each combination of alternatives; there is one at least.
+/// Returns the facts of all blocks, for each combination of alternatives; there is one at least.
 pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Vec<Fact>> {
     let choices = RefCell::new(Choices { sizes: Vec::new(), combinations: 1 });
     let said = parsed.blocks.iter().map(|block| understood(parsed, block, names, &choices));
@@ -133,7 +133,7 @@ impl Choices {
         Some(self.sizes.len() - 1)
     }
 
-    /// What is taken of each in a combination.
+    /// Returns what is taken of each in a combination.
     fn of(&self, mut combination: usize) -> Vec<usize> {
         let take = |size: &usize| {
             let taken = combination % size;
@@ -184,12 +184,12 @@ impl Blocks<'_, '_> {
         self.remember(id, known);
     }
 
-    /// What the filters of a block say by themselves.
+    /// Returns what the filters of a block say by themselves.
     fn said_of(&self, block: usize) -> Group<Holds> {
         self.said.get(block).map(|said| said.map(&|said| said.holds(self.taken))).unwrap_or_default()
     }
 
-    /// What IN with a subquery says of a block: of the one around it that it is one that is shown, of the subquery that it is one
+    /// Returns what IN with a subquery says of a block: of the one around it that it is one that is shown, of the subquery that it is one
     /// that is asked for.
     fn linked(&self, block: usize) -> Vec<Holds> {
         let mut holds = Vec::new();
@@ -212,7 +212,7 @@ impl Blocks<'_, '_> {
         }
     }
 
-    /// The one leaf whose rows are those of a block's result, if conditions on them can be handed on.
+    /// Returns the one leaf whose rows are those of a block's result, if conditions on them can be handed on.
     fn reader_of(&self, block: usize) -> Option<usize> {
         self.parsed.leaves.iter().enumerate().find_map(|(id, leaf)| {
             let query = self.parsed.queries.get(leaf.query?)?;
@@ -220,7 +220,7 @@ impl Blocks<'_, '_> {
         })
     }
 
-    /// What is known of the rows of a leaf, as conditions on those of one branch of its query.
+    /// Returns what is known of the rows of a leaf, as conditions on those of one branch of its query.
     fn told(&self, leaf: usize, branch: usize) -> Vec<Fact> {
         let merges = self.parsed.query_of(leaf).is_none_or(|query| query.merges);
         let of_leaf = self.all.iter().filter(|fact| fact.column.leaf == leaf);
@@ -251,7 +251,7 @@ impl Blocks<'_, '_> {
     }
 }
 
-/// The tables of a block, with what its filters say of them.
+/// Returns the tables of a block, with what its filters say of them.
 fn understood(
     parsed: &Parsed<'_>,
     block: &Block,

@@ -98,7 +98,7 @@ const AGGREGATES: &[&str] = &[
     "VAR_SAMP",
 ];
 
-/// The items of the select list in `range`, modifiers first.
+/// Returns the items of the select list in `range`, modifiers first.
 pub(super) fn items(source: &Source<'_>, range: Range<usize>) -> Vec<Item> {
     let mut start = range.start;
     while start < range.end && source.any(start, RESERVED_MODIFIERS) {
@@ -130,7 +130,7 @@ fn item(source: &Source<'_>, range: Range<usize>) -> Item {
     }
 }
 
-/// Where the alias of a computed item begins: `a + 1 AS b`, and `COUNT(*) b`.
+/// Returns where the alias of a computed item begins: `a + 1 AS b`, and `COUNT(*) b`.
 pub(super) fn alias_from(source: &Source<'_>, range: &Range<usize>) -> Option<usize> {
     let last = range.end.checked_sub(1).filter(|_| range.len() > 2)?;
     if source.word(last - 1, "AS") {
@@ -145,7 +145,7 @@ fn lower(source: &Source<'_>, at: usize) -> Option<String> {
     source.name(at).map(|name| name.to_ascii_lowercase())
 }
 
-/// The grouping of a GROUP BY, or none; `select` is what is computed from the rows: the select list and HAVING.
+/// Returns the grouping of a GROUP BY, or none; `select` is what is computed from the rows: the select list and HAVING.
 pub(super) fn grouping(
     source: &Source<'_>,
     group_by: Option<Range<usize>>,
@@ -169,7 +169,7 @@ pub(super) fn grouping(
     }
 }
 
-/// A column to group by. A name without a table is looked for among the tables and in the select list; where that takes
+/// Reads a column to group by. A name without a table is looked for among the tables and in the select list; where that takes
 /// over a column of this name, it is the one that is meant either way.
 fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Option<ColumnName> {
     let end = piece.end;

@@ -158,7 +158,7 @@ pub(super) enum Built {
 }
 
 impl Built {
-    /// The block whose columns give a query's columns their names.
+    /// Returns the block whose columns give a query's columns their names.
     pub(super) fn first_block(&self) -> Option<usize> {
         match self {
             Self::Nothing => None,
@@ -213,12 +213,12 @@ pub(super) struct Parsed<'v> {
 }
 
 impl Parsed<'_> {
-    /// The text that a leaf stands in.
+    /// Returns the text that a leaf stands in.
     pub fn source_of(&self, leaf: &Leaf) -> Option<usize> {
         self.blocks.get(leaf.block).map(|block| block.source)
     }
 
-    /// The query whose result a leaf is.
+    /// Returns the query whose result a leaf is.
     pub fn query_of(&self, leaf: usize) -> Option<&Query> {
         self.queries.get(self.leaves.get(leaf)?.query?)
     }

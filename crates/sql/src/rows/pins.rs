@@ -8,7 +8,7 @@ use super::told::{Occurrence, Pin};
 /// The most pins of one occurrence.
 pub(super) const PINS_MAX: usize = 64;
 
-/// The tables and views among the leaves, each with its pins.
+/// Returns the tables and views among the leaves, each with its pins.
 ///
 /// `facts` are those of each combination of alternatives.
 pub(super) fn occurrences(
@@ -47,7 +47,7 @@ fn widest(alternatives: impl Iterator<Item = Vec<Pin>>) -> Vec<Vec<Pin>> {
     kept
 }
 
-/// A fact on a table, with the columns of tables that it came by; None if it is on no table, or if it came by a column that
+/// Returns a fact on a table, with the columns of tables that it came by; None if it is on no table, or if it came by a column that
 /// is not a table's.
 pub(super) fn by_tables(names: &Names<'_, '_>, fact: &Fact) -> Option<Fact> {
     if !names.is_of_table(&fact.column) {

@@ -112,7 +112,7 @@ impl Scalar {
         }
     }
 
-    /// The inputs that it names, those in subqueries aside.
+    /// Returns the inputs that it names, those in subqueries aside.
     fn inputs(&self) -> Vec<usize> {
         match self {
             Self::Column(input, _) => vec![*input],
@@ -123,7 +123,7 @@ impl Scalar {
 }
 
 impl QueryPlan {
-    /// The columns of an input that the plan needs, by their names: what has to be kept of its rows.
+    /// Returns the columns of an input that the plan needs, by their names: what has to be kept of its rows.
     #[must_use]
     pub fn columns_needed(&self, input: usize) -> Vec<&str> {
         let mut named = Vec::new();
@@ -186,8 +186,8 @@ impl fmt::Display for Unplanned {
 
 impl std::error::Error for Unplanned {}
 
-/// The plan form of a SELECT; `definition_of` is that of [`super::row_reads`], and `columns_of` tells the columns of a table, or none
-/// if they are not known.
+/// Returns the plan form of a SELECT; `definition_of` is that of [`super::row_reads`], and `columns_of` tells the columns of a table, or
+/// none if they are not known.
 ///
 /// # Errors
 /// What has no place in the form.
@@ -289,14 +289,14 @@ impl Planner<'_, '_> {
         Ok(if block.clauses.is_distinct { Relation::Distinct(Box::new(relation)) } else { relation })
     }
 
-    /// The tables of a FROM with their conditions, and WHERE.
+    /// Returns the tables of a FROM with their conditions, and WHERE.
     fn group(&self, block: &Block, group: &Group<Filter>, depth: usize) -> Planned<Relation> {
         let relation = self.joined(block, group, depth)?;
         let filters = self.filters(block, &group.filters, depth)?;
         Ok(if filters.is_empty() { relation } else { Relation::Filter(Box::new(relation), filters) })
     }
 
-    /// The tables, without the conditions on all of them.
+    /// Returns the tables, without the conditions on all of them.
     fn joined(&self, block: &Block, group: &Group<Filter>, depth: usize) -> Planned<Relation> {
         let mut inner: Vec<Relation> =
             group.leaves.iter().map(|leaf| self.leaf(*leaf, depth)).collect::<Planned<_>>()?;

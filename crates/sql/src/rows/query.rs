@@ -80,7 +80,7 @@ pub(super) enum Ends {
 }
 
 impl<'v, 'd> QueryReader<'v, 'd> {
-    /// A reader of `source`, which adds to `parsed`.
+    /// Returns a reader of `source`, which adds to `parsed`.
     pub fn new(source: Source<'v>, mut parsed: Parsed<'v>, definitions: Definitions<'v, 'd>) -> Self {
         let source = Rc::new(source);
         parsed.sources.push(Rc::clone(&source));
@@ -143,7 +143,7 @@ impl QueryReader<'_, '_> {
         done
     }
 
-    /// A query with everything that belongs to it.
+    /// Reads a query with everything that belongs to it.
     pub fn query(&mut self, outer: Option<Outer>) -> Option<Query> {
         self.nested(|reader| {
             let visible = reader.expressions.len();
@@ -269,7 +269,7 @@ impl QueryReader<'_, '_> {
         Some(id)
     }
 
-    /// Which of all texts this is.
+    /// Returns which of all texts this is.
     fn source_number(&self) -> Option<usize> {
         self.parsed.sources.iter().position(|source| Rc::ptr_eq(source, &self.source))
     }

@@ -38,7 +38,7 @@ const LISTED_MAX: usize = 1024;
 
 type Assigned = Vec<(String, Datum)>;
 
-/// What `source` writes; None if that is not understood to its end.
+/// Returns what `source` writes; None if that is not understood to its end.
 pub(super) fn row_writes<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<RowWrites> {
     if !write::runs_nothing_else(&source) {
         return None;
@@ -132,7 +132,7 @@ impl InsertTarget {
     }
 }
 
-/// The one column of a table that a column shows.
+/// Returns the one column of a table that a column shows.
 fn origin(names: &Names<'_, '_>, column: &Column) -> Option<Column> {
     let mut origins = names.origins(column)?.into_iter();
     let only = origins.next()?;
@@ -159,7 +159,7 @@ impl<'v> ResolvedWrite<'v> {
         self.parsed.leaves.get(leaf)
     }
 
-    /// The table that is written by writing to a leaf: itself, or the one table of a view.
+    /// Returns the table that is written by writing to a leaf: itself, or the one table of a view.
     fn base_of(&self, mut leaf: usize) -> Option<usize> {
         for _ in 0..self.parsed.leaves.len() {
             let Some(query) = self.parsed.query_of(leaf) else { return Some(leaf) };
@@ -172,12 +172,12 @@ impl<'v> ResolvedWrite<'v> {
         None
     }
 
-    /// The tables of all occurrences, in their order.
+    /// Returns the tables of all occurrences, in their order.
     fn tables(&self) -> Vec<TableName> {
         self.parsed.leaves.iter().filter_map(|leaf| leaf.table.clone()).collect()
     }
 
-    /// The number of a leaf among the occurrences.
+    /// Returns the number of a leaf among the occurrences.
     fn occurrence(&self, leaf: usize) -> usize {
         self.parsed.leaves.iter().take(leaf).filter(|leaf| leaf.table.is_some()).count()
     }
@@ -280,7 +280,7 @@ impl QueryReader<'_, '_> {
         Some(RowWrites { tables: told.tables(), writes })
     }
 
-    /// A table's name, in full or not.
+    /// Returns a table's name, in full or not.
     fn target_name(&mut self) -> Option<TableName> {
         let first = self.source.is_plain(self.at).then(|| self.name())??;
         if !self.punct(b'.') {
@@ -318,7 +318,7 @@ impl QueryReader<'_, '_> {
     }
 }
 
-/// The table of a join that DELETE names.
+/// Returns the table of a join that DELETE names.
 fn meant(told: &ResolvedWrite<'_>, leaves: &[usize], target: &TableName) -> Option<usize> {
     let is_meant =
         |leaf: &&usize| told.leaf(**leaf).is_some_and(|leaf| leaf.name.eq_ignore_ascii_case(&target.name));
@@ -330,7 +330,7 @@ fn meant(told: &ResolvedWrite<'_>, leaves: &[usize], target: &TableName) -> Opti
     (found.next().is_none() && same_schema).then_some(leaf)
 }
 
-/// The column of a table, and what it is given.
+/// Returns the column of a table, and what it is given.
 fn assignment(
     source: &Source<'_>,
     piece: Range<usize>,
@@ -399,7 +399,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     even.then(|| RowWrites { tables: told.tables(), writes: branches.into_iter().map(fill).collect() })
 }
 
-/// What each column holds in the rows of one branch of a query; None if it is not known how many there are.
+/// Returns what each column holds in the rows of one branch of a query; None if it is not known how many there are.
 fn given(
     told: &ResolvedWrite<'_>,
     names: &Names<'_, '_>,
@@ -451,7 +451,7 @@ fn query_in(source: &Source<'_>) -> Range<usize> {
     find("SELECT").unwrap_or(all.start)..find("DUPLICATE").unwrap_or(all.end)
 }
 
-/// An item of a select list without `AS name` behind it.
+/// Returns an item of a select list without `AS name` behind it.
 fn without_name(source: &Source<'_>, range: &Range<usize>) -> Range<usize> {
     let named = range.len() > 2 && source.word(range.end - 2, "AS");
     range.start..range.end - if named { 2 } else { 0 }

@@ -64,7 +64,7 @@ impl<'p, 'v> Names<'p, 'v> {
         self.parsed.leaves.get(column.leaf).is_some_and(|leaf| leaf.table.is_some() && leaf.query.is_none())
     }
 
-    /// The columns of tables whose values a column has, one for each branch of a UNION; None if its values are made in
+    /// Returns the columns of tables whose values a column has, one for each branch of a UNION; None if its values are made in
     /// another way.
     pub fn origins(&self, column: &Column) -> Option<Vec<Column>> {
         self.origins_within(column, DEPTH_MAX)
@@ -79,7 +79,7 @@ impl<'p, 'v> Names<'p, 'v> {
         Some(each.collect::<Option<Vec<_>>>()?.concat())
     }
 
-    /// The column that each branch of a derived table's query takes over for a column of it.
+    /// Returns the column that each branch of a derived table's query takes over for a column of it.
     pub fn inner(&self, column: &Column) -> Option<Vec<(usize, Column)>> {
         let query = self.parsed.query_of(column.leaf)?;
         let found = self.item(column.leaf, &column.name)?;
@@ -103,7 +103,7 @@ impl<'p, 'v> Names<'p, 'v> {
         }
     }
 
-    /// The column of a subquery's one block that its select list shows as it is, and that block, if nothing else is in the list and
+    /// Returns the column of a subquery's one block that its select list shows as it is, and that block, if nothing else is in the list and
     /// each row that the block finds is shown, or one that is equal.
     pub fn shown_alone(&self, source: usize, at: usize) -> Option<(usize, Column)> {
         let is_it = |subquery: &&Subquery| (subquery.source, subquery.at) == (source, at);
@@ -116,22 +116,22 @@ impl<'p, 'v> Names<'p, 'v> {
         }
     }
 
-    /// A column of a block's own tables.
+    /// Returns a column of a block's own tables.
     pub fn own_column(&self, block: &Block, named: &[String]) -> Option<Column> {
         self.column(NameScope { block, leaves: &block.group.all_leaves(), outward: false }, named)
     }
 
-    /// A column that an expression of a block can see: one of its own tables, or of a block around it.
+    /// Returns a column that an expression of a block can see: one of its own tables, or of a block around it.
     pub fn visible_column(&self, block: &Block, named: &[String]) -> Option<Column> {
         self.column(NameScope { block, leaves: &block.group.all_leaves(), outward: true }, named)
     }
 
-    /// A column of one of these tables of a block.
+    /// Returns a column of one of these tables of a block.
     pub fn joined_column(&self, block: &Block, leaves: &[usize], named: &[String]) -> Option<Column> {
         self.column(NameScope { block, leaves, outward: false }, named)
     }
 
-    /// Where in its query's select list a leaf's column is made.
+    /// Returns where in its query's select list a leaf's column is made.
     fn item(&self, leaf: usize, name: &str) -> Option<MadeAt> {
         let query = self.parsed.query_of(leaf)?;
         let first = self.parsed.blocks.get(*query.branches.first()?)?;
@@ -176,7 +176,7 @@ impl<'p, 'v> Names<'p, 'v> {
             && self.own_column(block, &[name.to_owned()]).is_some()
     }
 
-    /// What is understood of a filter, with its columns resolved; what names a column that cannot be is left out.
+    /// Returns what is understood of a filter, with its columns resolved; what names a column that cannot be is left out.
     pub fn conjuncts(&self, block: &Block, filter: &Filter, source: &Source<'_>) -> Vec<Conjunct<Column>> {
         let all = block.group.all_leaves();
         let (range, leaves, outward) = match filter {
@@ -208,7 +208,7 @@ impl<'p, 'v> Names<'p, 'v> {
         })
     }
 
-    /// The equalities of a join that merges columns.
+    /// Returns the equalities of a join that merges columns.
     fn merged(&self, block: &Block, merge: &Merge) -> Vec<Conjunct<Column>> {
         let columns: Vec<&String> = match &merge.columns {
             Some(columns) => columns.iter().collect(),

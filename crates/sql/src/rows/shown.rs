@@ -77,7 +77,7 @@ fn has_word(source: &Source<'_>, words: &[&str]) -> bool {
     (0..source.tokens.len()).any(|at| source.any(at, words))
 }
 
-/// How many parentheses stand in ORDER BY or behind it: an aggregate there makes one row of all, or of none.
+/// Returns how many parentheses stand in ORDER BY or behind it: an aggregate there makes one row of all, or of none.
 fn calls_in_order_by(source: &Source<'_>) -> usize {
     let order = (0..source.tokens.len()).skip_while(|at| !source.word(*at, "ORDER"));
     order.filter(|at| source.is(*at, b'(')).count()

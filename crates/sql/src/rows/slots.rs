@@ -48,13 +48,13 @@ pub struct Slotted {
 }
 
 impl Slotted {
-    /// What two statements have in common that differ in the values of their literals alone.
+    /// Returns what two statements have in common that differ in the values of their literals alone.
     #[must_use]
     pub fn form(&self) -> &[u8] {
         &self.form
     }
 
-    /// The statement with parameters, which no server ever sees.
+    /// Returns the statement with parameters, which no server ever sees.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.form.get(..self.text_bytes).unwrap_or_default()

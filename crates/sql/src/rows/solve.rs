@@ -34,7 +34,7 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// What a conjunct says; nothing, if it is one of alternatives.
+    /// Returns what a conjunct says; nothing, if it is one of alternatives.
     pub fn of(conjunct: Conjunct<Column>) -> Option<Self> {
         match conjunct {
             Conjunct::Is(column, condition, rejects_null) => {
@@ -55,7 +55,7 @@ pub(super) struct Premises {
 
 type Tables = Group<Holds>;
 
-/// The facts on the tables of a group, outer joined ones included, of which `known` holds outside: their pins.
+/// Returns the facts on the tables of a group, outer joined ones included, of which `known` holds outside: their pins.
 pub(super) fn solve(mut group: Tables, known: &Premises) -> Vec<Fact> {
     tighten(&mut group);
     // What is still said of the outer joined tables holds of NULL: it is no condition on their rows.
@@ -105,7 +105,7 @@ fn mentions(filter: &Holds, leaves: &[usize]) -> bool {
     }
 }
 
-/// What is known of a column that is equal to that of a fact; `None` where equality says nothing.
+/// Returns what is known of a column that is equal to that of a fact; `None` where equality says nothing.
 pub(super) fn across(fact: &Fact, to: &Column) -> Option<Fact> {
     let carries = matches!(fact.condition, Condition::OneOf(_) | Condition::Between { .. });
     carries.then(|| carried(fact, to))
@@ -159,7 +159,7 @@ pub(super) fn pair_bounds(pins: &mut Vec<Pin>) {
     }
 }
 
-/// The range between a lower bound alone and an upper bound alone.
+/// Returns the range between a lower bound alone and an upper bound alone.
 fn both(a: &Condition, b: &Condition) -> Option<Condition> {
     match (a, b) {
         (

@@ -71,12 +71,12 @@ impl<'a> Source<'a> {
         self.tokens.get(at).map(|token| token.of(self.text)).unwrap_or_default()
     }
 
-    /// Where the parenthesis that opens at `at` closes.
+    /// Returns where the parenthesis that opens at `at` closes.
     pub fn closing(&self, at: usize) -> Option<usize> {
         self.closes.get(at).copied().filter(|_| self.is(at, b'('))
     }
 
-    /// The pieces of a list between its commas.
+    /// Returns the pieces of a list between its commas.
     pub fn pieces(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut pieces = Vec::new();
         let (mut start, mut at) = (range.start, range.start);
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
         words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word)) && self.stands_alone(at)
     }
 
-    /// The identifier `at`, without quotes, in its own case. A word has to be free to be a name, unless it follows a dot.
+    /// Returns the identifier `at`, without quotes, in its own case. A word has to be free to be a name, unless it follows a dot.
     pub fn name(&self, at: usize) -> Option<String> {
         let token = self.token(at).filter(Token::is_name)?;
         let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
@@ -129,7 +129,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// How many parameters stand before `at`.
+    /// Returns how many parameters stand before `at`.
     pub fn params_before(&self, at: usize) -> usize {
         self.params.partition_point(|&param| {
             #[cfg(test)]
@@ -174,7 +174,7 @@ pub(super) mod work {
         STEPS.set(STEPS.get() + 1);
     }
 
-    /// The steps of `run`.
+    /// Returns the steps of `run`.
     pub fn of<T>(run: impl FnOnce() -> T) -> (T, usize) {
         STEPS.set(0);
         let out = run();

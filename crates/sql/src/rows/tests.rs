@@ -15,7 +15,7 @@ use crate::modes::Flavor;
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 
-/// The tables there are: `t`, `u` and `w` share columns; of `v` nothing is known. The views are those of [`views`].
+/// Returns the tables there are: `t`, `u` and `w` share columns; of `v` nothing is known. The views are those of [`views`].
 fn columns_of(table: &TableName) -> Option<Definition<'static>> {
     let columns: &[&str] = match table.name.as_str() {
         "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],
@@ -58,7 +58,7 @@ fn show_alternatives(alternatives: &[Vec<Pin>]) -> String {
     alternatives.iter().map(|pins| show_pins(pins)).collect::<Vec<_>>().join(" | ")
 }
 
-/// The occurrences with their pins, as `t[a=1 & b=2 | c=3] u[]`; `-` if nothing is known.
+/// Returns the occurrences with their pins, as `t[a=1 & b=2 | c=3] u[]`; `-` if nothing is known.
 fn reads_in(text: &str, modes: Modes) -> String {
     let Some(reads) = row_reads(text.as_bytes(), modes, &columns_of) else {
         return "-".to_owned();

@@ -182,7 +182,7 @@ pub enum OnDuplicate {
 }
 
 impl RowReads {
-    /// How often the statement itself names a table or view.
+    /// Returns how often the statement itself names a table or view.
     #[must_use]
     pub fn named(&self) -> usize {
         self.occurrences.iter().filter(|occurrence| occurrence.inside.is_none()).count()
@@ -190,7 +190,7 @@ impl RowReads {
 }
 
 impl RowWrite {
-    /// The table that is written.
+    /// Returns the table that is written.
     #[must_use]
     pub const fn table(&self) -> &TableName {
         let (Self::Insert { table, .. }

@@ -60,7 +60,7 @@ impl View {
         Ok(Self { text: text.to_owned(), modes, schema: schema.to_owned(), columns, tables, named })
     }
 
-    /// The tables and views that its text names, in full and once each; there may be none.
+    /// Returns the tables and views that its text names, in full and once each; there may be none.
     #[must_use]
     pub fn tables(&self) -> &[TableName] {
         &self.tables

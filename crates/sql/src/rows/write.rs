@@ -26,7 +26,7 @@ const ASSIGNMENTS_END: &[&str] = &["AS", "LIMIT", "ON", "ORDER", "RETURNING", "W
 /// The columns and the rows of an INSERT.
 type Listed = (Option<Vec<String>>, Vec<Vec<Datum>>);
 
-/// The write, if it is one of these forms and calls nothing that could write elsewhere.
+/// Returns the write, if it is one of these forms and calls nothing that could write elsewhere.
 pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     if !runs_nothing_else(source) || is_of_query(source) {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     (reader.at == source.tokens.len()).then_some(write)
 }
 
-/// What stands between the parentheses of a CALL.
+/// Returns what stands between the parentheses of a CALL.
 pub(super) fn call_arguments(source: &Source<'_>) -> Option<Vec<Datum>> {
     let mut reader = WriteReader { source, at: 0 };
     reader.take("CALL").then_some(())?;
@@ -67,7 +67,7 @@ pub(super) fn runs_nothing_else(source: &Source<'_>) -> bool {
     !(facts.unknown_call || facts.changes_session || facts.lost)
 }
 
-/// Where ON DUPLICATE KEY UPDATE stands outside of parentheses, and what it assigns, to the end of the text or to RETURNING.
+/// Returns where ON DUPLICATE KEY UPDATE stands outside of parentheses, and what it assigns, to the end of the text or to RETURNING.
 /// The outer None: it is not understood.
 #[expect(clippy::type_complexity, reason = "it is two things or neither")]
 pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option<Vec<(String, Datum)>>)> {
@@ -209,7 +209,7 @@ impl WriteReader<'_, '_> {
         Some(())
     }
 
-    /// What ON DUPLICATE KEY UPDATE assigns, behind its first word.
+    /// Returns what ON DUPLICATE KEY UPDATE assigns, behind its first word.
     fn on_duplicate(&mut self) -> Option<Vec<(String, Datum)>> {
         let is_whole = self.take("DUPLICATE") && self.take("KEY") && self.take("UPDATE");
         is_whole.then(|| self.assignments())?
@@ -253,7 +253,7 @@ impl WriteReader<'_, '_> {
         }
     }
 
-    /// The pieces of a list between its commas; none of them is empty.
+    /// Returns the pieces of a list between its commas; none of them is empty.
     fn items(&self, start: usize, end: usize) -> Option<Vec<Range<usize>>> {
         let mut items = Vec::new();
         let (mut from, mut at) = (start, start);
@@ -304,7 +304,7 @@ impl WriteReader<'_, '_> {
         Some(assigned)
     }
 
-    /// Where the first of these words stands outside of parentheses.
+    /// Returns where the first of these words stands outside of parentheses.
     fn clause_end(&self, from: usize, words: &[&str]) -> usize {
         let mut at = from;
         while at < self.source.tokens.len() && !self.source.any(at, words) {

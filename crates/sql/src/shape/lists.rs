@@ -1,17 +1,17 @@
 //! Long lists of literals, and long lists of such lists, are cut short.
 
-/// A list of more than this and one is cut to this many items and `...`.
+/// A list of more than one item beyond this is cut to this many items and `...`.
 const ITEMS: usize = 3;
-/// The same for lists of lists, as in a bulk INSERT.
+/// The same limit for lists of lists, as in a bulk INSERT.
 const GROUPS: usize = 10;
 
-/// Cuts `?,?,?,?,?` to `?,?,?,...`, and then `(?),(?),…` likewise.
+/// Cuts `?,?,?,?,?` to `?,?,?,...`, and then `(?),(?),…` in the same way.
 pub(super) fn group(text: &[u8]) -> Vec<u8> {
     let items = cut(text, ITEMS, |rest| rest.first().filter(|&&byte| byte == b'?').map(|_| 1));
     cut(&items, GROUPS, group_len)
 }
 
-/// Cuts runs of items that are joined by commas. `item` gives the length of the item that a text starts with.
+/// Cuts runs of items that are joined by commas. `item` gives the length of the item with which a text starts.
 fn cut(text: &[u8], limit: usize, item: fn(&[u8]) -> Option<usize>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -37,7 +37,7 @@ fn cut(text: &[u8], limit: usize, item: fn(&[u8]) -> Option<usize>) -> Vec<u8> {
     out
 }
 
-/// The length of a quoted name, which is copied whatever is in it.
+/// Returns the length of a quoted name, which is copied whatever is in it.
 fn quoted_len(text: &[u8]) -> Option<usize> {
     let quote = *text.first().filter(|&&byte| byte == b'`' || byte == b'"')?;
     let close = text.iter().skip(1).position(|&byte| byte == quote)?;
@@ -69,7 +69,7 @@ impl Run {
     }
 }
 
-/// The length of `(?,?,?)` or `(?,?,?,...)`.
+/// Returns the length of `(?,?,?)` or `(?,?,?,...)`.
 fn group_len(text: &[u8]) -> Option<usize> {
     let inner = text.strip_prefix(b"(")?;
     let len = inner.iter().position(|&byte| !matches!(byte, b'?' | b',' | b'.'))?;

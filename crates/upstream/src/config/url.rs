@@ -28,7 +28,7 @@ impl Config {
     }
 }
 
-/// Reads the parts of a URL; [`Config::validate`] checks what they mean together.
+/// Reads the parts of a URL; [`Config::validate`] checks whether they fit together.
 fn parse(url: &str) -> Result<Config, ConfigError> {
     let (scheme, rest) =
         url.split_once(':').ok_or_else(|| ConfigError::new("the URL has no scheme", FORMS))?;
@@ -39,7 +39,7 @@ fn parse(url: &str) -> Result<Config, ConfigError> {
     let mut config = match scheme.to_ascii_lowercase().as_str() {
         "mysql" | "mariadb" => authority(body)?,
         "unix" => socket_only(body)?,
-        // A URL without a scheme would show "user" here, so what stands there is not repeated.
+        // A URL without a scheme would show "user" here, so the text is not repeated.
         _ => return Err(ConfigError::new("the URL's scheme is not known", FORMS)),
     };
     let query = query.unwrap_or_default();
@@ -53,7 +53,8 @@ fn parse(url: &str) -> Result<Config, ConfigError> {
     }
 }
 
-/// A password with an unencoded '?' is cut there, and its rest looks like parameters: it must not be repeated.
+/// Returns the error for a misplaced part. A password with an unencoded '?' is cut there, and its rest looks like parameters: it must not
+/// be repeated.
 fn misplaced() -> ConfigError {
     ConfigError::new(
         "the URL has an '@' behind a '?'",
@@ -61,7 +62,7 @@ fn misplaced() -> ConfigError {
     )
 }
 
-/// `//user:password@host:port/schema`
+/// Reads `//user:password@host:port/schema`.
 fn authority(body: &str) -> Result<Config, ConfigError> {
     let body = body.strip_prefix("//").ok_or_else(|| ConfigError::new("the URL has no '//'", FORMS))?;
     // A password may hold an unencoded '/' or '@': the account ends at the last '@'.
@@ -79,7 +80,7 @@ fn authority(body: &str) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// `/path` or `///path` of a socket; the account stands in the parameters.
+/// Reads `/path` or `///path` of a socket; the account is in the parameters.
 fn socket_only(body: &str) -> Result<Config, ConfigError> {
     let path = text(body.strip_prefix("//").unwrap_or(body), "the socket's path")?;
     if !path.starts_with('/') {
@@ -108,7 +109,8 @@ fn host_and_port(endpoint: &str) -> Result<Address, ConfigError> {
     Ok(Address::Tcp { host: text(host, "the host")?, port })
 }
 
-/// Without a host, the password stands where the port does: what is no number is not repeated.
+/// Returns the error for a wrong port. Without a host, the password stands in the place of the port: a text that is no number is not
+/// repeated.
 fn wrong_port(port: &str) -> ConfigError {
     let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
     let what = if is_number { format!("the port is '{port}'") } else { "the port is no number".to_owned() };
@@ -167,8 +169,7 @@ fn text(part: &str, what: &str) -> Result<String, ConfigError> {
         .map_err(|_| ConfigError::new(format!("{what} is not UTF-8"), "UTF-8, percent-encoded"))
 }
 
-/// Undoes percent-encoding. A '%' that starts no escape is an error, because in a password it
-/// would otherwise be taken for itself in one place and for an escape in another.
+/// Undoes percent-encoding. A '%' that starts no escape is an error, because a password could be read in two ways otherwise.
 fn decode(part: &str, what: &str) -> Result<Vec<u8>, ConfigError> {
     let mut out = Vec::with_capacity(part.len());
     let mut bytes = part.bytes();

@@ -1,4 +1,4 @@
-//! From an address to a connection that has been greeted and, if wanted, is under TLS.
+//! From an address to a connection that has been greeted and, if wanted, uses TLS.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use crate::error::Error;
 use crate::net::Stream;
 use crate::{Address, Preference, tls};
 
-/// The largest packet that we say we take. The server's own limit is what counts in practice.
+/// The largest packet that we claim to accept. In practice the server's own limit counts.
 pub const MAX_PACKET_SIZE: u32 = 1 << 30;
-/// What no connection of ours can do without; both servers have offered it for decades.
+/// The capabilities that every connection of ours needs; both servers have offered them for decades.
 const NEEDED: Capabilities = Capabilities::PROTOCOL_41.union(Capabilities::SECURE_CONNECTION);
-/// Asked for whenever the server offers it, because the login is driven here.
+/// Asked for whenever the server offers them, because this module drives the login.
 const FOR_LOGIN: Capabilities = Capabilities::PLUGIN_AUTH
     .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
     .union(Capabilities::CONNECT_WITH_DB)
     .union(Capabilities::LONG_PASSWORD)
     .union(Capabilities::LONG_FLAG)
     .union(Capabilities::TRANSACTIONS);
-/// Compression changes the framing of everything, which nothing here reads.
+/// Never asked for: compression changes the framing of everything, and nothing here reads it.
 const NEVER: Capabilities = Capabilities::COMPRESS
     .union(Capabilities::ZSTD_COMPRESSION_ALGORITHM)
     .union(Capabilities::SSL)
@@ -40,9 +40,8 @@ pub struct Dialled {
 impl Connection {
     /// Connects, reads the greeting and starts TLS as the configuration asks.
     ///
-    /// `want` are the capabilities that the caller can use; agreed are those that the server has
-    /// too, plus what the login itself needs. `collation` is the number that the login will name;
-    /// TLS needs it before.
+    /// `want` are the capabilities that the caller can use. The connection uses those that the server has too, plus those that the login
+    /// itself needs. `collation` is the number that the login will name; TLS needs it before.
     ///
     /// # Errors
     /// [`Error::Connect`] and [`Error::TimedOut`] if the server cannot be reached,
@@ -68,12 +67,12 @@ impl Connection {
 }
 
 impl Dialled {
-    /// What the server said of itself.
+    /// Returns the greeting, in which the server described itself.
     pub fn greeting(&self) -> &Greeting {
         &self.connection.greeting
     }
 
-    /// What both sides agree to.
+    /// Returns what both sides agree to.
     pub fn capabilities(&self) -> Capabilities {
         self.connection.capabilities
     }
@@ -133,7 +132,7 @@ fn wants_tls(preference: Preference, config: &Config, offered: Capabilities) -> 
 }
 
 async fn start_tls(mut connection: Connection, config: &Config, collation: u8) -> Result<Connection, Error> {
-    // Bytes that came before TLS was asked for were not sent by whom TLS will prove to be there.
+    // Bytes that came before the request for TLS did not come from the peer whose identity TLS will prove.
     if !connection.read.is_empty() {
         return Err(Error::Unexpected { question: "the handshake: bytes follow the greeting" });
     }
@@ -148,7 +147,7 @@ async fn start_tls(mut connection: Connection, config: &Config, collation: u8) -
     Ok(connection)
 }
 
-/// What stands in a connection's greeting until the server has spoken.
+/// Returns the greeting of a connection until the server has spoken.
 fn nobody() -> Greeting {
     Greeting {
         server_version: Vec::new(),

@@ -8,7 +8,7 @@ use super::{Connection, Dialled, HANDSHAKE_PACKET_BYTES_MAX, within};
 use crate::error::Error;
 use crate::responder::{Challenge, Responder};
 
-/// A login asks and answers a few times; a server that goes on for longer is not logging anyone in.
+/// The most rounds of a login. A login asks and answers a few times; a server that goes on for longer is not logging anyone in.
 const ROUNDS_MAX: usize = 32;
 
 impl Dialled {
@@ -92,8 +92,8 @@ impl Connection {
 
     /// Brings the parts that a login may lack and the capabilities that announce them together.
     ///
-    /// MySQL reads the announcement from the request for TLS and does not look at the login's own
-    /// after that, so what was announced is then sent, if need be empty, which means the same.
+    /// MySQL reads the announcement from the request for TLS and ignores the login's own after that. So an announced part is always sent;
+    /// an empty part means the same as none.
     fn settle_optional_parts(&mut self, login: &mut Login) {
         if self.is_tls() && self.capabilities.contains(Capabilities::CONNECT_WITH_DB) {
             login.database.get_or_insert_default();
@@ -107,7 +107,7 @@ impl Connection {
         self.capabilities.set(Capabilities::CONNECT_ATTRS, login.attributes.is_some());
     }
 
-    /// The answer to the plugin that the greeting names. If the responder does not know that one,
+    /// Returns the answer to the plugin that the greeting names. If the responder does not know that one,
     /// the login starts with the oldest plugin, as client libraries do: the account may use another
     /// one, and then the server asks again.
     async fn first_answer(&self, responder: &mut impl Responder) -> Result<(String, Vec<u8>), Error> {
@@ -158,7 +158,7 @@ fn plugin_name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The scramble is followed by a NUL that is no part of it; other plugins' data are left alone.
+/// Returns a scramble without the NUL behind it, which is no part of it; other plugins' data stay unchanged.
 fn without_nul(data: &[u8]) -> &[u8] {
     match scramble_in(data) {
         Some(_) => data.strip_suffix(&[0]).unwrap_or(data),

@@ -1,12 +1,12 @@
-//! Questions whose answers are small: whole results of the text protocol in memory.
+//! Questions with small answers: whole results of the text protocol in memory.
 
 use freshet_protocol::{Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, Reader, StatusFlags};
 
 use super::{Connection, HANDSHAKE_PACKET_BYTES_MAX};
 use crate::error::Error;
 
-/// The largest answer that is kept, in bytes of its rows. The largest of our own questions asks for
-/// the foreign keys of a whole server, at some 200 bytes each.
+/// The largest answer that is kept, in bytes of its rows. Our largest question asks for the foreign keys of a whole server, at some 200
+/// bytes each.
 pub const ANSWER_BYTES_MAX: usize = 256 << 20;
 const OK: u8 = 0x00;
 const ERR: u8 = 0xFF;
@@ -33,25 +33,25 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The number of the column with this name, which is compared without regard to case, because
-    /// the servers differ in it.
+    /// Returns the index of the column with this name. Names are compared without regard to case, because the servers write them
+    /// differently.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name.as_bytes()))
     }
 
-    /// The text at this place; `None` for NULL, for a place that is not there, and for bytes that
+    /// Returns the text at this place; `None` for NULL, for a place that is not there, and for bytes that
     /// are not UTF-8.
     pub fn text(&self, row: usize, column: usize) -> Option<&str> {
         let value = self.rows.get(row)?.get(column)?.as_deref()?;
         std::str::from_utf8(value).ok()
     }
 
-    /// The text in the first row under this name.
+    /// Returns the text in the first row under this name.
     pub fn first(&self, name: &str) -> Option<&str> {
         self.text(0, self.column(name)?)
     }
 
-    /// Each row as texts, NULL and bytes that are not UTF-8 as the empty text.
+    /// Returns each row as texts. NULL, and bytes that are not UTF-8, are the empty text.
     pub fn texts(&self) -> impl Iterator<Item = Vec<&str>> {
         self.rows.iter().map(|row| row.iter().map(|value| text_or_empty(value.as_deref())).collect())
     }
@@ -64,8 +64,7 @@ fn text_or_empty(value: Option<&[u8]>) -> &str {
 impl Connection {
     /// Asks one question and returns the last of its results.
     ///
-    /// Only for questions of our own, with small answers: at most [`ANSWER_BYTES_MAX`]. Bounding
-    /// the time is the caller's part.
+    /// Only for our own questions with small answers: at most [`ANSWER_BYTES_MAX`]. The caller bounds the time.
     ///
     /// # Errors
     /// [`Error::Server`] if the server refuses, after which the connection goes on; any other
@@ -83,7 +82,7 @@ impl Connection {
         self.read_answer().await
     }
 
-    /// The last result of a question that was sent in one packet, among other commands whose answers have been read.
+    /// Reads the last result of a question that was sent in one packet among other commands, whose answers have been read before.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -101,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// Sets `FOUND_ROWS()` to what it is in a new session: neither COM_RESET_CONNECTION nor COM_CHANGE_USER does.
+    /// Sets `FOUND_ROWS()` to its value in a new session: neither COM_RESET_CONNECTION nor COM_CHANGE_USER does that.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -119,7 +118,7 @@ impl Connection {
         ok(&packet.payload, self.capabilities, "COM_PING")
     }
 
-    /// Gives up all that the session holds: its transaction, locks, temporary tables, prepared statements and variables.
+    /// Gives up everything that the session holds: its transaction, locks, temporary tables, prepared statements and variables.
     ///
     /// # Errors
     /// As [`Self::ping`].
@@ -142,7 +141,7 @@ impl Connection {
         }
         let mut reader = Reader::new(&head);
         let count = reader.lenenc_int()?;
-        // Only a cached prepared statement may leave its columns out, and this is no such one.
+        // Only a cached prepared statement may leave out its columns, and this is none.
         let mut columns = Vec::new();
         for _ in 0..count {
             let packet = self.read_in_order(ANSWER_BYTES_MAX).await?;
@@ -203,7 +202,7 @@ fn row(packet: &[u8], columns: usize) -> Result<Row, Error> {
     Ok(row)
 }
 
-/// An answer that must be OK or an error.
+/// Reads an answer that must be OK or an error.
 fn ok(payload: &[u8], capabilities: Capabilities, question: &'static str) -> Result<OkPacket, Error> {
     match payload.first() {
         Some(&OK) => Ok(OkPacket::parse(payload, capabilities)?),

@@ -1,4 +1,4 @@
-//! What a lane was given and has not answered.
+//! The statements that a lane was given and has not answered.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,33 +9,33 @@ use tokio::sync::oneshot;
 
 use super::statements::StatementKey;
 
-/// What is sent and not answered, at most: statements, and their bytes. No send ever waits for a server that waits for us: so much has room in the buffers
-/// of any socket.
+/// The most statements that are sent and not answered, and the most bytes of these. The buffers of any socket have room for that, so no
+/// send ever waits for a server that waits for us.
 pub(super) const DEPTH_MAX: usize = 64;
 pub(super) const DEPTH_BYTES_MAX: usize = 32 * 1024;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCarried {
-    /// The connection is lost, is given back, or one before it takes too long.
+    /// The connection is lost or given back, or an earlier statement takes too long.
     Elsewhere,
     /// The answer is too large.
     TooLarge,
 }
 
-/// An answer, as it came.
+/// An answer in the server's bytes.
 #[derive(Debug)]
 pub struct Carried {
     /// Its frames.
     pub frames: BytesMut,
-    /// How long the server took for it, at most.
+    /// The most time that the server can have taken for it.
     pub took: Duration,
 }
 
-/// What became of a statement.
+/// The outcome of a statement.
 pub type LaneOutcome = Result<Carried, NotCarried>;
 
-/// How much of what a lane has carried.
+/// Counts of what a lane has carried.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct CarriedSoFar {
     /// Texts.
@@ -50,7 +50,7 @@ pub struct CarriedSoFar {
     pub ended: u64,
 }
 
-/// What a statement is counted as.
+/// The count to which a statement belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
     Text,
@@ -61,7 +61,7 @@ pub(super) enum Counted {
 }
 
 impl CarriedSoFar {
-    /// All commands.
+    /// Returns the number of all commands.
     #[must_use]
     pub const fn commands(&self) -> u64 {
         self.texts + self.executions + self.preparations + self.begun + self.ended
@@ -82,13 +82,13 @@ impl CarriedSoFar {
 pub(super) struct Queue {
     /// Statements that are not sent yet, one frame behind the other.
     pub(super) unsent: BytesMut,
-    /// All that are not answered, those that are sent in front.
+    /// All commands that are not answered; those that are sent come first.
     pub(super) waiting: VecDeque<Waiting>,
     pub(super) sent: usize,
     pub(super) sent_bytes: usize,
     /// What was sent so far.
     pub(super) carried: CarriedSoFar,
-    /// Nothing more is taken.
+    /// The lane takes no more.
     pub(super) is_closed: bool,
 }
 
@@ -99,11 +99,11 @@ pub(super) struct Waiting {
     pub(super) answer: Answer,
     /// `None` where nobody waits any more.
     pub(super) reply: Option<oneshot::Sender<LaneOutcome>>,
-    /// The statement that it prepares, until its answer has said what that is.
+    /// The statement that it prepares, until the answer tells its number.
     pub(super) prepares: Option<StatementKey>,
 }
 
-/// Looks at what has come of an answer; whether all of it has.
+/// Looks at the part of an answer that has come. Returns whether it is complete.
 pub(super) fn follow(
     first: &mut Waiting,
     buffer: &[u8],
@@ -145,14 +145,15 @@ pub(super) fn follow(
 }
 
 impl Queue {
-    /// Puts a command behind the others. `before`: how much was unsent before its first packet, if others of its own go before this one.
+    /// Adds a command at the end. `before`: how many bytes were unsent before its first packet, if it has packets that go before this
+    /// one.
     pub(super) fn put(&mut self, payload: &[u8], before: usize, waiting: Waiting) {
         put_packet(&mut self.unsent, &mut 0, payload);
         let frame_bytes = self.unsent.len() - before;
         self.waiting.push_back(Waiting { frame_bytes, ..waiting });
     }
 
-    /// What is to be sent now.
+    /// Returns the bytes that are to be sent now.
     pub(super) fn take_unsent(&mut self) -> Option<BytesMut> {
         let (mut bytes, before) = (0, self.sent);
         for waiting in self.waiting.iter().skip(before) {
@@ -168,7 +169,7 @@ impl Queue {
         (bytes > 0).then(|| self.unsent.split_to(bytes))
     }
 
-    /// The first is answered. Whether anybody hears what it says.
+    /// Answers the first command. Returns whether anybody hears the answer.
     pub(super) fn answered(&mut self, carried: Carried) -> bool {
         let Some(first) = self.waiting.pop_front() else { return false };
         self.sent -= 1;

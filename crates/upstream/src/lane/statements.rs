@@ -1,17 +1,17 @@
-//! Statements that are prepared on a lane, each for all sessions that execute the same text with values of the same kinds.
+//! Statements that are prepared on a lane. All sessions that execute the same text with values of the same kinds share one.
 //!
-//! A server keeps what it has learned of a statement's parameters from the values that it has met. So only executions of the same kinds of
-//! values share a statement here, as if it had never been executed with others. What the kinds are is for the sessions to know.
+//! A server keeps what it has learned of a statement's parameters from earlier values. So only executions with the same kinds of values
+//! share a statement here: then it is as if the statement had never been executed with others. The sessions decide what the kinds are.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use freshet_protocol::{Capabilities, FrameHeader, HEADER_LEN, OkPacket, PrepareOk};
 
-/// How many statements are prepared on one lane, at most: the one that was used longest ago makes room.
+/// The most statements that are prepared on one lane: the one that was used longest ago makes room.
 const STATEMENTS_MAX: usize = 128;
 
-/// What a lane knows of a statement.
+/// The state of a statement on a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementState {
     /// Nobody has asked for it.
@@ -24,7 +24,7 @@ pub enum StatementState {
     Refused,
 }
 
-/// Which statement.
+/// The key of a statement.
 #[derive(Debug)]
 pub struct StatementKey {
     /// Its text.
@@ -33,14 +33,14 @@ pub struct StatementKey {
     pub kinds: u64,
 }
 
-/// All of one lane.
+/// All statements of one lane.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     by_text: HashMap<Arc<[u8]>, Vec<KnownStatement>>,
     count: usize,
     /// Counts uses.
     clock: u64,
-    /// Those that made room, and that the server still has.
+    /// The statements that made room, and that the server still has.
     pub(super) closed: Vec<u32>,
 }
 
@@ -61,7 +61,7 @@ impl Statements {
         })
     }
 
-    /// Notes that one is asked for that was unknown.
+    /// Notes that a statement is asked for that was unknown.
     pub(super) fn is_asked_for(&mut self, StatementKey { text, kinds }: &StatementKey) {
         if self.count >= STATEMENTS_MAX {
             self.make_room();
@@ -87,8 +87,8 @@ impl Statements {
         self.count -= 1;
     }
 
-    /// Notes what the server has said to preparing one, by the first frame of its answer. None if that is not complete. Else whether it may have left
-    /// diagnostics.
+    /// Notes the server's answer to a preparation, from its first frame. None if the frame is not complete. Otherwise returns whether it
+    /// may have left diagnostics.
     pub(super) fn heard(
         &mut self,
         StatementKey { text, kinds }: &StatementKey,
@@ -109,7 +109,7 @@ impl Statements {
         Some(prepared.is_none_or(|prepared| prepared.warnings > 0))
     }
 
-    /// The numbers of all that the server has.
+    /// Returns the numbers of all statements that the server has.
     pub(super) fn numbers(&self) -> Vec<u32> {
         let numbers = self.by_text.values().flatten().filter_map(|known| match known.is {
             StatementState::At(id) => Some(id),

@@ -1,4 +1,4 @@
-//! What TLS runs over: a plain socket, behind the bytes that were read from it before TLS began.
+//! The stream under TLS: a plain socket, preceded by the bytes that were read from it before TLS began.
 
 use std::io;
 use std::net::Shutdown;

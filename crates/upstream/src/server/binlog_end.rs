@@ -4,13 +4,13 @@ use super::{ServerInfo, Version};
 use crate::connection::Connection;
 use crate::error::Error;
 
-/// The first MySQL that knows the new words; 8.4 has forgotten the old ones.
+/// The first MySQL that knows the new words; 8.4 no longer knows the old ones.
 const NEW_WORDS_SINCE: (u8, u8, u8) = (8, 2, 0);
 
-/// The file and the offset at which the binlog ends.
+/// Returns the file and the offset at which the binlog ends.
 ///
 /// # Errors
-/// When the server refuses, or answers something else.
+/// When the server refuses, or its answer has another form.
 pub async fn ask_end(server: &ServerInfo, connection: &mut Connection) -> Result<(Vec<u8>, u64), Error> {
     let has_new_words = !server.is_mariadb() && server.version >= Version::from(NEW_WORDS_SINCE);
     let question = if has_new_words { "SHOW BINARY LOG STATUS" } else { "SHOW MASTER STATUS" };

@@ -1,11 +1,11 @@
-//! Of which syntax the server warns: it is asked, since it differs from version to version.
+//! The syntax of which the server warns. The server is asked, since it differs by version.
 
 use freshet_sql::Deprecated;
 
 use crate::connection::Connection;
 use crate::error::Error;
 
-/// Asks with one statement for each. What it refuses it does not warn of.
+/// Asks with one statement for each syntax. The server does not warn of syntax that it refuses.
 pub(super) async fn ask_about(connection: &mut Connection) -> Result<Vec<Deprecated>, Error> {
     let mut warns_of = Vec::new();
     for what in Deprecated::ALL {

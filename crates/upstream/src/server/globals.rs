@@ -1,4 +1,4 @@
-//! The global variables that are looked at, and why.
+//! The global variables that are looked at, and the reasons.
 //!
 //! No binlog tells that a global variable was set. Each variable of the servers is in one of five classes:
 //!
@@ -10,9 +10,9 @@
 //! | [`irrelevant`] | neither: sizes, plans, logs, replication | it is not looked at |
 //! | in none of these | unknown: a newer server's, or a plugin's | as `RESULTS` |
 //!
-//! A session's own copy of a variable belongs to its environment, which it reads itself; its global value is what a new session
-//! starts with. So `RESULTS` are those that have no session's copy, or that are read besides it. A variable that can
-//! only be set at the server's start needs no place here, because a restart ends the stream.
+//! A session reads its own copy of a variable itself, as a part of its environment; the global value is the start value of new sessions.
+//! So `RESULTS` has the variables without a session's copy, and those whose global value counts beside the copy. A variable that can only
+//! be set at the server's start needs no place here, because a restart ends the stream.
 
 mod irrelevant;
 #[cfg(test)]
@@ -23,15 +23,16 @@ use super::Variables;
 /// What the change of a global variable concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concerns {
-    /// What sessions are answered, from this moment on.
+    /// The answers of sessions, from this moment on.
     Results,
-    /// What new sessions start with, and whether they are let in.
+    /// The start values of new sessions, and whether they are let in.
     Logins,
-    /// Not known, so it may be anything.
+    /// Not known, so it may be everything.
     Unknown,
 }
 
-/// Read as they are by every statement. Roles and revokes come first: a right that goes must not be answered from memory.
+/// Variables whose global value every statement reads. Roles and revokes come first: after a right is taken away, nothing may be answered
+/// from memory by it.
 static RESULTS: &[&str] = &[
     "activate_mandatory_roles",
     "ft_boolean_syntax",
@@ -46,7 +47,7 @@ static RESULTS: &[&str] = &[
     "wsrep_reject_queries",
 ];
 
-/// What a new session starts with, and what a login's outcome depends on.
+/// The start values of new sessions, and the variables on which a login's outcome depends.
 static LOGINS: &[&str] = &[
     "activate_all_roles_on_login",
     "authentication_policy",
@@ -120,7 +121,7 @@ static LOGINS: &[&str] = &[
     "windowing_use_high_precision",
 ];
 
-/// What decides whether the stream can be believed.
+/// The variables that decide whether the stream can be believed.
 static STREAM: &[&str] = &[
     "binlog_format",
     "binlog_row_image",
@@ -129,12 +130,12 @@ static STREAM: &[&str] = &[
     "query_cache_size",
     "query_cache_type",
     "read_only",
-    // Which logins are let in.
+    // They decide which logins are let in.
     "super_read_only",
     "wsrep_on",
 ];
 
-/// What the change of this variable, named in lower case, concerns; `None` if it need not be looked at.
+/// Returns what the change of this variable, named in lower case, concerns; `None` if it need not be looked at.
 fn concerns(name: &str) -> Option<Concerns> {
     let is_in = |list: &[&str]| list.contains(&name);
     if is_in(LOGINS) || is_in(STREAM) {
@@ -146,12 +147,12 @@ fn concerns(name: &str) -> Option<Concerns> {
     }
 }
 
-/// Whether a name can be written into a statement as it is.
+/// Whether a name can be written into a statement without quotes.
 fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.')
 }
 
-/// The variables of this server that are looked at, in the order of their names, and what each concerns.
+/// Returns the variables of this server that are looked at, in the order of their names, and what each concerns.
 pub(super) fn watched(variables: &Variables) -> Vec<(String, Concerns)> {
     let watched = |(name, _): (&str, &str)| Some((name.to_owned(), concerns(name)?));
     variables.iter().filter_map(watched).collect()

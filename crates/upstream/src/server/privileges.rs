@@ -1,4 +1,4 @@
-//! What our account may do, read from its grants.
+//! The privileges of our account, read from its grants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use crate::connection::Connection;
 use crate::control::quote_name;
 use crate::error::Error;
 
-/// What our account may do.
+/// The privileges of our account.
 ///
-/// Read from the text of SHOW GRANTS, which everybody may ask. What is not understood there grants
-/// nothing, so that a privilege is only believed when it is certain.
+/// They are read from the text of SHOW GRANTS, which everybody may ask for. A part that is not understood grants nothing, so only certain
+/// privileges are believed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Privileges {
     /// Privileges on everything, in upper case.
@@ -35,7 +35,7 @@ const ALIASES: &[&[&str]] = &[
 ];
 
 impl Privileges {
-    /// An account, written as in a grant, that may do nothing.
+    /// Returns the privileges of an account, written as in a grant, that may do nothing.
     pub fn none(account: impl Into<String>) -> Self {
         Self { account: account.into(), ..Self::default() }
     }
@@ -65,15 +65,14 @@ impl Privileges {
         Ok(privileges)
     }
 
-    /// Whether a privilege is held on everything. Names are the ones that both servers take in a
-    /// GRANT, in upper case.
+    /// Whether the account has a privilege on everything. Names are those that both servers accept in a GRANT, in upper case.
     pub fn has(&self, privilege: &str) -> bool {
         let held = |name: &str| self.global.contains(name);
         let aliases = ALIASES.iter().find(|names| names.contains(&privilege));
         held(ALL) || held(privilege) || aliases.is_some_and(|names| names.iter().any(|name| held(name)))
     }
 
-    /// Whether a privilege is held on everything in this schema.
+    /// Whether the account has a privilege on everything in this schema.
     pub fn has_in(&self, privilege: &str, schema: &str) -> bool {
         if self.has(privilege) && !self.partly_revoked.contains(schema) {
             return true;
@@ -81,12 +80,12 @@ impl Privileges {
         self.schemas.get(schema).is_some_and(|held| held.contains(ALL) || held.contains(privilege))
     }
 
-    /// Whether any global privilege has been taken away again for a schema.
+    /// Whether a global privilege has been taken away again for some schema.
     pub fn is_partly_revoked(&self) -> bool {
         !self.partly_revoked.is_empty()
     }
 
-    /// Adds what one line of SHOW GRANTS says.
+    /// Adds the privileges of one line of SHOW GRANTS.
     pub(super) fn add(&mut self, line: &str) {
         if let Some((names, object)) = grant(line, "GRANT ", " TO ") {
             self.add_grant(names, &object);
@@ -104,7 +103,7 @@ impl Privileges {
             }
             GrantLevel::Other => self.any_below_global = true,
         }
-        // USAGE is how the absence of privileges is written.
+        // USAGE stands for the absence of privileges.
         self.global.remove("USAGE");
     }
 }
@@ -116,8 +115,8 @@ enum GrantLevel {
     Other,
 }
 
-/// The privileges and the object of a line `GRANT a, b ON object TO account`; `None` for a line of
-/// another form, such as that which grants a role.
+/// Returns the privileges and the object of a line `GRANT a, b ON object TO account`; `None` for a line of another form, such as one that
+/// grants a role.
 fn grant(line: &str, verb: &str, towards: &str) -> Option<(BTreeSet<String>, GrantLevel)> {
     let (names, rest) = line.strip_prefix(verb)?.split_once(" ON ")?;
     let (object, _) = rest.split_once(towards)?;
@@ -147,7 +146,7 @@ async fn account(connection: &mut Connection) -> Result<String, Error> {
     Ok(format!("{}@{}", quote_name(user), quote_name(host)))
 }
 
-/// The answer, or `None` if the server refuses it.
+/// Returns the answer, or `None` if the server refuses it.
 async fn ask(connection: &mut Connection, sql: &str) -> Result<Option<crate::connection::Rows>, Error> {
     match connection.query(sql).await {
         Ok(rows) => Ok(Some(rows)),

@@ -1,11 +1,11 @@
-//! Servers for tests, those of other rooms included.
+//! Servers for tests, also those of other rooms.
 
 use freshet_protocol::Capabilities;
 
 use super::version::flavor;
 use super::{Filters, Privileges, ServerInfo, Version};
 
-/// A server as tests imagine it: all is well unless `variables` says otherwise.
+/// Returns a server as tests imagine it: all is well unless `variables` says otherwise.
 pub fn imagined(version: &str, variables: &[(&str, &str)]) -> ServerInfo {
     let usual = [
         ("log_bin", "ON"),

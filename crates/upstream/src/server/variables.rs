@@ -9,12 +9,12 @@ use crate::connection::Rows;
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// The value of a variable, `None` if the server has none of this name.
+    /// Returns the value of a variable, `None` if the server has none of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The value of a variable, empty if the server has none of this name.
+    /// Returns the value of a variable, empty if the server has none of this name.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -30,14 +30,14 @@ impl Variables {
         self.0.contains_key(name)
     }
 
-    /// All names and values, in the order of the names.
+    /// Returns all names and values, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
 impl From<&Rows> for Variables {
-    /// From the answer to SHOW VARIABLES.
+    /// Reads the answer to SHOW VARIABLES.
     fn from(rows: &Rows) -> Self {
         let pair = |row: Vec<&str>| match row[..] {
             [name, value, ..] => Some((name.to_ascii_lowercase(), value.to_owned())),

@@ -16,7 +16,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// The first three numbers of a text such as `10.11.19-MariaDB-log`; numbers that are not there
+    /// Returns the first three numbers of a text such as `10.11.19-MariaDB-log`; numbers that are not there
     /// are 0. The `5.5.5-` that MariaDB puts before its version for old replicas is skipped.
     pub fn parse(text: &str) -> Self {
         let behind =
@@ -40,7 +40,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// MariaDB names itself in its version; everything else counts as MySQL.
+/// Returns the flavor. MariaDB names itself in its version; every other server counts as MySQL.
 pub(super) fn flavor(text: &str) -> Flavor {
     if text.to_ascii_lowercase().contains("mariadb") { Flavor::MariaDb } else { Flavor::MySql }
 }

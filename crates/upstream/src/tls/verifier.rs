@@ -1,4 +1,4 @@
-//! The two ways of looking at a certificate that rustls does not offer by itself.
+//! The two kinds of certificate checks that rustls does not offer by itself.
 
 use std::sync::Arc;
 
@@ -8,11 +8,10 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Takes any certificate: `preferred` and `required` want encryption and nothing more.
+/// Accepts any certificate: `preferred` and `required` want encryption and nothing more.
 ///
-/// The handshake's signature is not looked at either. Whoever could stand between us and the
-/// server would sign with a key and a certificate of their own, so the check would prove nothing;
-/// it would only refuse the old X.509 v1 certificates that some servers still have.
+/// The handshake's signature is not checked either. An attacker between us and the server would sign with a key and a certificate of
+/// their own, so the check would prove nothing; it would only refuse the old X.509 v1 certificates that some servers still have.
 #[derive(Debug)]
 pub(super) struct AnyCertificate {
     schemes: Vec<SignatureScheme>,
@@ -59,8 +58,8 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// Verifies the chain up to the authority and forgives a certificate that names another host, as
-/// `verify-ca` asks: the certificates that servers make for themselves name no host at all.
+/// Verifies the chain up to the authority, and accepts a certificate that names another host, as `verify-ca` demands: the certificates
+/// that servers make for themselves name no host at all.
 #[derive(Debug)]
 pub(super) struct AuthorityOnly {
     chain: Arc<WebPkiServerVerifier>,
@@ -81,8 +80,7 @@ impl ServerCertVerifier for AuthorityOnly {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        // The name is compared last, after the chain and the dates: an error about the name says
-        // that the rest was in order.
+        // The name is compared last, after the chain and the dates: an error about the name proves that the rest was in order.
         match self.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

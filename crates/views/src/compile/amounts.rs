@@ -1,4 +1,4 @@
-//! Numbers that are computed of rows for SUM(), AVG() and COUNT(): arithmetic, CASE, IF(), COALESCE(), and conditions as 0 and 1.
+//! Numbers that are computed from rows for SUM(), AVG() and COUNT(): arithmetic, CASE, IF(), COALESCE(), and conditions as 0 and 1.
 
 use freshet_sql::{DataType, Datum, Scalar};
 
@@ -9,10 +9,10 @@ use crate::condition::{Comparison, Condition, Operand};
 use crate::decimal;
 use crate::query::declared;
 
-/// The most digits behind the point of what is computed. MySQL has up to 30, and MariaDB up to 38.
+/// The most digits behind the point of a computed number. MySQL has up to 30, and MariaDB up to 38.
 const SCALE_MAX: u8 = 28;
 
-/// A number, and what the servers take it for.
+/// A number, and its type to the servers.
 pub(super) struct Typed {
     pub(super) amount: Amount,
     /// Digits behind the point.
@@ -27,7 +27,7 @@ impl Typed {
         Self { amount, scale: 0, domain: Domain::Signed }
     }
 
-    /// With more digits behind the point.
+    /// Returns the number with more digits behind the point.
     pub(super) fn scaled(self, scale: u8) -> Self {
         let Some(more @ 1..) = scale.checked_sub(self.scale) else { return self };
         let amount = Amount::Scaled(Box::new(self.amount), 10_i128.pow(more.into()));
@@ -55,7 +55,7 @@ impl Typed {
 }
 
 impl Domain {
-    /// What a number of one and a number of the other are computed in.
+    /// Returns the domain in which two numbers of these domains are computed.
     fn beside(self, other: Self) -> Self {
         match (self, other) {
             (Self::Decimal, _) | (_, Self::Decimal) => Self::Decimal,
@@ -77,7 +77,7 @@ impl Domain {
 }
 
 impl Compiler<'_> {
-    /// A number that is computed of a row.
+    /// Returns a number that is computed from a row.
     pub(super) fn amount(&self, scalar: &Scalar) -> Found<Typed> {
         let Scalar::Call(name, args) = scalar else { return self.plain(scalar) };
         match (name.as_str(), args.as_slice()) {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A column or a literal.
+    /// Returns a column or a literal.
     fn plain(&self, scalar: &Scalar) -> Found<Typed> {
         let (input, name) = match scalar {
             Scalar::Column(input, name) => (*input, name),
@@ -129,7 +129,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What a marker stands for is of a type that the servers choose by what is around it.
+    /// Reads a literal. The type of a marker's value is chosen by the servers from what is around it.
     fn literal(&self, datum: &Datum) -> Found<Typed> {
         let of = |number| Amount::Of(Operand::Constant(Some(number)));
         match datum {
@@ -148,7 +148,7 @@ impl Compiler<'_> {
         Typed::computed(how, self.amount(left)?, self.amount(right)?)
     }
 
-    /// What stands beside the first condition that holds, or else the last.
+    /// Returns the value beside the first condition that holds, or else the last value.
     fn chosen(&self, cases: Vec<(Condition, &Scalar)>, otherwise: &Scalar) -> Found<Typed> {
         let (conditions, values): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
         let values = values.into_iter().chain([otherwise]).map(|value| self.amount(value));
@@ -162,8 +162,8 @@ impl Compiler<'_> {
     }
 }
 
-/// The values of one that is chosen from: the servers give all of them the type that holds each. Numbers with a sign and without one get
-/// another type, which is not the same on all servers.
+/// Returns the values of a choice with their common type: the servers give all of them a type that holds each. Signed beside unsigned
+/// numbers get a type that is not the same on all servers, so they are refused.
 fn alike(all: Vec<Typed>) -> Found<(Vec<Amount>, u8, Domain)> {
     let scale = all.iter().map(|one| one.scale).max().unwrap_or(0);
     let domain = all.iter().map(|one| one.domain).reduce(Domain::beside).unwrap_or(Domain::Signed);

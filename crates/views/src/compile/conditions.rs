@@ -1,4 +1,4 @@
-//! Conditions: columns of one type, and literals that are written as one.
+//! Conditions: columns of one type, and literals in the form of that type.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::condition::{Comparison, Condition, Operand};
 use crate::decimal::{self, Scaled};
 use crate::kind::{ColumnSpec, Kind, Number};
 
-/// What an operator's name says.
+/// Returns the comparison of an operator's name.
 pub(super) fn comparison(name: &str) -> Option<Comparison> {
     Some(match name {
         "=" => Comparison::Equal,
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A comparison, its column on the left if only one side is a column.
+    /// Returns a comparison, its column on the left if only one side is a column.
     pub(super) fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
@@ -89,12 +89,12 @@ impl Compiler<'_> {
         }
     }
 
-    /// A literal as a value of this kind, if it is written as one.
+    /// Returns a literal as a value of this kind, if it has the form of one.
     pub(super) fn constant(&self, scalar: &Scalar, spec: &ColumnSpec) -> Found<Scaled> {
         let kind = spec.kind;
         let found = match scalar {
             Scalar::Value(datum) => self.value(datum, spec),
-            // A literal's sign is not part of its marker.
+            // The sign of a literal is not part of its marker.
             Scalar::Call(name, args)
                 if self.takes_markers
                     && name == "-"
@@ -114,26 +114,26 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// A literal, or what a marker stands for, as a value of this kind.
+    /// Returns a literal, or the value of a marker, as a value of this kind.
     fn value(&self, written: &Datum, spec: &ColumnSpec) -> Option<Scaled> {
         let kind = spec.kind;
         let is_given = matches!(written, Datum::Param(_));
         match (self.asker.value(written), kind.digits()) {
             (Datum::Int(number), Some((_, scale))) => Some(decimal::scaled(*number, 0, scale)),
-            // MySQL makes an integer of what is given for a marker beside an integer.
+            // Beside an integer, MySQL makes an integer of a marker's value.
             (Datum::Decimal(_), Some(_)) if is_given && matches!(kind, Kind::Integer(_)) => None,
             (Datum::Decimal(text), Some((_, scale))) => decimal::literal(text, scale),
-            // Of two digits, they are made four.
+            // Years of two digits become years of four.
             (Datum::Int(year @ YEAR_MIN..=YEAR_MAX), None) if kind == Kind::Year => {
                 Some(Scaled::Exact(*year))
             }
             (Datum::Text(name), None) if matches!(kind, Kind::Enum | Kind::Set) => {
                 spec.number_of(name).map(Scaled::Exact)
             }
-            // With blanks behind it, an index may find what a comparison does not.
+            // With blanks behind it, an index may find rows that a comparison does not.
             (Datum::Text(text), None) if matches!(kind, Kind::Folded(_)) => {
                 let is_plain = !text.ends_with(b" ");
-                // What is shorter, an index may fill up before it is looked for.
+                // A shorter value may be filled up before it is looked for in an index.
                 let is_filled =
                     spec.filled_bytes.is_none_or(|bytes| usize::try_from(bytes) == Ok(text.len()));
                 kind.parse(text).filter(|_| is_plain && is_filled).map(Scaled::Exact)
@@ -150,13 +150,13 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// A date, a time or a moment. One of UTC is written as the session's clock shows it.
+    /// Returns a date, a time or a moment. A moment of UTC is written as the session's clock shows it.
     fn moment(&self, text: &[u8], kind: Kind) -> Option<Scaled> {
         let number = match kind {
             Kind::Date | Kind::Moment(_) | Kind::Time(_) => kind.parse(text)?,
             Kind::Stamp(_) => {
                 let number = kind.parse(text)? - Number::from(self.query.offset_s) * 1_000_000;
-                // Beyond these days of UTC the servers compare with what is no TIMESTAMP.
+                // Beyond these days of UTC the servers compare with a value that is no TIMESTAMP.
                 Some(number).filter(|number| (STAMP_MIN..STAMP_MAX).contains(number))?
             }
             _ => return None,
@@ -170,7 +170,7 @@ fn has_bits(kind: Kind, number: Number) -> bool {
     matches!(kind, Kind::Bit(bits) if (0..1 << bits).contains(&number))
 }
 
-/// A date or a moment that is given as such, as a column of this kind has it: a date is the moment at its midnight.
+/// Returns a date or a moment that is given as such, in the form of a column of this kind: a date is the moment at its midnight.
 fn as_of_kind(text: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     const MIDNIGHT: &[u8] = b" 00:00:00";
     match (kind, text.strip_suffix(MIDNIGHT)) {
@@ -182,7 +182,7 @@ fn as_of_kind(text: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     }
 }
 
-/// The years of YEAR, but for 0.
+/// The years of YEAR, 0 aside.
 const YEAR_MIN: Number = 1901;
 const YEAR_MAX: Number = 2155;
 /// In microseconds since 1970: its second day, and 2038-01-18.
@@ -190,7 +190,8 @@ const STAMP_MIN: Number = 86_400_000_000;
 const STAMP_MAX: Number = 2_147_385_600_000_000;
 
 impl ColumnSpec {
-    /// What is compared so with a literal. Which name of an ENUM or of a SET is less than another is not told by their numbers.
+    /// Returns the column, if this comparison with a literal can be told by numbers. The order of the names of an ENUM or SET is not that
+    /// of their numbers.
     pub(super) fn told_by(&self, how: Comparison) -> Found<&Self> {
         match (how, self.kind) {
             (Comparison::Equal | Comparison::Unequal | Comparison::Same, _) => Ok(self),
@@ -203,7 +204,8 @@ impl ColumnSpec {
 }
 
 impl Scaled {
-    /// What is equal to it. MariaDB rounds a literal of more digits to those of the column if it looks for it in an index, and not otherwise.
+    /// Returns the number to which a column is equal. MariaDB rounds a literal of more digits to those of the column if it looks for it
+    /// in an index, and not otherwise, so such a literal is refused.
     fn equal(self) -> Found<Number> {
         match self {
             Self::Exact(number) => Ok(number),

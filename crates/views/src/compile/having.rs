@@ -1,4 +1,4 @@
-//! HAVING: conditions on what is computed of groups.
+//! HAVING: conditions on values that are computed from groups.
 
 use freshet_sql::{ResultColumn, Scalar};
 
@@ -11,7 +11,7 @@ use crate::query::Item;
 /// The most digits of a number.
 const DIGITS_MAX: u8 = 38;
 
-/// Items of groups, and more of them for what conditions name.
+/// The items of groups, and further items that conditions name.
 pub(super) struct Groups<'c, 'p> {
     pub(super) compiler: &'c Compiler<'p>,
     pub(super) by: &'c [Operand],
@@ -47,13 +47,13 @@ impl Groups<'_, '_> {
         args.iter().map(|arg| self.condition(arg)).collect()
     }
 
-    /// An item that is compared with a literal.
+    /// Returns an item that is compared with a literal.
     fn compared(&mut self, how: Comparison, of: &Scalar, with: &Scalar) -> Found<Condition> {
         let (operand, spec) = self.item(of)?;
         self.compiler.constant(with, spec.told_by(how)?)?.compared(how, operand)
     }
 
-    /// An item by its place, and what its values are. It is added behind the others if it is not among them.
+    /// Returns an item by its place, and its values' kind. The item is added behind the others if it is not among them.
     fn item(&mut self, scalar: &Scalar) -> Found<(Operand, ColumnSpec)> {
         let value = match scalar {
             Scalar::Item(at) => self.shown.get(*at).map(|item| &item.value),

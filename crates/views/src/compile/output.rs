@@ -1,4 +1,4 @@
-//! What a query shows, and in which order.
+//! The output of a query, and its order.
 
 use freshet_sql::{Datum, ResultColumn, Scalar};
 
@@ -31,7 +31,7 @@ impl Compiler<'_> {
         let is_bit = |operand: &Operand| {
             self.query.spec_of(operand).is_some_and(|spec| matches!(spec.kind, Kind::Bit(_)))
         };
-        // For which there may be a temporary table.
+        // The servers may use a temporary table for it.
         if !parts.order.is_empty() && parts.scans.len() > 1 && columns.iter().any(is_bit) {
             return refused("a BIT in the rows of a join in an order");
         }
@@ -93,7 +93,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A literal that is shown. Of what type the value of a marker is hangs on how it is executed.
+    /// Returns a literal that is shown. The type of a marker's value depends on how it is executed.
     fn shown_literal(&self, written: &Datum, literals: &mut Vec<Box<[u8]>>) -> Found<Operand> {
         match written {
             Datum::Int(number) => Ok(Operand::Constant(Some(*number))),
@@ -106,7 +106,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A column whose values are sorted by their numbers.
+    /// Checks that a column's values are sorted by their numbers.
     fn sorted(&self, operand: &Operand) -> Found<()> {
         match self.query.spec_of(operand) {
             Some(spec) if !spec.is_sorted_by_number() => refused("ORDER BY a SET of 64 names"),
@@ -163,7 +163,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// A sum or an average of numbers with so many digits, so many of them behind the point; `None`: they are no exact ones.
+    /// Returns a sum or an average of numbers. `digits`: how many digits they have, and how many of these are behind the point; `None`:
+    /// they are not exact.
     fn sum(&self, name: &str, of: Amount, digits: Option<(u8, u8)>) -> Found<Item> {
         let called = name.to_uppercase();
         let more = self.asker.computing.division_digits;
@@ -179,7 +180,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// A sum or an average with what is shown in the place of NULL. One with more digits behind the point would give them to every result.
+    /// Returns a sum or an average with the value that is shown in the place of NULL. A literal with more digits behind the point would
+    /// give them to every result.
     fn or_literal(&self, mut item: Item, literal: &Scalar) -> Found<Item> {
         let (scale, place) = match &mut item {
             Item::Sum { scale, or, .. } => (*scale, or),

@@ -1,23 +1,23 @@
-//! Conditions on whether a subquery has rows: a table is joined that adds nothing to what is shown.
+//! Conditions on whether a subquery has rows: they become joins with a table that adds nothing to the output.
 
 use freshet_sql::{Relation, Scalar};
 
 use crate::query::Role;
 
-/// A table beside those of FROM, and how it is joined.
+/// A table beside those of FROM, and its join.
 pub(super) struct Joined<'p> {
     pub(super) input: usize,
     pub(super) role: Role,
     pub(super) on: Vec<&'p Scalar>,
-    /// Two values that have to be equal as well: those on both sides of IN.
+    /// The two sides of IN, which have to be equal as well.
     pub(super) equal: Option<(&'p Scalar, &'p Scalar)>,
 }
 
 impl<'p> Joined<'p> {
-    /// What a condition of WHERE asks for; `None` if it is none on a subquery's rows.
+    /// Returns the join for a condition of WHERE; `None` if the condition is not on the rows of a subquery.
     ///
     /// # Errors
-    /// What of the subquery is not maintained.
+    /// The part of the subquery that is not maintained.
     pub(super) fn of(condition: &'p Scalar) -> Option<Result<Self, &'static str>> {
         let Scalar::Call(name, args) = condition else { return None };
         match (name.as_str(), args.as_slice()) {
@@ -49,7 +49,7 @@ impl<'p> Joined<'p> {
         Ok(Self { input, role: Role::Exists, on, equal })
     }
 
-    /// The conditions that it is joined by, and the values that have to be equal.
+    /// Returns the join conditions, and the values that have to be equal.
     pub(super) fn conditions(&self) -> impl Iterator<Item = &'p Scalar> {
         let equal = self.equal.into_iter().flat_map(|(left, right)| [left, right]);
         self.on.iter().copied().chain(equal)

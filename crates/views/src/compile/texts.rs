@@ -1,4 +1,4 @@
-//! Columns as they are shown, compared and sorted: of a text, these are different columns.
+//! Columns as they are shown, compared and sorted: for a text, these are different columns.
 
 use freshet_sql::{Collation, Scalar};
 
@@ -7,7 +7,7 @@ use crate::condition::{Operand, Place};
 use crate::kind::{ColumnSpec, Kind};
 
 impl Compiler<'_> {
-    /// A column as it is compared with others and with literals.
+    /// Returns a column in the form for comparisons with others and with literals.
     pub(super) fn compared_column(&self, scalar: &Scalar) -> Found<(Operand, &ColumnSpec)> {
         let Scalar::Column(input, name) = scalar else { return self.column(scalar) };
         let is_compared = |spec: &ColumnSpec| !matches!(spec.kind, Kind::Text { .. });
@@ -17,7 +17,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A column whose values are told apart, and sorted, as the servers do it.
+    /// Returns a column in the form in which the servers tell its values apart and sort them.
     pub(super) fn sortable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         let (operand, spec) = self.column(scalar)?;
         match spec.kind {
@@ -36,7 +36,7 @@ impl Compiler<'_> {
             let input = self.plan.named.get(input).map_or("?", |input| &input.name);
             Unmaintained(format!("{input}.{name}, which is a column of another query"))
         };
-        // Whether it is NULL, both tell.
+        // Both forms tell whether it is NULL.
         shown.or_else(|| self.place_of(input, name, |_| true)).ok_or_else(unknown)
     }
 
@@ -47,13 +47,13 @@ impl Compiler<'_> {
         Some(Place { mention, column })
     }
 
-    /// A column whose values can be told apart as their numbers.
+    /// Returns a column whose numbers tell its values apart.
     pub(super) fn comparable(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         let (operand, spec) = self.column(scalar)?;
         told_apart(operand, spec, why)
     }
 
-    /// A column of which it counts which values are there.
+    /// Returns a column whose different values are counted.
     pub(super) fn counted(&self, scalar: &Scalar, why: &str) -> Found<Operand> {
         match self.compared_column(scalar)? {
             (operand, spec) if matches!(spec.kind, Kind::Folded(_)) => Ok(operand),
@@ -62,7 +62,7 @@ impl Compiler<'_> {
     }
 }
 
-/// A column, unless it is of a kind whose values cannot be told apart as their numbers.
+/// Returns a column, unless the numbers of its kind do not tell its values apart.
 fn told_apart(operand: Operand, spec: &ColumnSpec, why: &str) -> Found<Operand> {
     match spec.kind {
         Kind::Text { .. } | Kind::Folded(_) => refused(format!("{why} a text")),
@@ -72,7 +72,7 @@ fn told_apart(operand: Operand, spec: &ColumnSpec, why: &str) -> Found<Operand> 
     }
 }
 
-/// Whether it is known in which order a collation has texts.
+/// Whether the order of a collation is known.
 fn is_sorted(collation: Collation) -> bool {
     collation.sorted(b"").is_some()
 }

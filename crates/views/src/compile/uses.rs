@@ -1,4 +1,4 @@
-//! Texts: those that are shown, sorted or grouped by are kept as they are, those that are compared as what tells which of them are equal.
+//! Texts. Those that are shown, sorted or grouped by are kept whole; those that are compared are kept as a number that equal texts share.
 
 use freshet_sql::{DataType, Scalar};
 
@@ -12,7 +12,7 @@ pub(super) struct Uses<'p> {
 }
 
 impl<'p> Uses<'p> {
-    /// Of an input, by what holds of rows and what is shown, grouped and sorted by.
+    /// Returns the uses of an input's columns, from the conditions on rows and from the values that are shown, grouped and sorted by.
     pub(super) fn of(
         conditions: impl Iterator<Item = &'p Scalar>,
         values: impl Iterator<Item = &'p Scalar>,
@@ -45,7 +45,7 @@ impl<'p> Uses<'p> {
         }
     }
 
-    /// What is summed or counted.
+    /// Notes a value that is summed or counted.
     fn amount(&mut self, scalar: &'p Scalar, input: usize) {
         match scalar {
             Scalar::Call(name, args) if name == "case of" => {
@@ -60,7 +60,7 @@ impl<'p> Uses<'p> {
         }
     }
 
-    /// What is kept of a column.
+    /// Returns the forms in which a column is kept.
     ///
     /// # Errors
     /// As of [`Kind::of`].
@@ -72,7 +72,7 @@ impl<'p> Uses<'p> {
     }
 }
 
-/// What computes a number of others, as the servers name it.
+/// Whether the servers compute a number from others by this name.
 fn is_computed(name: &str) -> bool {
     matches!(name, "+" | "-" | "*" | "case" | "case of" | "if" | "ifnull" | "coalesce")
 }

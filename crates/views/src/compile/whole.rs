@@ -9,11 +9,11 @@ use crate::query::{Item, Output, Query, Select, Union};
 use crate::results::Limit;
 
 impl Query {
-    /// Whether a plan whose values are markers is maintained once they are known, if each is of the type that it is compared with: the tables and
-    /// columns that it needs then.
+    /// Checks a plan whose values are markers: whether it can be maintained once they are known, if each is of the type with which it is
+    /// compared. Returns the tables and columns that it then needs.
     ///
     /// # Errors
-    /// What in it is not maintained.
+    /// The part of the plan that is not maintained.
     pub fn check(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Self, Unmaintained> {
         compile(plan, asker, true).map(|compiled| compiled.query)
     }
@@ -21,7 +21,7 @@ impl Query {
     /// Compiles a plan.
     ///
     /// # Errors
-    /// What in it is not maintained.
+    /// The part of the plan that is not maintained.
     pub fn compile(plan: &QueryPlan, asker: &Asker<'_>) -> Result<Compiled, Unmaintained> {
         compile(plan, asker, false)
     }
@@ -43,7 +43,7 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
     Ok(Compiled { query, key, limit })
 }
 
-/// Numbers, or markers.
+/// Reads a LIMIT of numbers, or markers.
 fn limit_of(asker: &Asker<'_>, takes_markers: bool, count: &Datum, offset: Option<&Datum>) -> Found<Limit> {
     let number = |datum: &Datum| match asker.value(datum) {
         Datum::Int(number) => u64::try_from(*number).or_else(|_| refused("such a LIMIT")),
@@ -60,7 +60,7 @@ struct Written<'p> {
     order: Vec<(usize, bool)>,
 }
 
-/// The UNION that this is, if it is one.
+/// Returns the UNION on top of a plan, if there is one.
 fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
     let (by, is_distinct, rest) = on_top(root);
     let Relation::UnionAll(_) = rest else { return None };
@@ -74,7 +74,7 @@ fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
     Some(order.map(|order| Written { selects, is_distinct, order }))
 }
 
-/// Notes its SELECTs. Where rows that are equal are shown once, it is the same whether they are so in a part of it.
+/// Notes the SELECTs of a UNION. Where equal rows are shown once, it does not matter whether a part of it shows them once already.
 fn flatten<'p>(relation: &'p Relation, is_distinct: bool, selects: &mut Vec<&'p Relation>) {
     match relation {
         Relation::UnionAll(both) => {
@@ -88,7 +88,7 @@ fn flatten<'p>(relation: &'p Relation, is_distinct: bool, selects: &mut Vec<&'p 
     }
 }
 
-/// The query, and the values of its SELECTs' parameters, one behind the other.
+/// Returns the query, and the values of its SELECTs' parameters, one after the other.
 fn union(
     plan: &QueryPlan,
     asker: &Asker<'_>,
@@ -120,22 +120,22 @@ fn union(
     Ok((Query { selects: all, union: Some(Union { is_distinct, order }) }, key))
 }
 
-/// What is shown in a column, as far as it has to be the same in all SELECTs: then each value is shown as it is alone.
+/// The type of a shown column, as far as it has to be the same in all SELECTs: then each value is shown as it is in a SELECT alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
     Integer,
-    /// With so many digits behind the point.
+    /// A decimal with so many digits behind the point.
     Decimal(u8),
-    /// Of one kind, which is no text.
+    /// A value of one kind, which is no text.
     Of(Kind),
-    /// A text of this collation; of bytes that are filled up, to so many.
+    /// A text of this collation; for padded bytes, with their length.
     Text {
         collation: Option<Collation>,
         filled_bytes: Option<u32>,
     },
-    /// A text that is written.
+    /// A literal text.
     Written,
-    /// A text of a column that is longer than what the servers sort by.
+    /// A text of a column that is longer than the part by which the servers sort.
     LongText {
         collation: Option<Collation>,
         filled_bytes: Option<u32>,
@@ -151,7 +151,7 @@ impl Type {
             kind @ (Kind::Date | Kind::Moment(_) | Kind::Time(_)) => Self::Of(kind),
             Kind::Text { collation, is_short: true } => Self::Text { collation, filled_bytes },
             Kind::Text { collation, is_short: false } => Self::LongText { collation, filled_bytes },
-            // What holds both is of another type.
+            // A type that holds both is another type.
             Kind::Enum | Kind::Set | Kind::Bit(_) | Kind::Year | Kind::Stamp(_) | Kind::Folded(_) => {
                 return refused("UNION of an ENUM, a SET, a BIT, a YEAR or a TIMESTAMP");
             }

@@ -8,7 +8,7 @@ fn compiled(text: &str) -> Compiled {
         .expect("it is maintained")
 }
 
-/// A table with the columns of a query, which are a key and a number, of rows in which both are the same, from 1 to 100.
+/// Returns a table with the columns of a query, which are a key and a number, of rows in which both are the same, from 1 to 100.
 fn engine(query: &Query) -> (Engine, TableName) {
     let mut engine = Engine::default();
     let (name, columns) = query.tables().swap_remove(0);

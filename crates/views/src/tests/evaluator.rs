@@ -68,7 +68,7 @@ struct Evaluator<'d> {
     database: &'d Database,
 }
 
-/// The rows that the plan shows, in the order of the plan as far as it has one.
+/// Returns the rows that the plan shows, in the order of the plan as far as it has one.
 pub(super) fn evaluate(plan: &QueryPlan, database: &Database) -> Vec<Vec<Value>> {
     Evaluator { plan, database }.shown(&plan.root)
 }
@@ -119,7 +119,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// A condition, which may be one on the rows of a subquery.
+    /// Returns a condition, which may be one on the rows of a subquery.
     fn holds(&self, scalar: &Scalar, one: &Combination<'d>) -> Option<bool> {
         let Scalar::Call(name, args) = scalar else { return truth(&value(scalar, one)) };
         match (name.as_str(), args.as_slice()) {
@@ -139,7 +139,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// The first values of a subquery's rows.
+    /// Returns the first values of a subquery's rows.
     fn of_subquery(&self, relation: &Relation, around: &Combination<'d>) -> Vec<Value> {
         let relation = if let Relation::Distinct(of) = relation { of } else { relation };
         let Relation::Project(of, items) = relation else { panic!("no projection but {relation:?}") };
@@ -228,7 +228,7 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// The order of two rows by these values, of which some descend.
+/// Returns the order of two rows by these values, of which some descend.
 fn compared(one: &[(Value, bool)], other: &[(Value, bool)]) -> std::cmp::Ordering {
     let pairs = one.iter().zip(other).map(|((a, down), (b, _))| {
         let (a, b) = (a.comparable(), b.comparable());
@@ -237,7 +237,7 @@ fn compared(one: &[(Value, bool)], other: &[(Value, bool)]) -> std::cmp::Orderin
     pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
 }
 
-/// Each row once.
+/// Returns each row once.
 fn told_apart(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
     let mut seen = std::collections::BTreeSet::new();
     rows.retain(|row| seen.insert(row.clone()));
@@ -251,7 +251,7 @@ fn item<'s>(scalar: &'s Scalar, items: &'s [freshet_sql::ResultColumn]) -> &'s S
     }
 }
 
-/// The inputs of a join's right side.
+/// Returns the inputs of a join's right side.
 fn inputs(relation: &Relation) -> Vec<usize> {
     match relation {
         Relation::Scan(input) => vec![*input],
@@ -259,7 +259,7 @@ fn inputs(relation: &Relation) -> Vec<usize> {
     }
 }
 
-/// A condition on what is computed of a group.
+/// Returns a condition on what is computed of a group.
 fn of_items(scalar: &Scalar, of_item: &dyn Fn(&Scalar) -> Value) -> Value {
     match scalar {
         Scalar::Call(name, args) if name != "coalesce" => {
@@ -330,7 +330,7 @@ fn value(scalar: &Scalar, one: &Combination<'_>) -> Value {
     }
 }
 
-/// How many digits behind the point a number has, NULL or not.
+/// Returns how many digits behind the point a number has, NULL or not.
 fn scale_of(scalar: &Scalar) -> u32 {
     let most = |args: &[Scalar]| args.iter().map(scale_of).max().unwrap_or(0);
     match scalar {

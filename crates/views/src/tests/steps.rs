@@ -298,7 +298,7 @@ fn given(table: usize, row: &Row) -> Vec<Given> {
     specs.iter().map(one).collect()
 }
 
-/// The rows as the protocol has them.
+/// Returns the rows as the protocol has them.
 fn encoded(rows: Vec<Vec<Value>>) -> Vec<Vec<u8>> {
     let put = |mut out: Vec<u8>, value: Value| {
         let Some(text) = value.shown() else {

@@ -26,7 +26,7 @@ const DETAILS: [Detail; 13] = [
     ("proxy MiB", |sample| sample.proxy_mib, whole),
 ];
 
-/// A group's details, folded away, and its latencies at a given rate.
+/// Returns a group's details, folded away, and its latencies at a given rate.
 pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(row) = &measured.at_rate {

@@ -2,17 +2,17 @@
 
 use crate::benchmark::column::Column;
 
-/// The columns of a group, with their places.
+/// Returns the columns of a group, with their places.
 pub fn of_group<'a>(columns: &'a [Column], group: &'a str) -> impl Iterator<Item = (usize, &'a Column)> {
     columns.iter().enumerate().filter(move |(_, column)| column.is_in(group))
 }
 
-/// A line of a table.
+/// Returns a line of a table.
 pub fn line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// A table's head: so many columns to the left, the others to the right.
+/// Returns a table's head: so many columns to the left, the others to the right.
 pub fn head(names: &[String], left: usize) -> [String; 2] {
     let rule = "---|".repeat(left) + &"---:|".repeat(names.len().saturating_sub(left));
     [line(names), format!("|{rule}")]

@@ -42,7 +42,7 @@ impl Machine {
     }
 }
 
-/// The head of the report.
+/// Returns the head of the report.
 pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     let options = results.options;
     let servers: Vec<_> =

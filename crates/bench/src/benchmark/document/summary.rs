@@ -8,7 +8,7 @@ use crate::benchmark::results::Results;
 
 use super::grid::{self, line, of_group};
 
-/// The table of ratios, and the notes below it.
+/// Returns the table of ratios, and the notes below it.
 pub fn lines(results: &Results<'_>) -> Vec<String> {
     let clients: Vec<String> = results.options.clients().iter().map(u32::to_string).collect();
     let mut lines = vec![String::new(), "## In short".to_owned(), String::new()];
@@ -58,7 +58,7 @@ fn name(measured: &Measured) -> String {
     format!("{}: {}", measured.table.id, measured.table.title)
 }
 
-/// The places of the server itself and of Freshet before its like.
+/// Returns the places of the server itself and of Freshet before its like.
 fn pair(columns: &[Column], group: &str) -> Option<(usize, usize)> {
     let of = |role| of_group(columns, group).find(|(_, column)| column.role == role).map(|(at, _)| at);
     Some((of(Role::Direct)?, of(Role::Freshet)?))

@@ -3,7 +3,7 @@ use freshet_protocol::{FrameHeader, HEADER_LEN, PrepareOk};
 use super::*;
 use crate::answer::{Step, Walk};
 
-/// The payloads of the packets of an answer.
+/// Returns the payloads of the packets of an answer.
 fn payloads(mut answer: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     while let Some(header) = FrameHeader::parse(answer) {

@@ -5,16 +5,16 @@ use crate::{Cache, Fences, Fill, Freshness, Key, Lookup, Position};
 const KIB: usize = 1 << 10;
 const TAG: u16 = 7;
 
-/// A cache, and who asks it as Freshet does.
+/// A cache with a client that asks it as Freshet does.
 struct Asked {
     cache: Cache,
-    /// Whether it is asked what is worth storing.
+    /// Whether the client asks the cache first which results are worth storing.
     weighs: bool,
     now_ms: u64,
     random: u64,
 }
 
-/// What became of questions.
+/// How many questions were answered in which way.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     asked: u32,
@@ -59,7 +59,7 @@ impl Asked {
         self.cache.insert(key, fill);
     }
 
-    /// Asks for what these say.
+    /// Asks for the results with these numbers.
     fn ask_all(&mut self, numbers: impl IntoIterator<Item = u32>) -> Counts {
         let mut counts = Counts::default();
         for number in numbers {
@@ -76,7 +76,7 @@ impl Asked {
         (self.random % u64::from(end)) as u32
     }
 
-    /// Many questions for `keys` results, three in four of which are for the `hot` first.
+    /// Asks many questions for `keys` results; three questions in four are for the first `hot` results.
     fn ask_drawn(&mut self, keys: u32, hot: u32, questions: u32) -> Counts {
         let mut counts = Counts::default();
         for _ in 0..questions {
@@ -104,7 +104,7 @@ fn where_there_is_room_it_is_stored_for_half_a_minute_and_hardly_then() {
     // Somebody has filled the cache, and reads.
     let again = asked.ask_all(0..5_000);
     assert_eq!(again.hits, 5_000);
-    // Of those that are stored now, one in thirty was read.
+    // Of the results that are stored now, one in thirty was read.
     asked.ask_all(5_000..150_000);
     asked.now_ms += 31_000;
     let later = asked.ask_all(150_000..170_000);
@@ -125,7 +125,7 @@ fn what_is_asked_for_a_second_time_is_stored_then() {
 fn what_begins_to_pay_is_stored_at_once_again() {
     let mut asked = Asked::of(512 * KIB, true);
     asked.ask_all(0..40_000);
-    // Each three times in a row.
+    // Each result three times in a row.
     asked.ask_all((100_000..103_000).flat_map(|number| [number; 3]));
     let counts = asked.ask_all((200_000..201_000).flat_map(|number| [number; 3]));
     assert!(counts.hits >= 1_990, "{counts:?}");
@@ -133,7 +133,7 @@ fn what_begins_to_pay_is_stored_at_once_again() {
 
 #[test]
 fn it_costs_no_hits() {
-    // What fits, and what does not; with hot ones and without.
+    // A working set that fits, and one that does not; with hot results and without.
     for (kib, keys, hot) in [
         (512, 20_000, 200),
         (512, 20_000, 4_000),

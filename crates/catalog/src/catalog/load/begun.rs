@@ -1,11 +1,11 @@
-//! Whether what was read between two moments can be believed.
+//! Whether a definition that was read between two moments can be believed.
 
 use freshet_cache::{Dep, Freshness, Position};
 
 use crate::name::Name;
 use crate::versions::Basis;
 
-/// What held when the reading began.
+/// The state of things when the reading began.
 #[derive(Clone, Copy)]
 pub(super) struct ReadingBegun {
     pub(super) version: u64,
@@ -13,7 +13,7 @@ pub(super) struct ReadingBegun {
 }
 
 impl ReadingBegun {
-    /// What a definition rests on that is read from here on, its names left out.
+    /// Returns the basis of a definition that is read from here on, without its names.
     pub(super) fn basis(self, runs_code: bool, is_open: bool) -> Basis {
         Basis { runs_code, is_open, read_at: self.version, ..Basis::default() }
     }
@@ -28,8 +28,8 @@ pub(super) fn is_settled<'a>(
     let deps: Vec<Dep> = names
         .flat_map(|(schema, name)| [freshness.table(schema, name).definition, freshness.schema(schema)])
         .collect();
-    // What our account sees hangs on its rights.
+    // What our account sees depends on its rights.
     let deps = [deps, vec![Dep::ACCOUNTS]].concat();
-    // A fence says only that something is being written; what counts is whether a change is known.
+    // A fence says only that a write is under way; here it counts whether a change is known.
     !freshness.is_dead(&deps, valid_from)
 }

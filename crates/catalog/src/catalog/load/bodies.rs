@@ -7,10 +7,10 @@ use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 use super::naming::these;
 use crate::name::Name;
 
-/// A table with more triggers than this counts as one of whose triggers nothing is known.
+/// The most triggers of a table. The triggers of a table with more count as unknown.
 const TRIGGERS_MAX: usize = 64;
 
-/// Modes of a session under which a text is cut or read in a way that is not followed here.
+/// Modes of a session under which a text is cut or read in a way that this code does not follow.
 const UNUSUAL_MODES: &[&str] = &[
     "ANSI",
     "ANSI_QUOTES",
@@ -23,7 +23,7 @@ const UNUSUAL_MODES: &[&str] = &[
     "POSTGRESQL",
 ];
 
-/// What the triggers of a table do by themselves; `None` if that cannot be told, or if our account cannot see them.
+/// Returns what the triggers of a table do directly; `None` if that cannot be told, or if our account cannot see them.
 pub(super) async fn triggers(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -52,7 +52,8 @@ pub(super) async fn triggers(
     Ok(Some(bodies))
 }
 
-/// What a routine does by itself; `None` if that cannot be told, or if our account cannot see it. What is not there does nothing.
+/// Returns what a routine does directly; `None` if that cannot be told, or if our account cannot see it. A routine that does not exist
+/// does nothing.
 pub(super) async fn routine(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -85,15 +86,15 @@ fn sees_all_routines(server: &ServerInfo) -> bool {
     server.privileges.has("SELECT") && !server.privileges.is_partly_revoked()
 }
 
-/// What a call does where there is no such routine: nothing. What is named like a function may be a built-in one that is not
-/// known here; those that write are.
+/// Returns what a call does where there is no such routine: nothing. A function of this name may be a built-in one that is not known
+/// here; the built-in functions that write are known.
 fn absent(kind: RoutineKind) -> Body {
     let may_be_built_in = kind == RoutineKind::Function;
     Body { session: may_be_built_in, reads_last_statement: may_be_built_in, ..Body::default() }
 }
 
-/// Whether a call by this name may run something else than the routine: a loadable function goes before a stored one;
-/// on MariaDB, the schema may be a package's name, and a session may look in other schemas first.
+/// Whether a call by this name may run something else than the routine: a loadable function goes before a stored one; on MariaDB, the
+/// schema may be a package's name, and a session may look in other schemas first.
 async fn may_mean_another(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -105,7 +106,7 @@ async fn may_mean_another(
     if kind == RoutineKind::Function {
         let lower = quote(&name.to_lowercase());
         questions.push(format!("SELECT 1 FROM mysql.func WHERE LOWER(name) = {lower}"));
-        // Before 8.0, the table of the functions that are kept is all there is.
+        // Before 8.0, there are no loadable functions beside those in this table.
         if !server.is_mariadb() && !server.is_before_8() {
             let loaded = "performance_schema.user_defined_functions";
             questions.push(format!("SELECT 1 FROM {loaded} WHERE LOWER(UDF_NAME) = {lower}"));
@@ -130,8 +131,8 @@ async fn may_mean_another(
     }
 }
 
-/// The statement that makes something again, and how it is to be read: the third and the second column of SHOW CREATE.
-/// `None` if our account cannot see it, or if it was made under modes that are not read here.
+/// Returns the statement that makes an object again, and the modes in which to read it: the third and the second column of SHOW CREATE.
+/// `None` if our account cannot see the object, or if it was made under modes that are not read here.
 async fn shown(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -145,7 +146,7 @@ async fn shown(
     Ok(made_by(&rows, server))
 }
 
-/// The statement in an answer to SHOW CREATE.
+/// Returns the statement in an answer to SHOW CREATE.
 fn made_by(rows: &Rows, server: &ServerInfo) -> Option<(Vec<u8>, Modes)> {
     let [Some(_), Some(modes), Some(text), ..] = rows.rows.first().map(Vec::as_slice).unwrap_or_default()
     else {
@@ -155,7 +156,7 @@ fn made_by(rows: &Rows, server: &ServerInfo) -> Option<(Vec<u8>, Modes)> {
     modes.map(|modes| (text.to_vec(), modes))
 }
 
-/// How a body is read that was made under this `sql_mode`.
+/// Returns the modes in which to read a body that was made under this `sql_mode`.
 fn modes_of(sql_mode: &str, server: &ServerInfo) -> Option<Modes> {
     let has = |name: &str| sql_mode.split(',').any(|mode| mode.eq_ignore_ascii_case(name));
     let is_usual = !UNUSUAL_MODES.iter().any(|mode| has(mode));

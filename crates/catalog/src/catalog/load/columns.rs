@@ -1,8 +1,8 @@
 //! A table's columns, as they lie in the binlog's row images.
 //!
-//! `information_schema.COLUMNS` shows them in the order that the row images have. What it hides (MySQL's columns of
-//! functional indexes, MariaDB's implicit ones of row versions) makes the images wider than the list; the applier compares the
-//! two numbers for every change, and takes the columns of a table for unknown where they differ.
+//! `information_schema.COLUMNS` shows the columns in the order of the row images. It hides some (MySQL's columns of functional indexes,
+//! MariaDB's implicit columns of row versions), and then the images are wider than the list. The applier compares the two numbers for
+//! every change, and takes the columns of a table for unknown where they differ.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::name::Name;
 use crate::rows::{KeyType, Labels};
 use crate::table_info::ColumnInfo;
 
-/// What is asked for, in this order.
+/// The columns of `information_schema.COLUMNS` that are read, in this order.
 const ASKED: &str = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLLATION_NAME, \
      CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, EXTRA, GENERATION_EXPRESSION, \
      IS_NULLABLE, COLUMN_KEY, COLUMN_DEFAULT IS NULL";
 
-/// How many those are, with the names of the unique keys.
+/// The number of these columns, with the names of the unique keys.
 const ASKED_COUNT: usize = 16;
 
-/// Columns, and what is told of each to clients.
+/// Columns, and for each the text that describes it to clients.
 type Read = (Arc<[ColumnInfo]>, Arc<[Box<str>]>);
 
 /// Reads the columns of the table with exactly this name.
 pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Read, Error> {
     let (schema, table) = name;
-    // An expression may be unique too, which no column shows; and of a column its beginning alone.
+    // An expression may be unique too, which no column shows; and a unique key may cover only the beginning of a column.
     let keys = format!(
         "(SELECT GROUP_CONCAT(DISTINCT INDEX_NAME, IF(SUB_PART IS NULL, '', '(…)')) FROM information_schema.STATISTICS \
          WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} AND NON_UNIQUE = 0)",
@@ -48,14 +48,14 @@ pub(super) async fn read(connection: &mut Connection, name: &Name) -> Result<Rea
     let mut columns: Vec<ColumnInfo> = of_table.iter().map(column).collect();
     let uses = uses(connection, name).await?;
     let described = of_table.iter().map(|row| described(row, &uses)).collect();
-    // The columns of a primary key of several are shown alike.
+    // Each column of a primary key of several is shown like a primary key.
     if columns.iter().filter(|column| column.unique).count() > 1 {
         columns.iter_mut().for_each(|column| (column.unique, column.only_unique) = (false, false));
     }
     Ok((columns.into(), described))
 }
 
-/// The places of columns in indexes, each with the column's name in front.
+/// Returns the places of columns in indexes, each with the column's name in front.
 async fn uses(connection: &mut Connection, (schema, table): &Name) -> Result<Vec<[String; 2]>, Error> {
     let question = format!(
         "SELECT LOWER(COLUMN_NAME), CONCAT_WS(' ', NON_UNIQUE, SEQ_IN_INDEX, SUB_PART, INDEX_TYPE) FROM information_schema.STATISTICS \
@@ -74,7 +74,7 @@ async fn uses(connection: &mut Connection, (schema, table): &Name) -> Result<Vec
     Ok(uses)
 }
 
-/// What is told of a column to clients, in the server's words.
+/// Returns the description of a column for clients, in the server's words.
 fn described(row: &[&str; ASKED_COUNT], uses: &[[String; 2]]) -> Box<str> {
     let [_, _, name, _, column_type, collation, .., extra, expression, nullable, index, has_no_default, _] =
         *row;
@@ -109,7 +109,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
         is_virtual || !expression.is_empty() || extra.contains("stored") || extra.contains("persistent");
     let shape = ColumnShape { column_type, collation, len, precision, scale, decimals };
     let key = match key_type(data_type, &shape) {
-        // The value of a virtual column is in the images, but nothing that was stored vouches for it.
+        // The value of a virtual column is in the images, but no stored value proves it.
         _ if is_virtual => KeyType::None,
         // A row's version ends by a DELETE, which names no column.
         KeyType::Timestamp { .. } if generated => KeyType::None,
@@ -130,7 +130,7 @@ fn column(row: &[&str; ASKED_COUNT]) -> ColumnInfo {
     }
 }
 
-/// The type as it is declared. What the server shows beside it, such as the width of an INT, says nothing of the values.
+/// Returns the declared type. What the server shows beside it, such as the width of an INT, says nothing of the values.
 fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
     let name = data_type.to_ascii_lowercase();
     let (length, scale) = match name.as_str() {
@@ -150,11 +150,11 @@ fn declared(data_type: &str, shape: &ColumnShape<'_>) -> DataType {
     }
 }
 
-/// The names of an ENUM or a SET.
+/// Returns the names of an ENUM or a SET.
 fn names(key: &KeyType) -> Option<Arc<[Vec<u8>]>> {
     match key {
         KeyType::Enum(labels) => labels.distinct(),
-        // Without a name and with an empty one, a SET is shown alike.
+        // A SET without a name and a SET with an empty name are shown alike.
         KeyType::Set(labels) => labels.distinct().filter(|names| names.iter().all(|name| !name.is_empty())),
         _ => None,
     }
@@ -164,7 +164,7 @@ fn is_unsigned(shape: &ColumnShape<'_>) -> bool {
     shape.column_type.to_ascii_lowercase().contains("unsigned")
 }
 
-/// What a type's name leaves open.
+/// The facts of a column's type that the type's name does not tell.
 struct ColumnShape<'a> {
     column_type: &'a str,
     collation: &'a str,
@@ -174,8 +174,8 @@ struct ColumnShape<'a> {
     decimals: &'a str,
 }
 
-/// What is not here has no keys: FLOAT and DOUBLE, because what is
-/// shown of them is not what they are; JSON and geometries, because literals of many forms are equal to them.
+/// Returns how values become keys. Types that are not here have no keys: FLOAT and DOUBLE, because they are not shown exactly; JSON and
+/// geometries, because literals of many forms are equal to them.
 fn key_type(data_type: &str, shape: &ColumnShape<'_>) -> KeyType {
     let unsigned = is_unsigned(shape);
     let integer = |bytes| KeyType::Integer { unsigned, bytes };

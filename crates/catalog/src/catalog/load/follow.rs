@@ -1,9 +1,9 @@
 //! What stored code does: triggers, routines, and functions behind views are followed from body to body, to the tables
 //! that they write.
 //!
-//! Code is settled as tables are. The server logs a trigger's creation as a definition of its table, its end as one of
-//! their schema, and a routine's as one of a name that no table has (`code::routine_name`); each drops all that was
-//! concluded here.
+//! Code is settled as tables are. The server logs the creation of a trigger as a definition of its table, the end of a trigger as a
+//! definition of its schema, and a change of a routine as a definition of a name that no table has (`code::routine_name`). Each drops
+//! everything that was concluded here.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::table_info::TableKind;
 /// Code that leads to more tables, views and routines than this counts as unknown code.
 const FOLLOWED_MAX: usize = 256;
 
-/// What is still to be looked at.
+/// An object that is still to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Lead {
     /// A table or view is read, or written.
@@ -36,7 +36,7 @@ enum Lead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Written {
     Nothing,
-    /// Rows that are told.
+    /// Rows that are known.
     Rows,
     Anything,
 }
@@ -46,12 +46,12 @@ enum Written {
 pub(super) struct Trail {
     code: Code,
     open: Vec<Lead>,
-    /// The next routine is the one that is called, with values that are known.
+    /// The next routine is the called one, and the values of the call are known.
     is_called: bool,
 }
 
 impl Trail {
-    /// Adds what one body does. A name without a schema is one in `schema`.
+    /// Adds what one body does. A name without a schema belongs to `schema`.
     pub(super) fn add(&mut self, body: &Body, schema: &str) {
         let whole = |table: &TableName| {
             (table.schema.clone().unwrap_or_else(|| schema.to_owned()), table.name.clone())
@@ -73,23 +73,23 @@ impl Trail {
         self.open.extend(written.chain(rows).chain(read).chain(run));
     }
 
-    /// Adds what is run when this table or view is read.
+    /// Adds the code that runs when this table or view is read.
     pub(super) fn add_reading(&mut self, object: &CatalogObject) {
         self.code.any |= !object.calls.is_empty();
         self.open.extend(object.calls.iter().map(|(kind, name)| Lead::Routine(*kind, name.clone())));
     }
 
-    /// Adds what is run when this table is written.
+    /// Adds the code that runs when this table is written.
     pub(super) fn add_writing(&mut self, object: &CatalogObject) {
         object.bodies.iter().for_each(|body| self.add(body, &object.name.0));
     }
 }
 
 impl Catalog {
-    /// Reads what a routine does and keeps it, also that this cannot be told.
+    /// Reads what a routine does and keeps it. That this cannot be told is kept as well.
     ///
     /// # Errors
-    /// [`CatalogError::Unsettled`] if that changed, or may have changed, meanwhile.
+    /// [`CatalogError::Unsettled`] if the routine changed, or may have changed, meanwhile.
     pub async fn load_routine(
         &self,
         connection: &mut Connection,
@@ -117,7 +117,7 @@ impl Catalog {
         Ok(routine)
     }
 
-    /// Follows code to its end; `None` where nothing is known of something on the way.
+    /// Follows code to its end; `None` where something on the way is unknown.
     pub(super) async fn follow(
         &self,
         connection: &mut Connection,

@@ -15,25 +15,24 @@ use crate::name::Name;
 use crate::table_info::{ColumnInfo, TableKind};
 use crate::{generated, rules};
 
-/// One table or view, by itself.
+/// One table or view, without the objects below it.
 pub(super) struct CatalogObject {
     pub(super) name: Name,
     pub(super) kind: TableKind,
     pub(super) engine: String,
-    /// The tables that it is made of, if it is a MERGE table of which that is known: what it shows is theirs, and what is written to it
-    /// is written to them.
+    /// The tables of a MERGE table, if they are known: the rows of the MERGE table are theirs, and a write to it is a write to them.
     pub(super) parts: Vec<Name>,
-    /// Why no result that reads it may be cached.
+    /// Why no result that reads the object may be cached.
     pub(super) refusal: Option<String>,
     /// See [`crate::TableInfo::shows_all_alike`].
     pub(super) shows_all_alike: bool,
-    /// Reading it may run code that is not known here.
+    /// Reading the object may run code that is not known here.
     pub(super) runs_unknown_code: bool,
-    /// It is a view whose text says SQL_CACHE.
+    /// The object is a view whose text says SQL_CACHE.
     pub(super) asks_for_cache: bool,
-    /// What reading it runs, directly: a view's functions.
+    /// The routines that reading the object calls directly: a view's functions.
     pub(super) calls: Vec<(RoutineKind, Name)>,
-    /// It has unknown triggers, or may have some.
+    /// The object has unknown triggers, or may have some.
     pub(super) has_triggers: bool,
     /// What its other triggers do.
     pub(super) bodies: Vec<Body>,
@@ -44,13 +43,13 @@ pub(super) struct CatalogObject {
 }
 
 impl CatalogObject {
-    /// Whether a write to it may be one to tables that are not known.
+    /// Whether a write to the object may change tables that are not known.
     pub(super) fn writes_elsewhere(&self) -> bool {
         self.kind == TableKind::Base && self.parts.is_empty() && rules::may_write_elsewhere(&self.engine)
     }
 }
 
-/// Reads one.
+/// Reads one object.
 pub(super) async fn read(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -77,7 +76,7 @@ pub(super) async fn read(
         name,
     };
     if server.folds_names() && !(object.name.0.is_ascii() && object.name.1.is_ascii()) {
-        // What other letters fold to is the server's to say.
+        // Only the server knows to what other letters fold.
         object.refusal.get_or_insert_with(|| "its name is not in ASCII, and the server folds names".into());
     }
     if kind == "VIEW" {
@@ -93,7 +92,7 @@ pub(super) async fn read(
     let of_columns = columns_refusal(connection, server, &object.name).await?;
     object.shows_all_alike = of_columns.is_none() && !rules::is_system_schema(&object.name.0);
     object.refusal = object.refusal.or(of_columns);
-    // Rows of a MERGE table are told apart by nobody: which of its parts they are in is not said.
+    // Rows of a MERGE table cannot be told apart: the binlog does not say in which of its parts they are.
     if object.refusal.is_none() && object.parts.is_empty() {
         (object.columns, object.described) = columns::read(connection, &object.name).await?;
     }
@@ -104,7 +103,7 @@ pub(super) async fn read(
     Ok(object)
 }
 
-/// The tables that a MERGE table is made of; none where that cannot be told.
+/// Returns the tables that a MERGE table is made of; none where that cannot be told.
 async fn parts(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -122,7 +121,7 @@ async fn parts(
     Ok(parts.into_iter().map(in_full).collect())
 }
 
-/// Whether our account can see that a table exists, which it can if anything is granted on it.
+/// Whether our account can see that a table exists. It can if anything is granted on the table.
 pub(super) async fn is_seen(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -141,7 +140,7 @@ async fn tables(connection: &mut Connection, asked: &Name) -> Result<Rows, Error
     .await
 }
 
-/// The row with exactly this name: the server compares more loosely than it names.
+/// Returns the row with exactly this name: the server compares more loosely than it names.
 fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Option<[&'a str; 5]> {
     let same = |a: &str, b: &str| a == b || server.folds_names() && a.to_lowercase() == b.to_lowercase();
     rows.texts()
@@ -149,12 +148,12 @@ fn exact<'a>(rows: &'a Rows, server: &ServerInfo, (schema, name): &Name) -> Opti
         .find(|row| same(row[0], schema) && same(row[1], name))
 }
 
-/// A name under which our account sees nothing. Where it would see whatever there is, there is nothing, and nothing is run;
-/// else it may be a view that only others see.
+/// Describes a name under which our account sees nothing. If our account would see any object, nothing is there, and no code runs.
+/// Otherwise the name may be a view that only others see.
 fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
     let privileges = &server.privileges;
     let is_nothing = privileges.has_in("SELECT", &asked.0);
-    // As the stream will tell of it, should it come to be.
+    // In the form in which the stream will name the object, should it be created.
     let fold = |name: &str| if server.folds_names() { name.to_lowercase() } else { name.to_owned() };
     CatalogObject {
         name: (fold(&asked.0), fold(&asked.1)),
@@ -173,7 +172,7 @@ fn unseen(asked: &Name, server: &ServerInfo) -> CatalogObject {
     }
 }
 
-/// Reads a view's text and says why it may not be cached, if that is so.
+/// Reads a view's text, and notes why the view may not be cached, if that is so.
 async fn read_view(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -211,7 +210,7 @@ async fn read_view(
             Ok((hint == Some(Hint::NoCache)).then(|| "its text says SQL_NO_CACHE".into()))
         }
         Err(reason) => {
-            // What it reads is still looked at: views below it may call functions.
+            // The objects that the view reads are still looked at: views below it may call functions.
             let names = tables_of(found.reads, view).into_iter().map(whole).collect();
             view.kind = TableKind::View { names, text: None };
             Ok(Some(reason.text()))
@@ -219,7 +218,7 @@ async fn read_view(
     }
 }
 
-/// The tables among these, if that can be told.
+/// Returns the tables among these, if that can be told.
 fn tables_of(reads: Reads, view: &mut CatalogObject) -> Vec<TableName> {
     match reads {
         Reads::Tables(tables) => tables,
@@ -230,7 +229,7 @@ fn tables_of(reads: Reads, view: &mut CatalogObject) -> Vec<TableName> {
     }
 }
 
-/// The names of a view's columns in their order, as far as our account sees them.
+/// Returns the names of a view's columns in their order, as far as our account sees them.
 async fn view_columns(connection: &mut Connection, view: &Name) -> Result<Vec<String>, Error> {
     let what = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME";
     let question = format!(
@@ -241,13 +240,13 @@ async fn view_columns(connection: &mut Connection, view: &Name) -> Result<Vec<St
     Ok(of_exactly(&rows, view).map(str::to_owned).collect())
 }
 
-/// The third of three columns, of the rows that begin with exactly this name: the server compares more loosely than it names.
+/// Returns the third of three columns, of the rows that begin with exactly this name: the server compares more loosely than it names.
 fn of_exactly<'a>(rows: &'a Rows, (schema, name): &'a Name) -> impl Iterator<Item = &'a str> {
     let all = rows.texts().filter_map(|row| <[&str; 3]>::try_from(row).ok());
     all.filter(move |row| row[0] == schema && row[1] == name).map(|row| row[2])
 }
 
-/// Why a table's columns forbid caching, if they do.
+/// Returns why a table's columns forbid caching, if they do.
 async fn columns_refusal(
     connection: &mut Connection,
     server: &ServerInfo,
@@ -270,8 +269,8 @@ async fn columns_refusal(
     Ok(volatile.map(|column| format!("the virtual column {column} may differ from one reading to the next")))
 }
 
-/// A privilege on a column shows that column alone, and an unseen one may be volatile; one on the
-/// table shows them all.
+/// Whether our account sees all columns of a table. A privilege on a column shows that column alone, and an unseen column may be
+/// volatile; a privilege on the table shows all columns.
 async fn sees_all_columns(
     connection: &mut Connection,
     server: &ServerInfo,

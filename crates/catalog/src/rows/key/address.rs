@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 const UUID_CHARS: usize = 36;
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// A UUID in its usual form. Other forms are undecided.
+/// Returns the bytes of a UUID in its usual form. `None`: another form, which is undecided.
 pub(super) fn uuid_of_text(text: &[u8]) -> Option<Vec<u8>> {
     let is_hyphen = |at: &usize| UUID_HYPHENS.contains(at);
     let has_form = text.len() == UUID_CHARS && UUID_HYPHENS.iter().all(|at| text.get(*at) == Some(&b'-'));
@@ -21,14 +21,14 @@ pub(super) fn uuid_of_text(text: &[u8]) -> Option<Vec<u8>> {
     Some(uuid_of_field(&bytes))
 }
 
-/// Some versions of UUIDs are stored with their parts turned round. The bytes in ascending order are the same either way.
+/// Returns the bytes of a UUID that are not 0, in ascending order: some versions of UUIDs are stored with their parts in another order.
 pub(super) fn uuid_of_field(bytes: &[u8]) -> Vec<u8> {
     let mut sorted: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
     sorted.sort_unstable();
     sorted
 }
 
-/// An address of so many bytes.
+/// Returns the bytes of an address of this length.
 pub(super) fn address_of_text(bytes: u8, text: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?;
     let address = match bytes {
@@ -38,7 +38,7 @@ pub(super) fn address_of_text(bytes: u8, text: &[u8]) -> Option<Vec<u8>> {
     Some(without_zeros(&address).to_vec())
 }
 
-/// The binlog leaves out the zeros at the end.
+/// Returns the bytes without the zeros at the end, which the binlog leaves out.
 pub(super) fn without_zeros(bytes: &[u8]) -> &[u8] {
     let len = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     &bytes[..len]

@@ -1,9 +1,9 @@
-//! Letters beyond ASCII, made coarser than any collation makes them.
+//! Letters beyond ASCII, in a form that tells apart no more than any collation does.
 //!
-//! A collation without a language's own rules compares texts by the weights of their characters. Here each character of an
-//! alphabet that is known becomes one or more that stand for all those with its weights in any of these collations: `É` and `e`
-//! are both `e`, and `æ` is `ae`. What is equal to the servers is equal then. A text with any other character has no such form:
-//! it may be equal to anything, as a ligature is, or to the text without it, as one with a combining accent may be.
+//! A collation without a language's own rules compares texts by the weights of their characters. Here each known character becomes one or
+//! more characters that stand for all characters with its weights in any of these collations: `É` and `e` are both `e`, and `æ` is `ae`.
+//! So texts that are equal to the servers are equal here. A text with any other character has no such form: it may be equal to anything,
+//! as a ligature is, or to the text without that character, as with a combining accent.
 //!
 //! `tests/letters.rs` asks real servers about every character and every pair of letters here.
 
@@ -56,16 +56,16 @@ const KANA: [&str; 86] = [
     "ゑ", "を", "ん", "う", "か", "け",
 ];
 
-/// The unified ideographs, which are equal to themselves alone.
+/// The unified ideographs, each of which is equal to itself alone.
 const IDEOGRAPHS: std::ops::RangeInclusive<u32> = 0x4E00..=0x9FFF;
 
-/// The first Hangul syllable and the last: each is made of two or three letters, whose weights are its own.
+/// The first Hangul syllable and the last: each is made of two or three letters, which have weights of their own.
 const SYLLABLES: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
-/// Vowels, and endings with the one that is none.
+/// The number of vowels, and of endings, the empty ending included.
 const VOWELS: u32 = 21;
 const ENDINGS: u32 = 28;
 
-/// The coarser form of a text; `None` if it has a character beyond printable ASCII that is none of these.
+/// Returns the coarser form of a text; `None` if the text has a character that is neither printable ASCII nor in these lists.
 pub(in crate::rows) fn coarse(text: &str) -> Option<String> {
     let mut coarse = String::with_capacity(text.len());
     for char in text.chars() {

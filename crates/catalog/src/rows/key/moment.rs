@@ -1,18 +1,18 @@
-//! TIMESTAMP: moments, which literals write as the clock shows them in the session's time zone.
+//! TIMESTAMP: moments. Literals write them as the clock shows them in the session's time zone.
 //!
-//! The keys count units of the column's last fractional digit since 1970 in UTC, which is what the binlog has. '0000-00-00' is 0 there
-//! and here. Which moments the type holds differs by server, and so does what becomes of a literal beyond: those near the ends,
-//! and beyond them, equal no key that can be told.
+//! The keys count units of the column's last fractional digit since 1970 in UTC, as the binlog does. '0000-00-00' is 0 there and here.
+//! The moments that the type holds differ by server, and so does the handling of a literal beyond them: literals near the ends, and
+//! beyond them, have no key that can be told.
 
 use freshet_protocol::binlog::Timestamp;
 
 use super::super::zone::Zone;
 use super::temporal::{DatetimeLiteral, SECONDS_A_DAY, datetime_number};
 
-/// The first day of 1970, counted as the days of literals are.
+/// The first day of 1970, in the count of the days of literals.
 const DAY_OF_1970: i64 = 719_469;
 
-/// The moments that every server holds, with a day to spare at either end, in seconds since 1970: MySQL's last is in January 2038.
+/// The moments that every server holds, in seconds since 1970, with a day to spare at either end: MySQL's last moment is in January 2038.
 const TOLD_S: std::ops::RangeInclusive<i64> = 2 * 86_400..=i32::MAX as i64 - 86_400;
 
 /// The last second that any server holds: MariaDB's since 11.5.
@@ -23,8 +23,8 @@ pub(super) fn greatest(decimals: u8) -> u64 {
     number(SECOND_MAX + 1, 0, decimals).unwrap_or(u64::MAX)
 }
 
-/// The greatest key of what is not above a literal, and the least of what is not below. All keys lie between, where the servers
-/// differ. `None`: undecided.
+/// Returns the greatest key of the values that are not above a literal, and the least key of those that are not below it. Where the
+/// servers differ, the two bounds include all keys. `None`: undecided.
 pub(super) fn bounds_of_text(decimals: u8, text: &[u8], zone: Zone) -> Option<(u64, u64)> {
     let Zone::Fixed(ahead_s) = zone else { return None };
     let DatetimeLiteral { day, second, micros } = DatetimeLiteral::parse(text)?;
@@ -41,7 +41,7 @@ pub(super) fn key_of_field(value: Timestamp) -> Option<u64> {
     number(seconds, value.micros, value.decimals)
 }
 
-/// `None` if the column cannot hold the fraction.
+/// Returns the key of a moment. `None` if the column cannot hold the fraction.
 fn number(second: u64, micros: u32, decimals: u8) -> Option<u64> {
     datetime_number(0, second, micros, decimals)
 }

@@ -1,7 +1,7 @@
 //! ENUM and SET: values that have names.
 //!
-//! Their keys are the names, folded as texts are. A number in a statement stands for a place in the list of names, or for
-//! bits; a text that reads as a number may be either, and is undecided.
+//! Their keys are the names, folded as texts are. A number in a statement stands for a place in the list of names, or for bits. A text
+//! that reads as a number may be a name or such a number, and is undecided.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use super::text;
 /// The names of an ENUM or a SET.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Labels {
-    /// Of the collation that the names are compared in.
+    /// The collation in which the names are compared.
     collation: Arc<str>,
-    /// As they are defined, in that order.
+    /// The names in the order of the definition.
     names: Arc<[Vec<u8>]>,
-    /// The same, folded.
+    /// The same names, folded.
     folded: Arc<[Vec<u8>]>,
 }
 
 impl Labels {
-    /// Reads the names from a column's type, `enum('a','b')`, as `information_schema` shows it. `None` if one of them holds
-    /// more than printable ASCII, or if the collation has rules of its own for it.
+    /// Reads the names from a column's type, `enum('a','b')`, as `information_schema` shows it. `None` if a name holds more than
+    /// printable ASCII, or if the collation has rules of its own for printable ASCII.
     #[must_use]
     pub fn parse(column_type: &str, collation: &str) -> Option<Self> {
         let collation = collation.to_ascii_lowercase();
@@ -33,20 +33,20 @@ impl Labels {
         Some(Self { collation: collation.into(), names: names.into(), folded: folded? })
     }
 
-    /// The names, if the collation tells them apart.
+    /// Returns the names, if the collation tells them apart.
     #[must_use]
     pub fn distinct(&self) -> Option<Arc<[Vec<u8>]>> {
         let are_distinct = self.folded.iter().enumerate().all(|(at, name)| !self.folded[..at].contains(name));
         are_distinct.then(|| Arc::clone(&self.names))
     }
 
-    /// The key of the name with this number, counted from 1; 0 is the empty name of a value that was refused.
+    /// Returns the key of the name with this number, counted from 1; 0 is the empty name, which stands for a refused value.
     pub(super) fn one(&self, number: u64) -> Option<Vec<u8>> {
         let Some(index) = number.checked_sub(1) else { return Some(Vec::new()) };
         self.folded.get(usize::try_from(index).ok()?).cloned()
     }
 
-    /// The key of the names with these bits.
+    /// Returns the key of the names with these bits.
     pub(super) fn set(&self, bits: u64) -> Option<Vec<u8>> {
         let len = u32::try_from(self.folded.len()).ok()?;
         if bits.checked_shr(len).unwrap_or(0) != 0 {
@@ -60,7 +60,7 @@ impl Labels {
         Some(names.join(&b','))
     }
 
-    /// The key of the ENUM that a literal is equal to.
+    /// Returns the key of the ENUM that a literal is equal to.
     pub(super) fn one_of_datum(&self, datum: &Datum) -> Option<Vec<u8>> {
         match datum {
             Datum::Int(number) => self.one(u64::try_from(*number).ok()?),
@@ -69,7 +69,7 @@ impl Labels {
         }
     }
 
-    /// The key of the SET that a literal is equal to. Names in another order than the definition's are undecided.
+    /// Returns the key of the SET that a literal is equal to. Names in another order than that of the definition are undecided.
     pub(super) fn set_of_datum(&self, datum: &Datum) -> Option<Vec<u8>> {
         match datum {
             Datum::Int(bits) => self.set(u64::try_from(*bits).ok()?),
@@ -84,7 +84,7 @@ impl Labels {
         }
     }
 
-    /// A name in its folded form. A text that is no name of the list is undecided: the servers then find what was refused.
+    /// Returns a name in its folded form. A text that is no name of the list is undecided: the servers then find refused values.
     fn name(&self, text: &[u8]) -> Option<Vec<u8>> {
         self.folded.get(self.place(text)?).cloned()
     }
@@ -99,7 +99,7 @@ impl Labels {
     }
 }
 
-/// Quoted names between commas, with quotes doubled.
+/// Reads quoted names between commas, with quotes doubled.
 fn names(list: &str) -> Option<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     let mut rest = list.bytes().peekable();

@@ -1,26 +1,26 @@
-//! Integers and decimals. Everything is a scaled integer of 128 bits, floor and ceiling, until it is a key.
+//! Integers and decimals. Each number is a scaled integer of 128 bits, as floor and ceiling, until it becomes a key.
 
 use freshet_protocol::binlog::{Decimal, Value};
 use freshet_sql::Datum;
 
 use super::canonical::{Key, ORDERED_DIGITS_MAX};
 
-/// What is added to a signed value so that its key sorts as it does.
+/// Added to a signed value so that its key sorts as the value does.
 const BIAS: i128 = 1 << 63;
 
-/// Beyond every value of a column whose keys are ordered, on either side.
+/// A number beyond every value of a column whose keys have an order, on either side.
 const BEYOND: i128 = 1 << 100;
 
-/// A string and an integer are compared as doubles: below this bound every integer is one.
+/// A string and an integer are compared as doubles: below this bound a double holds every integer exactly.
 const EXACT_IN_DOUBLE: u128 = 1 << 53;
 
-/// As many significant digits survive the way into a double and back.
+/// This many significant digits survive the way into a double and back.
 const DIGITS_IN_DOUBLE: usize = 15;
 
-/// Digits of a literal, before or after the point; a longer one is undecided.
+/// The most digits of a literal, before or after the point; a longer literal is undecided.
 const DIGITS_MAX: usize = 100;
 
-/// A number as it is written: digits only.
+/// A written number: its digits.
 struct Number<'a> {
     is_negative: bool,
     /// Without leading zeros.
@@ -41,7 +41,7 @@ impl<'a> Number<'a> {
         })
     }
 
-    /// The nearest values with so many digits after the point, not above and not below it, times ten to their number.
+    /// Returns the nearest values with so many digits after the point, not above and not below the number, both times ten to that power.
     fn scaled(&self, scale: u8) -> (i128, i128) {
         let scale = usize::from(scale);
         let kept = &self.fraction[..self.fraction.len().min(scale)];
@@ -51,7 +51,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// `None` if it is beyond what is told apart.
+/// Returns the number as a scaled integer. `None` if it is too great.
 fn magnitude(whole: &str, fraction: &str, scale: usize) -> Option<i128> {
     let zeros = std::iter::repeat_n(b'0', scale - fraction.len());
     let mut value = 0i128;
@@ -64,7 +64,7 @@ fn magnitude(whole: &str, fraction: &str, scale: usize) -> Option<i128> {
     Some(value)
 }
 
-/// Calls `with` on the number that a literal is compared as, if it is compared exactly.
+/// Calls `with` on the number as which a literal is compared, if the comparison is exact.
 fn with_number<T>(
     datum: &Datum,
     in_text: fn(&Number<'_>) -> bool,
@@ -82,7 +82,7 @@ fn with_number<T>(
     }
 }
 
-/// Whether a string is an integer that is compared with integers as itself.
+/// Whether a string is an integer that is compared with integers exactly.
 fn is_small_integer(number: &Number<'_>) -> bool {
     number.fraction.is_empty()
         && (number.whole.is_empty() || number.whole.parse().is_ok_and(|value: u128| value < EXACT_IN_DOUBLE))
@@ -96,7 +96,7 @@ fn never(_: &Number<'_>) -> bool {
     false
 }
 
-/// The least and the greatest value of an integer column.
+/// Returns the least and the greatest value of an integer column.
 fn integer_range(unsigned: bool, bytes: u8) -> (i128, i128) {
     let bits = 8 * u32::from(bytes.clamp(1, 8));
     if unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
@@ -124,7 +124,7 @@ pub(super) fn integer_bounds(unsigned: bool, bytes: u8, datum: &Datum) -> Option
     Some((key(floor), key(ceiling)))
 }
 
-/// Only what is stored as it is: no fraction, in range.
+/// Returns the key of an integer that is stored unchanged: without a fraction, and in range. Otherwise `None`.
 pub(super) fn integer_assigned(unsigned: bool, bytes: u8, datum: &Datum) -> Option<u64> {
     let (floor, ceiling) = match datum {
         Datum::Double(value) => (i128::from(*value), i128::from(*value)),
@@ -134,7 +134,7 @@ pub(super) fn integer_assigned(unsigned: bool, bytes: u8, datum: &Datum) -> Opti
     (floor == ceiling && least <= floor && floor <= greatest).then(|| integer_key(unsigned, floor))
 }
 
-/// The sign is the catalog's: an event that does not tell it gives all integers as signed ones.
+/// Returns the key of an integer in a row image. The catalog says whether it is unsigned: some events give all integers as signed ones.
 pub(super) fn integer_of_field(unsigned: bool, bytes: u8, value: Value<'_>) -> Option<u64> {
     let value = match value {
         Value::Int(value) if unsigned && value < 0 => {
@@ -152,12 +152,12 @@ pub(super) fn bit_greatest(bits: u8) -> u64 {
     u64::MAX >> (64 - u32::from(bits.clamp(1, 64)))
 }
 
-/// Of a BIT, which only whole numbers within its range are compared with as numbers: a number below zero wraps around.
+/// Returns the bounds of a BIT. Only whole numbers within its range are compared with it as numbers: a number below zero wraps around.
 pub(super) fn bit_bounds(bits: u8, datum: &Datum) -> Option<(u64, u64)> {
     bit_assigned(bits, datum).map(|key| (key, key))
 }
 
-/// Only what fits.
+/// Returns the key of a BIT, if the number fits.
 pub(super) fn bit_assigned(bits: u8, datum: &Datum) -> Option<u64> {
     let Datum::Int(value) = datum else { return None };
     u64::try_from(*value).ok().filter(|value| *value <= bit_greatest(bits))
@@ -172,8 +172,8 @@ pub(super) fn decimal_extent(precision: u8) -> (u64, u64) {
     (integer_key(false, -greatest), integer_key(false, greatest))
 }
 
-/// Of a column whose keys are ordered. With a string it is compared as a double, which holds if neither has more digits than
-/// a double.
+/// Returns the bounds of a column whose keys have an order. A string is compared with it as a double, which is exact if neither has more
+/// digits than a double.
 pub(super) fn decimal_bounds(precision: u8, scale: u8, datum: &Datum) -> Option<(u64, u64)> {
     let in_text = if usize::from(precision) <= DIGITS_IN_DOUBLE { is_short } else { never };
     let (floor, ceiling) = with_number(datum, in_text, |number| number.scaled(scale))?;
@@ -182,7 +182,7 @@ pub(super) fn decimal_bounds(precision: u8, scale: u8, datum: &Datum) -> Option<
     Some((key(floor), key(ceiling)))
 }
 
-/// Of a column with more digits: as text. What lies between two values is undecided.
+/// Returns the key of a column with more digits: a text. A literal between two values is undecided.
 pub(super) fn long_of_datum(scale: u8, datum: &Datum) -> Option<Vec<u8>> {
     let key = with_number(datum, never, |number| {
         let is_exact = number.fraction.len() <= usize::from(scale);
@@ -191,14 +191,14 @@ pub(super) fn long_of_datum(scale: u8, datum: &Datum) -> Option<Vec<u8>> {
     key.flatten()
 }
 
-/// Zeros before and after do not count, and a zero has no sign.
+/// Returns the key without leading and trailing zeros; a zero has no sign.
 fn long_key(is_negative: bool, whole: &str, fraction: &str) -> Vec<u8> {
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     let sign = if is_negative && !(whole.is_empty() && fraction.is_empty()) { "-" } else { "" };
     format!("{sign}{whole}.{fraction}").into_bytes()
 }
 
-/// Whether a literal is stored as it is. One below zero may be stored as zero.
+/// Whether a literal is stored unchanged. A number below zero may be stored as zero.
 pub(super) fn is_exact(precision: u8, scale: u8, datum: &Datum) -> bool {
     let whole_max = usize::from(precision.saturating_sub(scale));
     let is_exact = with_number(datum, is_short, |number| {

@@ -1,8 +1,7 @@
 //! Dates, dates with a time, times, and years.
 //!
-//! Only the canonical forms are read, only dates that exist, and only years of the range that is documented as supported:
-//! the servers' ideas of the others differ. The keys count days, or units of the column's last fractional digit, from
-//! the first day of the year 0.
+//! Only the canonical forms are read, only dates that exist, and only years of the documented range: the servers' rules for the others
+//! differ. The keys count days, or units of the column's last fractional digit, from the first day of the year 0.
 
 use freshet_protocol::binlog::{Date, DateTime, Time};
 use freshet_sql::Datum;
@@ -14,33 +13,33 @@ pub(super) const SECONDS_A_DAY: u64 = 86_400;
 
 const MICROS_A_SECOND: u32 = 1_000_000;
 
-/// The last day of the year 9999, with room.
+/// A number above that of the last day of the year 9999.
 pub(super) const DAY_MAX: u64 = 10_000 * 366;
 
-/// The years that a YEAR holds, but for 0. Shorter literals stand for years of this or the last century.
+/// The years that a YEAR holds, 0 aside. Shorter literals stand for years of this or the last century.
 const YEAR_MIN: u64 = 1901;
 pub(super) const YEAR_MAX: u64 = 2155;
 
-/// The hours of a TIME are below this, on either side of zero.
+/// The greatest hour of a TIME, on either side of zero.
 const TIME_HOURS_MAX: i64 = 838;
 
-/// What is added to a TIME's units so that its key sorts as it does.
+/// Added to a TIME's units so that its key sorts as the value does.
 const TIME_BIAS: i64 = 1 << 62;
 
-/// Fractional digits that can be told apart.
+/// The most fractional digits that can be told apart.
 const DECIMALS_MAX: u8 = 6;
 
 /// A literal of a date, or of a date with a time.
 pub(super) struct DatetimeLiteral {
     /// See [`day_number`].
     pub(super) day: u64,
-    /// Of the day.
+    /// The second of the day.
     pub(super) second: u64,
     pub(super) micros: u32,
 }
 
 impl DatetimeLiteral {
-    /// `YYYY-MM-DD` and, behind one blank, `HH:MM:SS` with up to six fractional digits.
+    /// Reads `YYYY-MM-DD` and, after one blank, `HH:MM:SS` with up to six fractional digits.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let (date, time) = match text.split_once(' ') {
@@ -61,7 +60,7 @@ impl DatetimeLiteral {
     }
 }
 
-/// Numbers of exactly so many digits.
+/// Reads numbers of exactly these lengths.
 fn parts(text: &str, separator: char, lens: [usize; 3]) -> Option<[u16; 3]> {
     let mut numbers = [0; 3];
     let mut parts = text.split(separator);
@@ -79,7 +78,7 @@ fn micros(fraction: &str) -> Option<u32> {
     is_fraction.then(|| format!("{fraction:0<6}").parse().ok()).flatten()
 }
 
-/// `None` if there is no such day.
+/// Returns the number of a day. `None` if there is no such day.
 fn day_number(date: Date) -> Option<u64> {
     let Date { year, month, day } = date;
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -108,7 +107,7 @@ fn second_number([hour, minute, second]: [u16; 3]) -> Option<u64> {
     is_time.then(|| (u64::from(hour) * 60 + u64::from(minute)) * 60 + u64::from(second))
 }
 
-/// `None` if the column cannot hold the fraction.
+/// Returns the key of a date and time. `None` if the column cannot hold the fraction.
 pub(super) fn datetime_number(day: u64, second: u64, micros: u32, decimals: u8) -> Option<u64> {
     let unit = 10u32.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
     let units = u64::from(MICROS_A_SECOND / unit);
@@ -120,19 +119,19 @@ pub(super) fn datetime_max(decimals: u8) -> u64 {
     datetime_number(DAY_MAX, 0, 0, decimals).unwrap_or(u64::MAX)
 }
 
-/// The day of a date without a time.
+/// Returns the day of a date without a time.
 pub(super) fn date_of_text(text: &[u8]) -> Option<u64> {
     DatetimeLiteral::parse(text).filter(|_| !text.contains(&b' ')).map(|written| written.day)
 }
 
-/// A DATE is compared with a date and time as if it were midnight. A fraction may be rounded up to the next day, so that
-/// it is undecided.
+/// Returns the bounds of a DATE that is compared with a literal with a time: a DATE counts as its midnight. A fraction may be rounded up
+/// to the next day, so it is undecided.
 pub(super) fn date_bounds(text: &[u8]) -> Option<(u64, u64)> {
     let written = DatetimeLiteral::parse(text).filter(|written| written.micros == 0)?;
     Some((written.day, written.day + u64::from(written.second > 0)))
 }
 
-/// A DATETIME is compared with a date as with its midnight.
+/// Returns the key of a DATETIME. A literal without a time counts as its midnight.
 pub(super) fn datetime_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
     let written = DatetimeLiteral::parse(text)?;
     datetime_number(written.day, written.second, written.micros, decimals)
@@ -147,7 +146,7 @@ pub(super) fn datetime_of_field(value: DateTime) -> Option<u64> {
     datetime_number(day_number(value.date)?, second, value.micros, value.decimals)
 }
 
-/// A time in the form `[-]HH:MM:SS`, hours of two or three digits, with no more fractional digits than the column has.
+/// Returns the key of a time `[-]HH:MM:SS`, with two or three digits of hours, and no more fractional digits than the column has.
 pub(super) fn time_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let (is_negative, length) = match text.strip_prefix('-') {
@@ -166,7 +165,7 @@ pub(super) fn time_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
     }
     let whole = (hours * 60 + minutes) * 60 + seconds;
     let micros = whole * i64::from(MICROS_A_SECOND) + i64::from(micros(fraction)?);
-    // Past the last second the servers cut in different ways.
+    // After the last second the servers cut in different ways.
     let is_cut = hours == TIME_HOURS_MAX && (minutes, seconds) == (59, 59) && !fraction.is_empty();
     if is_cut || is_negative && micros == 0 {
         return None;
@@ -178,13 +177,13 @@ pub(super) fn time_of_field(value: Time) -> Option<u64> {
     time_number(value.micros, value.decimals)
 }
 
-/// `None` if the column cannot hold the fraction.
+/// Returns the key of a time. `None` if the column cannot hold the fraction.
 fn time_number(micros: i64, decimals: u8) -> Option<u64> {
     let unit = 10i64.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
     (micros % unit == 0).then(|| u64::try_from(micros / unit + TIME_BIAS).ok()).flatten()
 }
 
-/// A year of four digits within the type's range, as a number or as a text.
+/// Returns a year of four digits within the type's range, as a number or as a text.
 pub(super) fn year_of_datum(datum: &Datum) -> Option<u64> {
     let year = match datum {
         Datum::Int(year) => u64::try_from(*year).ok()?,

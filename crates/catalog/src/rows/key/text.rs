@@ -2,19 +2,19 @@
 
 use super::letters;
 
-/// Without regard to case and trailing blanks, whether or not the collation has it: that is only coarser. `None` if there is
-/// anything whose equals are not known.
+/// Returns a text without regard to case and trailing blanks, also where the collation regards them: that is only coarser. `None` if it
+/// is not known which texts are equal to this one.
 pub(super) fn folded(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
     plain(text).or_else(|| beyond_ascii(collation, text.trim_ascii_end_of(b" ")))
 }
 
-/// The same for a text in a statement. Its characters are those of utf8mb4; a column of another character set may have no such
-/// character, and then the servers choose in what the two are compared.
+/// Returns the same for a text in a statement. Its characters are those of utf8mb4. A column of another character set may have no such
+/// character, and then the servers choose in which character set to compare.
 pub(super) fn folded_in_statement(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
     plain(text).or_else(|| collation.starts_with("utf8mb4_").then(|| folded(collation, text))?)
 }
 
-/// The same for printable ASCII alone.
+/// Returns the same for printable ASCII alone.
 pub(super) fn plain(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.trim_ascii_end_of(b" ");
     text.iter().all(|byte| matches!(byte, b' '..=b'~')).then(|| text.to_ascii_lowercase())
@@ -30,7 +30,7 @@ fn beyond_ascii(collation: &str, text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Without what pads it: zeros in BINARY, of which the binlog leaves them out, and blanks in what was once one.
+/// Returns bytes without their padding: zeros in BINARY, which the binlog leaves out, and blanks in a column that was once BINARY.
 pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii_end_of(b"\0 ")
 }

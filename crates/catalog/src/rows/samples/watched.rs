@@ -12,7 +12,7 @@ pub(crate) fn watches() -> (Arc<Freshness>, Watches) {
     (Arc::clone(&freshness), Watches::new(freshness))
 }
 
-/// A watch by itself.
+/// Returns a watch by itself.
 pub(crate) fn watch(table: &TableInfo, spec: &WatchSpec) -> (Arc<Freshness>, Arc<Watch>) {
     let (freshness, watches) = watches();
     let watch = watches.watch(table, spec).unwrap();

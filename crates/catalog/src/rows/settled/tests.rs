@@ -39,7 +39,7 @@ fn update(column: &str, pins: Vec<Pin>) -> RowWrite {
     RowWrite::Update { table: TableName::bare("t"), assigned: vec![(column.to_owned(), Datum::Int(1))], pins }
 }
 
-/// The columns that are still pinned, of writes to tables by their places.
+/// Returns the columns that are still pinned, of writes to tables by their places.
 fn pinned(tables: &[Arc<TableInfo>], writes: Vec<(usize, RowWrite)>) -> Vec<Vec<String>> {
     let names = tables.iter().map(|table| TableName::bare(table.name.1.clone())).collect();
     let settled = settled(RowWrites { tables: names, writes }, tables).unwrap();

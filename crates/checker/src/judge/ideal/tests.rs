@@ -46,7 +46,7 @@ fn ideal() -> (Ideal, Log) {
     (Ideal::new(pool, base), Log::new(base))
 }
 
-/// What is said of some reads, of which the last counts, after some writes.
+/// Returns what is said of some reads, of which the last counts, after some writes.
 fn last(writes: &[Transaction], reads: &[Read]) -> Tally {
     let (mut ideal, mut log) = ideal();
     for transaction in writes {
@@ -124,7 +124,7 @@ fn reads_in_transactions_are_compared_apart() {
     assert_eq!([reads, ideal, beyond], [3, 0, 3]);
 }
 
-/// What is said of a transaction that reads at these moments, after these writes and reads.
+/// Returns what is said of a transaction that reads at these moments, after these writes and reads.
 fn within(writes: &[Transaction], reads: &[Read], moments: &[(Nanos, Nanos)]) -> [u64; 2] {
     let (mut ideal, mut log) = ideal();
     for transaction in writes {
@@ -201,7 +201,7 @@ fn a_hit_that_is_lost_is_put_down_to_the_writes_since() {
     assert_eq!(costs["UPDATE of one row"], Cost { alone: [1, 1], among: [0, 0] });
 }
 
-/// What is said of the last read, with what is told of the writes.
+/// Returns what is said of the last read, with what is told of the writes.
 fn reach(writes: &[Transaction], defined: &[Defined], reads: &[Read]) -> [u64; 2] {
     let (mut ideal, mut log) = ideal();
     defined.iter().for_each(|defined| ideal.define(*defined));

@@ -117,7 +117,7 @@ impl Ideal {
     }
 }
 
-/// How the transaction began, whether it had written, and the read's place.
+/// Returns how the transaction began, whether it had written, and the read's place.
 fn kind(read: &Read, part: &Part, place: usize) -> String {
     let begun = read.said.split("; ").next().unwrap_or_default();
     let written = if part.own.is_empty() { "" } else { ", after a write" };
@@ -131,7 +131,7 @@ fn kind(read: &Read, part: &Part, place: usize) -> String {
 }
 
 impl InTransactions {
-    /// The kinds, those first that have lost most.
+    /// Returns the kinds, those first that have lost most.
     pub(super) fn kinds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by_key(|(_, [lost, _])| std::cmp::Reverse(*lost));

@@ -20,7 +20,7 @@ fn seen(db: &Db) -> Seen {
     seen
 }
 
-/// What it is settled as, when the server has done these and was to do those.
+/// Returns what it is settled as, when the server has done these and was to do those.
 fn settled(done: &[Change], due: &[Change]) -> Settled {
     let mut db = before();
     done.iter().for_each(|change| db.apply(change));

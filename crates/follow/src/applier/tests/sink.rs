@@ -50,7 +50,7 @@ impl ChangeSink for Recorder {
     }
 }
 
-/// What is told of these events, one transaction after another.
+/// Returns what is told of these events, one transaction after another.
 fn told(flavor: Flavor, bodies: Vec<Body>) -> Vec<String> {
     told_with(0, flavor, bodies)
 }

@@ -8,7 +8,7 @@ fn gtid(seq: u64) -> Gtid {
     Gtid::MariaDb { domain: 0, server: 1, seq }
 }
 
-/// A stream whose start is visible.
+/// Returns a stream whose start is visible.
 fn unseen() -> Unseen {
     let mut unseen = Unseen::since(at(5));
     unseen.seen(at(5));

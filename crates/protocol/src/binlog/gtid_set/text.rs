@@ -28,7 +28,7 @@ pub(super) fn parse(text: &[u8]) -> Result<GtidSet, InvalidGtid> {
     Ok(set)
 }
 
-/// One server: its UUID, then numbers, and tags that hold for the numbers
+/// Parses one server: its UUID, then numbers, and tags that hold for the numbers
 /// behind them.
 fn parse_source(part: &str, set: &mut GtidSet) -> Result<(), InvalidGtid> {
     let mut items = part.split(':').map(str::trim);

@@ -19,7 +19,7 @@ pub struct RowImage<'a> {
 }
 
 impl<'a> RowImage<'a> {
-    /// The image at the front of `data`, and what comes after it.
+    /// Returns the image at the front of `data`, and what comes after it.
     pub(super) fn split(
         columns: &'a [TableColumn],
         present: &'a [u8],

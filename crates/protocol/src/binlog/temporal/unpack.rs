@@ -26,7 +26,7 @@ fn micros(fraction: u64, len: usize) -> u32 {
     u32::try_from(fraction * unit).unwrap_or(u32::MAX) % 1_000_000
 }
 
-/// The bits of a value, from `at` up, as many as `len`.
+/// Returns the bits of a value, from `at` up, as many as `len`.
 fn bits(value: u64, at: u32, len: u32) -> u64 {
     value >> at & ((1 << len) - 1)
 }

@@ -15,7 +15,7 @@ const CAPTURES: [(Flavor, &[u8]); 8] = [
     (Flavor::MariaDb, include_bytes!("../testdata/mariadb_wrapped_columns.bin")),
 ];
 
-/// An event of a capture without its checksum, its length put right: what is
+/// Returns an event of a capture without its checksum, its length put right: what is
 /// broken in it then reaches the decoder proper.
 fn unsummed(event: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut event = event[..event.len() - 4].to_vec();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The events as one word each, and the texts of queries.
+/// Returns the events as one word each, and the texts of queries.
 fn outline(events: &[Event]) -> Vec<String> {
     flat(events).into_iter().map(|event| word(&event.body)).collect()
 }
@@ -23,7 +23,7 @@ fn word(body: &Body) -> String {
     }
 }
 
-/// A GTID without the parts that differ from capture to capture.
+/// Returns a GTID without the parts that differ from capture to capture.
 fn short(gtid: &Gtid) -> String {
     match gtid {
         Gtid::MySql { tag, .. } if tag.is_empty() => "mysql".to_owned(),
@@ -370,7 +370,7 @@ fn the_encoded_set_is_the_servers() {
     assert_eq!(set.to_string(), text.trim());
 }
 
-/// An event without a checksum.
+/// Returns an event without a checksum.
 fn event(kind: u8, flags: u16, body: &[u8]) -> Vec<u8> {
     let size = (EventHeader::LEN + body.len()) as u32;
     let mut event = vec![0; 4];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What the SELECT that made the expectation prints for a value: strings of
+/// Returns what the SELECT that made the expectation prints for a value: strings of
 /// all kinds in hexadecimal, the rest as the server shows it.
 fn as_selected(column: &TableColumn, field: Field<'_>) -> String {
     let Field::Value(value) = field else {
@@ -47,7 +47,7 @@ fn padded(column: &TableColumn, bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A timestamp as a session in UTC sees it.
+/// Returns a timestamp as a session in UTC sees it.
 fn at_utc(timestamp: Timestamp) -> String {
     let date = if timestamp.seconds == 0 {
         DateTime {

@@ -1,4 +1,4 @@
-//! Words whose place decides what they are.
+//! Words whose meaning depends on their place.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token as SqlToken;
@@ -9,7 +9,7 @@ use crate::reason::Reason;
 use crate::token::{Token, TokenKind};
 
 impl Feeder<'_> {
-    /// Feeds what the word means here; as a name if it means nothing special.
+    /// Feeds the meaning that the word has here; feeds it as a name if it means nothing special.
     pub(super) fn special(&mut self, token: Token, upper: &str) -> Result<(), Reason> {
         match upper {
             "WITH" => self.with()?,
@@ -58,7 +58,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// WITH opens common table expressions, or ends a GROUP BY or a search.
+    /// Feeds WITH, which opens common table expressions, or ends a GROUP BY or a search.
     fn with(&mut self) -> Result<(), Reason> {
         if self.frame() == Frame::Against {
             self.skip_rest_of_frame()?;
@@ -70,7 +70,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// COLUMNS stands behind the path, which is a literal.
+    /// Feeds COLUMNS, which stands behind the path, a literal.
     fn json_columns(&mut self) -> Result<(), Reason> {
         if !matches!(self.out.last(), Some(SqlToken::Number(..))) {
             return Err(Reason::NotParsed("JSON_TABLE with a computed path".to_owned()));
@@ -80,7 +80,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// Whether a table can stand here. A comma may be one of a list of columns: then the parser finds no table in it.
+    /// Whether a table can stand here. A comma may belong to a list of columns: then the parser finds no table in it.
     fn table_precedes(&self) -> bool {
         match self.out.last() {
             Some(SqlToken::Word(word)) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
@@ -89,7 +89,7 @@ impl Feeder<'_> {
         }
     }
 
-    /// Whether a literal or a marker is next: only that is left out along with the word before it.
+    /// Whether a literal or a marker is next: only those are left out together with the word before them.
     fn value_follows(&self) -> bool {
         self.peek(0).is_some_and(|next| next.is_literal() || next.kind == TokenKind::Param)
     }
@@ -109,7 +109,7 @@ impl Feeder<'_> {
             && matches!(last.next(), Some(SqlToken::Word(word)) if word.keyword == Keyword::LIMIT)
     }
 
-    /// Leaves out words up to and with the next list in parentheses, which can hold names only.
+    /// Leaves out words up to the end of the next list in parentheses, which can hold names only.
     fn skip_list(&mut self) -> Result<(), Reason> {
         while let Some(token) = self.peek(0) {
             self.leave_out(token)?;
@@ -120,7 +120,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// Leaves out the frame of a window, if nothing in it could be a call or a query.
+    /// Leaves out the frame of a window, unless something in it could be a call or a query.
     fn skip_window_frame(&mut self) -> Result<(), Reason> {
         while let Some(token) = self.peek(0).filter(|token| !token.is(b')')) {
             if token.is(b'(') {

@@ -14,7 +14,7 @@ impl Walk {
         expressions.iter().try_for_each(|expression| self.expression(expression))
     }
 
-    /// A chain of operators hangs to the left; its length costs no stack.
+    /// Walks an expression. A chain of operators hangs to the left, and is walked without recursion.
     pub(super) fn expression(&mut self, mut expression: &Expr) -> Done {
         while let Expr::BinaryOp { left, op: _, right } = expression {
             self.expression(right)?;

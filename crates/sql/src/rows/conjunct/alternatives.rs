@@ -22,7 +22,7 @@ const COMMON_MAX: usize = 16;
 /// A conjunction.
 type All = Vec<Conjunct<ColumnName>>;
 
-/// What a condition says whose operands are joined by OR, which binds less tightly than whatever else can stand there. Nothing,
+/// Returns what a condition says whose operands are joined by OR, which binds less tightly than whatever else can stand there. Nothing,
 /// if one of the operands is not understood: then any row may satisfy it.
 pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> Vec<Conjunct<ColumnName>> {
     let Some(operands) = operands(source, range) else { return Vec::new() };
@@ -40,7 +40,7 @@ pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> V
     said(alternatives)
 }
 
-/// What it says of these columns that they are one of these rows.
+/// Returns what it says of these columns that they are one of these rows.
 ///
 /// MySQL compares such rows in ways of its own: with a number by its bits, whatever its sign, and with a name in a list by the
 /// number's digits. So negative and very large numbers are left out, as are parameters and columns in which the kinds of values
@@ -80,7 +80,7 @@ fn in_row(datum: &Datum) -> Option<Datum> {
     }
 }
 
-/// The operands of OR, two or more; None if something binds less tightly, or there is no OR.
+/// Returns the operands of OR, two or more; None if something binds less tightly, or there is no OR.
 fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> {
     let mut operands = Vec::new();
     let (mut start, mut at, mut cases) = (range.start, range.start, 0usize);
@@ -106,7 +106,7 @@ fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>
     (cases == 0 && operands.len() > 1 && operands.len() <= LIST_MAX).then_some(operands)
 }
 
-/// What alternatives say, none of which is empty.
+/// Returns what alternatives say, none of which is empty.
 fn said(alternatives: Vec<All>) -> Vec<Conjunct<ColumnName>> {
     let mut said = common(&alternatives);
     if let Some(alternatives) = flat(alternatives).map(merged)
@@ -118,7 +118,7 @@ fn said(alternatives: Vec<All>) -> Vec<Conjunct<ColumnName>> {
     said
 }
 
-/// The values of the columns that every alternative compares with some.
+/// Returns the values of the columns that every alternative compares with some.
 fn common(alternatives: &[All]) -> Vec<Conjunct<ColumnName>> {
     let Some((first, rest)) = alternatives.split_first() else { return Vec::new() };
     let mut found: Vec<Conjunct<ColumnName>> = Vec::new();

@@ -175,7 +175,7 @@ impl Pattern<'_, '_> {
         Some(parts)
     }
 
-    /// A literal that stands for itself alone; the position is unchanged if there is none.
+    /// Returns a literal that stands for itself alone; the position is unchanged if there is none.
     pub fn literal(&mut self) -> Option<Datum> {
         let start = self.at;
         let datum = self.literal_here();
@@ -202,7 +202,7 @@ impl Pattern<'_, '_> {
         Some(datum)
     }
 
-    /// A bound of a range. With NULL there is nothing to compare.
+    /// Returns a bound of a range. With NULL there is nothing to compare.
     fn bound(&mut self) -> Option<Datum> {
         self.literal().filter(|datum| *datum != Datum::Null)
     }
@@ -233,7 +233,7 @@ impl Pattern<'_, '_> {
         }
     }
 
-    /// The text before the only `%` of a pattern, which is its last character.
+    /// Returns the text before the only `%` of a pattern, which is its last character.
     ///
     /// Only characters that every collation compares one by one, and that LIKE takes for themselves, may be in it.
     fn prefix(&mut self) -> Option<Datum> {
@@ -268,7 +268,7 @@ impl Operand {
     }
 }
 
-/// What the equality of two operands says; None for two literals.
+/// Returns what the equality of two operands says; None for two literals.
 fn equal(one: Operand, other: Operand) -> Option<Conjunct<ColumnName>> {
     match (one, other) {
         (Operand::Column(one), Operand::Column(other)) => Some(Conjunct::Equal(one, other)),

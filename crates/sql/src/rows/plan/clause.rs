@@ -30,7 +30,7 @@ impl Planner<'_, '_> {
         Ok(all)
     }
 
-    /// The equalities of a join that merges columns. Those that cannot be told are refused, not left out.
+    /// Returns the equalities of a join that merges columns. Those that cannot be told are refused, not left out.
     fn merged(&self, block: &Block, filter: &Filter) -> Planned<Vec<Scalar>> {
         let told = self.names.conjuncts(block, filter, self.source_of(block.source)?);
         let Filter::Merged(at) = filter else { return Ok(Vec::new()) };
@@ -92,7 +92,7 @@ impl Planner<'_, '_> {
         Ok(columns)
     }
 
-    /// What a query is ordered by: of one block, whatever that can see; of a union, its columns.
+    /// Returns what a query is ordered by: of one block, whatever that can see; of a union, its columns.
     pub(super) fn order(
         &self,
         of: &Built,
@@ -155,7 +155,7 @@ impl Planner<'_, '_> {
         Ok(Relation::Limit(Box::new(rows), count, offset))
     }
 
-    /// The value of an expression of a block, to its end.
+    /// Returns the value of an expression of a block, to its end.
     pub(super) fn scalar(
         &self,
         block: &Block,
@@ -174,7 +174,7 @@ fn is_of_groups(items: &[ResultColumn]) -> bool {
     items.iter().any(|item| item.value.is_of_groups())
 }
 
-/// Where the value of an item stands.
+/// Returns where the value of an item stands.
 fn without_alias(source: &crate::rows::source::Source<'_>, item: &output::Item) -> Range<usize> {
     let range = item.range.clone();
     let last = range.end.saturating_sub(1);
@@ -187,7 +187,7 @@ fn without_alias(source: &crate::rows::source::Source<'_>, item: &output::Item) 
     range.start..range.end - usize::from(is_aliased)
 }
 
-/// The one item of this name.
+/// Returns the one item of this name.
 fn item_named(items: &[ResultColumn], named: &[String]) -> Planned<usize> {
     let [name] = named else {
         return Err(Unplanned::by("ORDER BY of a union by what is no name of a column"));

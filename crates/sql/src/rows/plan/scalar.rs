@@ -182,7 +182,7 @@ impl Expression<'_, '_, '_> {
         Ok(Some(negated(is_not, tested)))
     }
 
-    /// What stands in parentheses that have been opened, and the closing one.
+    /// Reads what stands in parentheses that have been opened, and the closing one.
     fn arguments(&mut self, args: &mut Vec<Scalar>, depth: usize) -> Planned<()> {
         if self.punct(b')') {
             return Ok(());
@@ -199,7 +199,7 @@ impl Expression<'_, '_, '_> {
         }
     }
 
-    /// The subquery that begins here, behind its parenthesis.
+    /// Reads the subquery that begins here, behind its parenthesis.
     fn subquery(&mut self, depth: usize) -> Planned<Option<Scalar>> {
         let parsed = self.planner.parsed;
         let is_here = |it: &&Subquery| it.source == self.block.source && it.at == self.at;
@@ -236,7 +236,7 @@ impl Expression<'_, '_, '_> {
         if values.len() > 1 { Ok(call("row", values)) } else { values.pop().ok_or_else(|| self.refused()) }
     }
 
-    /// A literal or a parameter, with its sign.
+    /// Reads a literal or a parameter, with its sign.
     fn literal(&mut self) -> Option<Datum> {
         let signs = usize::from(self.source.is(self.at, b'-') || self.source.is(self.at, b'+'));
         let end = self.at + signs + 1;
@@ -278,7 +278,7 @@ impl Expression<'_, '_, '_> {
         Ok(value)
     }
 
-    /// The column or the item that is named.
+    /// Reads the column or the item that is named.
     fn named(&self, named: &ColumnName) -> Planned<Scalar> {
         let column = match self.place {
             Sees::Join(operands) => self.planner.names.joined_column(self.block, operands, named),
@@ -308,7 +308,7 @@ impl Expression<'_, '_, '_> {
         Unplanned::by(format!("whose column {} is", named.join(".")))
     }
 
-    /// A call of a built-in function.
+    /// Reads a call of a built-in function.
     fn call(&mut self, depth: usize) -> Planned<Scalar> {
         let word = self.source.bytes(self.at);
         let name = String::from_utf8_lossy(word).to_ascii_lowercase();

@@ -47,7 +47,7 @@ impl QueryPlan {
         format!("{}{line}\n{below}", "  ".repeat(depth))
     }
 
-    /// The name and the number, since a table may be named twice.
+    /// Returns the name and the number, since a table may be named twice.
     fn input(&self, input: usize) -> String {
         let Some(known) = self.named.get(input) else { return format!("#{input}") };
         let table = known.table.as_ref().filter(|table| table.name != known.name);

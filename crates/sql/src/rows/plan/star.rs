@@ -34,7 +34,7 @@ impl Planner<'_, '_> {
         columns.get(input)?.all.iter().find(|column| column.name == name).cloned()
     }
 
-    /// The columns of an input that `*` shows.
+    /// Returns the columns of an input that `*` shows.
     fn shown(&self, leaf: usize) -> Planned<Shown> {
         let columns = self.columns.borrow();
         let known = columns.get(leaf).filter(|known| known.is_whole && !known.all.is_empty());
@@ -43,7 +43,7 @@ impl Planner<'_, '_> {
         Ok(shown.map(|column| (leaf, column.name.clone())).collect())
     }
 
-    /// What an item stands for that is `*`, or that of one table; None for any other.
+    /// Returns what an item stands for that is `*`, or that of one table; None for any other.
     pub(super) fn expanded(&self, block: &Block, item: &Item) -> Planned<Option<Vec<ResultColumn>>> {
         let shown = match &item.what {
             Selected::All(None) => self.all_shown(block)?,
@@ -57,13 +57,13 @@ impl Planner<'_, '_> {
         Ok(Some(shown.into_iter().map(column).collect()))
     }
 
-    /// Where an item stands in the projection, in which each `*` is written out.
+    /// Returns where an item stands in the projection, in which each `*` is written out.
     pub(super) fn place(&self, block: &Block, item: usize) -> Planned<usize> {
         let width = |item: &Item| Ok(self.expanded(block, item)?.map_or(1, |columns| columns.len()));
         block.items.iter().take(item).map(width).sum()
     }
 
-    /// The one input of a block that is called so.
+    /// Returns the one input of a block that is called so.
     fn leaf_named(&self, block: &Block, table: &str) -> Planned<usize> {
         let is_it = |leaf: &usize| {
             self.parsed.leaves.get(*leaf).is_some_and(|leaf| leaf.name.eq_ignore_ascii_case(table))
@@ -73,7 +73,7 @@ impl Planner<'_, '_> {
         Ok(only)
     }
 
-    /// The columns of all inputs in the order of the text. Those that a join merges are shown once, in front of the others of its
+    /// Returns the columns of all inputs in the order of the text. Those that a join merges are shown once, in front of the others of its
     /// operands.
     fn all_shown(&self, block: &Block) -> Planned<Shown> {
         let mut leaves = block.group.all_leaves();
@@ -116,7 +116,7 @@ fn is_union(relation: &Relation) -> bool {
     }
 }
 
-/// The columns that a query shows: those of its first block.
+/// Returns the columns that a query shows: those of its first block.
 fn projection(relation: &Relation) -> Option<&[ResultColumn]> {
     match relation {
         Relation::Project(_, columns) => Some(columns),

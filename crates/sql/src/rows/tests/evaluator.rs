@@ -944,7 +944,7 @@ fn written(random: &mut Random) -> Option<Written> {
 
 #[cfg(test)]
 impl Written {
-    /// What takes part in some states of the database.
+    /// Returns what takes part in some states of the database.
     fn bindings(&self, random: &mut Random) -> Vec<Binding> {
         let mut bindings = Vec::new();
         for _ in 0..WORLDS {
@@ -955,7 +955,7 @@ impl Written {
         bindings
     }
 
-    /// What is said of each leaf.
+    /// Returns what is said of each leaf.
     fn pins(&self) -> Vec<(usize, Vec<Vec<Pin>>)> {
         if self.kind == 2 {
             let [(_, RowWrite::Fill { given, .. })] = &self.writes[..] else { panic!("{:?}", self.writes) };

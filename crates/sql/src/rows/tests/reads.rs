@@ -1,7 +1,7 @@
 //! What is found in the statements that are met every day.
 use super::*;
 
-/// The pins of `SELECT * FROM t WHERE …`.
+/// Returns the pins of `SELECT * FROM t WHERE …`.
 fn condition(text: &str) -> String {
     let shown = reads(&format!("SELECT * FROM t WHERE {text}"));
     shown.strip_prefix("t[").and_then(|rest| rest.strip_suffix(']')).unwrap_or(&shown).to_owned()

@@ -2,7 +2,7 @@
 use super::writes::show_write;
 use super::*;
 
-/// What is written, a table at a time, each with its place among the tables named.
+/// Returns what is written, a table at a time, each with its place among the tables named.
 fn show(text: &str, modes: Modes) -> String {
     let Some(writes) = row_writes(text.as_bytes(), modes, &columns_of) else { return "-".to_owned() };
     let shown = writes.writes.iter().map(|(at, write)| {

@@ -87,13 +87,13 @@ fn read(text: &[u8], modes: Modes) -> Option<RowReads> {
     })
 }
 
-/// The form of a text whose literals are all parameters.
+/// Returns the form of a text whose literals are all parameters.
 fn slotted(text: &[u8], modes: Modes) -> Option<Slotted> {
     let mut slotted = Slotted::default();
     (slotted.read(text, modes, None) && slotted.is_shared()).then_some(slotted)
 }
 
-/// What is read of a statement by its form, if that says of it what it says itself.
+/// Returns what is read of a statement by its form, if that says of it what it says itself.
 fn by_form(text: &str, modes: Modes) -> Option<(Slotted, RowReads)> {
     let slotted = slotted(text.as_bytes(), modes)?;
     let reads = read(slotted.text(), modes)?;
@@ -151,7 +151,7 @@ const WRITES: &[&str] = &[
     "DELETE FROM t WHERE a = % COLLATE utf8mb4_bin AND id = %",
 ];
 
-/// The rows that a write touches, by its form, if that says of it what it says itself.
+/// Returns the rows that a write touches, by its form, if that says of it what it says itself.
 fn write_by_form(text: &str, modes: Modes) -> Option<(Slotted, RowWrite)> {
     let slotted = slotted(text.as_bytes(), modes)?;
     let write = row_write(slotted.text(), modes)?;

@@ -18,7 +18,7 @@ fn show_assigned(assigned: &[(String, Datum)]) -> String {
     each.collect::<Vec<_>>().join(",")
 }
 
-/// What is written, as `t! a:=1 [id=5]`; `-` if nothing is known.
+/// Returns what is written, as `t! a:=1 [id=5]`; `-` if nothing is known.
 pub(super) fn show_write(write: Option<&RowWrite>) -> String {
     match write {
         None => "-".to_owned(),

@@ -8,8 +8,8 @@ pub(super) fn is_irrelevant(name: &str) -> bool {
     FAMILIES.iter().any(|family| name.starts_with(family)) || NAMES.contains(&name)
 }
 
-/// The beginnings of names that belong to storage engines, replication, logs, memory, plans and the network. What of these does
-/// matter is listed where it matters, and that list is asked first.
+/// The beginnings of names that belong to storage engines, replication, logs, memory, plans and the network. Variables with such a name
+/// that do matter are in the other lists, which are searched first.
 static FAMILIES: &[&str] = &[
     "admin_",
     "aria_",
