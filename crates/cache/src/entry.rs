@@ -149,7 +149,7 @@ impl<'a> Iterator for Body<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         match &mut self.0 {
-            Parts::Blocks(prefix, pieces) if prefix.is_empty() => pieces.next(),
+            Parts::Blocks([], pieces) => pieces.next(),
             Parts::Blocks(prefix, _) => Some(std::mem::take(prefix)),
             Parts::Apart(bytes) => bytes.take(),
         }

@@ -24,7 +24,7 @@
 //!
 //! 1. `p <= V`: the content has `T`.
 //! 2. `p > V`: nobody knows whether the content has `T`. As soon as `T` is applied, `stamp[d] >= p > V` for good, and the entry is never
-//!   served again. It does not matter whether the stamp was set before or after the insert, so inserting needs no check and has no race.
+//!    served again. It does not matter whether the stamp was set before or after the insert, so inserting needs no check and has no race.
 //!
 //! So a servable entry contains *everything applied* that concerns it: at worst it is as old as the stream's lag. The `eventual` level
 //! promises this. The fences cover transactions that are committed and not yet applied.

@@ -5,18 +5,18 @@
 //! and all statements of a session with `sql_log_bin` off. So the server is asked now and then:
 //!
 //! 1. *The sign.* The server counts the statements of each kind that it was given ([`SIGNS`]). As long as these counts stand still, no
-//!   rights were changed. The question costs the server a millisecond.
+//!    rights were changed. The question costs the server a millisecond.
 //! 2. *The rights.* The counts also move for statements that fail, and for FLUSH TABLES. So the contents of the grant tables, and the
-//!   rights that the server says are in effect, are summed up by users, and compared with the earlier sums. A user with another sum has
-//!   other rights, and nobody else has. A server with very many grants is read in full only when a count has moved.
+//!    rights that the server says are in effect, are summed up by users, and compared with the earlier sums. A user with another sum has
+//!    other rights, and nobody else has. A server with very many grants is read in full only when a count has moved.
 //!
 //! 3. *The writes.* A right that is given and taken between two looks leaves the sums unchanged, but results may have been stored by it.
-//!   So the server is also asked whether the grant tables were written: MySQL by the times of their last changes, MariaDB by the count of
-//!   syncs of its grant tables' log. Statements that fail write nothing.
+//!    So the server is also asked whether the grant tables were written: MySQL by the times of their last changes, MariaDB by the count of
+//!    syncs of its grant tables' log. Statements that fail write nothing.
 //!
 //! 4. *The stream.* It tells of logged changes, and these are dealt with. So a write matters only if it was not that of a statement of
-//!   which the stream tells: the two counts are compared ([`Accounted`]). Routines that come and go also write grant tables, as do other
-//!   statements, but only a statement on accounts or a reload puts a right into effect.
+//!    which the stream tells: the two counts are compared ([`Accounted`]). Routines that come and go also write grant tables, as do other
+//!    statements, but only a statement on accounts or a reload puts a right into effect.
 //!
 //! A reload may put into effect earlier contents of the tables. So they are compared with those at the last reload, and with the number
 //! of changes of accounts of which the stream had told by then. The first reload that is seen counts as a change of everybody's rights:

@@ -86,7 +86,7 @@ impl Templates {
             ByForm::Known(Bound::Select(known)) => known,
             // A form that was noted as a write is compiled as a SELECT here.
             ByForm::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
-            ByForm::New(new) => self.compile(new, schema, behind).await,
+            ByForm::New(new) => self.compile(*new, schema, behind).await,
         }
     }
 

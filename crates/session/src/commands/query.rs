@@ -137,8 +137,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     };
     let made = unhinted.or(filled);
     let query = Query { missed, ..query.in_packet(made.as_deref()) };
-    let known = if made.is_none() { by_form.here(session) } else { None };
-    let new = match known.or_else(|| found(session, &query)) {
+    let new = match by_form.of(session, &query, made.is_some()) {
         Some(ByForm::Known(Bound::Select(known))) => {
             let done = pin!(select::handle(session, query, select::SelectForm::Known(known))).await;
             return select::done(session, query, done).await;
@@ -146,7 +145,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         Some(ByForm::Known(Bound::Write(known))) => {
             return Box::pin(write::handle(session, query, known)).await;
         }
-        Some(ByForm::New(new)) => Some(new),
+        Some(ByForm::New(new)) => Some(*new),
         None => None,
     };
     Box::pin(handle_new(session, query, new)).await
@@ -352,9 +351,11 @@ impl<'a> ByFormHere<'a> {
         &self.by_form
     }
 
-    /// Returns what was found, if the session is still in the same environment.
-    fn here(self, session: &Session) -> Option<ByForm<'a>> {
-        self.by_form.filter(|_| self.looked_up_in == session.environment_now())
+    /// Returns what a statement is: as it was found, if the session is still in the same environment. `is_another`: the statement was
+    /// rewritten since.
+    fn of(self, session: &Session, query: &Query<'a>, is_another: bool) -> Option<ByForm<'a>> {
+        let is_here = !is_another && self.looked_up_in == session.environment_now();
+        self.by_form.filter(|_| is_here).or_else(|| found(session, query))
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum ByForm<'a> {
     /// A statement of a known form.
     Known(Bound),
     /// A statement of a new form.
-    New(New<'a>),
+    New(Box<New<'a>>),
 }
 
 /// A statement of a new form, cut once for all its readers.
@@ -99,13 +99,13 @@ pub(crate) struct BoundSelect<'a> {
     pub(crate) compiled: Arc<CompiledSelect>,
     values: Vec<Datum>,
     /// The tokens of the statement, if it is the first of its form or has no form.
-    first: Option<Tokens<'a>>,
+    first: Option<Box<Tokens<'a>>>,
 }
 
 impl<'a> BoundSelect<'a> {
     /// Makes the first statement of a form.
-    pub(super) const fn first(compiled: Arc<CompiledSelect>, tokens: Tokens<'a>) -> Self {
-        Self { compiled, values: Vec::new(), first: Some(tokens) }
+    pub(super) fn first(compiled: Arc<CompiledSelect>, tokens: Tokens<'a>) -> Self {
+        Self { compiled, values: Vec::new(), first: Some(Box::new(tokens)) }
     }
 
     /// Makes a statement whose form is known.
@@ -114,8 +114,8 @@ impl<'a> BoundSelect<'a> {
     }
 
     /// Returns the tokens of the statement, if they are kept.
-    pub(crate) const fn tokens(&self) -> Option<&Tokens<'a>> {
-        self.first.as_ref()
+    pub(crate) fn tokens(&self) -> Option<&Tokens<'a>> {
+        self.first.as_deref()
     }
 
     pub(crate) fn template(&self) -> &Template {
@@ -202,7 +202,7 @@ impl Forms {
         FORM.with_borrow_mut(|(slotted, buffer)| {
             let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
             if !slotted.read_tokens(&tokens, schema) {
-                return ByForm::New(New { tokens, form: None });
+                return ByForm::New(Box::new(New { tokens, form: None }));
             }
             let form = slotted.form();
             let compiled = self.0.of(form).get(form).cloned();
@@ -211,7 +211,7 @@ impl Forms {
                 Compiled::Write(_) => true,
             });
             let Some(compiled) = compiled else {
-                return ByForm::New(New { form: Some(form.into()), tokens });
+                return ByForm::New(Box::new(New { form: Some(form.into()), tokens }));
             };
             *buffer = tokens.into_buffer();
             let values = std::mem::take(&mut slotted.values);

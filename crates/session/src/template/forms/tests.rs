@@ -54,7 +54,8 @@ impl World {
     }
 
     fn keep(&self, text: &str) {
-        let ByForm::New(New { tokens, form }) = self.find(text) else { panic!("{text} is new") };
+        let ByForm::New(new) = self.find(text) else { panic!("{text} is new") };
+        let New { tokens, form } = *new;
         let compiled = Arc::new(CompiledSelect::new(template(text.as_bytes()), &tokens));
         self.forms.keep_select(form, &compiled);
     }
@@ -136,7 +137,8 @@ fn a_form_is_of_its_schema_and_modes() {
 fn what_is_no_select_is_not_kept() {
     let world = World::new();
     let text = "UPDATE t SET a = 1";
-    let ByForm::New(New { tokens, form }) = world.find(text) else { panic!("it is new") };
+    let ByForm::New(new) = world.find(text) else { panic!("it is new") };
+    let New { tokens, form } = *new;
     let template = template(b"SELECT a FROM t");
     world.forms.keep_select(form, &Arc::new(CompiledSelect::new(template, &tokens)));
     assert!(matches!(world.find(text), ByForm::New(_)));
