@@ -1,4 +1,4 @@
-//! How one client asks: in texts, or by what it has prepared.
+//! How one client sends its statements: as texts, or prepared.
 
 use std::rc::Rc;
 
@@ -15,16 +15,16 @@ use crate::wire::Wire;
 /// The first byte of an error.
 const ERR: u8 = 0xff;
 
-/// One client's way of asking.
+/// The way in which one client sends its statements.
 #[derive(Debug)]
 pub struct Asker {
     texts: Rc<Texts>,
-    /// By the numbers of the texts; empty if all are sent as texts.
+    /// The prepared statements, by the numbers of the texts; empty if all are sent as texts.
     prepared: Vec<Option<Prepared>>,
 }
 
 impl Asker {
-    /// Prepares what the load executes, if it wants that, over the client's connection.
+    /// Prepares the statements that the load executes over the client's connection, if the load wants prepared ones.
     pub async fn new(load: &Load, texts: &Rc<Texts>, wire: &mut Wire) -> Result<Asker, Failure> {
         let mut asker = Asker { texts: Rc::clone(texts), prepared: Vec::new() };
         if load.prepared {
@@ -42,7 +42,7 @@ impl Asker {
         Ok(asker)
     }
 
-    /// Prepares a text, if that has not been done.
+    /// Prepares a text, unless it is already prepared.
     async fn prepare(&mut self, wire: &mut Wire, at: usize) -> Result<(), Failure> {
         let Some(place @ None) = self.prepared.get_mut(at) else { return Ok(()) };
         let mut packet = Vec::new();
@@ -63,7 +63,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Appends the packet that says it.
+    /// Appends the packet of a statement.
     pub fn put(&mut self, packet: &mut Vec<u8>, statement: &Statement) {
         if let Statement::Of { form, table, values } = statement
             && let Some(Some(prepared)) = self.prepared.get_mut(Texts::at(*form, *table))

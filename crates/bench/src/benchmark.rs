@@ -1,8 +1,8 @@
 //! The report: the tables of the articles that Freshet is compared with, measured side by side in one run.
 //!
-//! For each table and each number of clients, all columns are connected, and short rounds against them alternate. So whatever else
-//! the machine does hits all columns alike, and the ratio of a column to the server itself is taken within a round. The report is
-//! written anew after each table, and a table that fails does not keep the others from being measured.
+//! For each table and each number of clients, all columns are connected, and short rounds against them alternate. So any other work on
+//! the machine affects all columns alike, and the ratio of a column to the server itself is taken within a round. The report is written
+//! anew after each table. If one table fails, the others are still measured.
 
 mod column;
 mod options;
@@ -36,7 +36,7 @@ use plan::{DATABASE, ROWS, TABLE, TABLES, tables};
 use progress::progress;
 use results::Results;
 
-/// Measures all tables that are wanted, and writes the report.
+/// Measures all wanted tables, and writes the report.
 ///
 /// # Errors
 /// If a column does not answer, a table cannot be measured, or the report cannot be written.

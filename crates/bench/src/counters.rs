@@ -1,4 +1,4 @@
-//! What a target says of itself: how many statements it answered from memory, and what invalidation cost.
+//! The counters of a target: how many statements it answered from memory, and what invalidation cost.
 
 use freshet_protocol::{HEADER_LEN, Reader};
 
@@ -15,7 +15,7 @@ pub struct Counters {
     pub hits: u64,
     /// Results found stale and stored anew.
     pub refilled: u64,
-    /// Those of them that had not changed.
+    /// Refilled results that had not changed.
     pub needless: u64,
     /// Lookups refused because a write was under way.
     pub fenced: u64,

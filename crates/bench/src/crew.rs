@@ -23,28 +23,28 @@ pub struct Crew {
     rate: Option<u32>,
 }
 
-/// One client: a connection, what it asks, and how.
+/// One client: its connection, its statements, and its way of sending them.
 struct Client {
     wire: Wire,
     statements: Statements,
     asker: Asker,
 }
 
-/// What clients did in a round.
+/// The counts of the clients in a round.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// How many statements were answered.
+    /// The number of statements that were answered.
     pub statements: u64,
-    /// How long that took. With a given rate, what was due and not even sent when the round ended is in it too.
+    /// The latencies. With a given rate, this includes statements that were due but not even sent when the round ended.
     pub latency: Latency,
-    /// How many statements were reads.
+    /// The number of statements that were reads.
     pub reads: u64,
-    /// How many were refused with an error that is expected.
+    /// The number of statements that were refused with an expected error.
     pub refused: u64,
 }
 
 impl Tally {
-    /// Takes another's counts in.
+    /// Adds the counts of another tally.
     pub fn merge(&mut self, other: &Tally) {
         self.statements += other.statements;
         self.latency.merge(&other.latency);
@@ -54,7 +54,7 @@ impl Tally {
 }
 
 impl Crew {
-    /// Connects all of them. Clients of the same number and seed ask the same.
+    /// Connects all clients. Clients with the same number and seed send the same statements.
     pub async fn open(account: &Account, target: &Target, load: &Load, seed: u64) -> Result<Crew, Failure> {
         let texts = Rc::new(Texts::new(load));
         let mut clients = Vec::new();
@@ -67,7 +67,7 @@ impl Crew {
         Ok(Crew { clients, depth: load.pipeline, rate: load.rate })
     }
 
-    /// Drives all of them for one round.
+    /// Drives all clients for one round.
     pub async fn round(&mut self, length: Duration) -> Result<Tally, Failure> {
         let until = Instant::now() + length;
         let pace = self.rate.map(|_| Pace::new());
@@ -91,8 +91,7 @@ impl Crew {
 }
 
 impl Client {
-    /// Asks `depth` statements at once and reads their answers, until the round is over. What has begun is finished: a transaction is
-    /// not left open.
+    /// Sends `depth` statements at once and reads their answers, until the round is over. A transaction that has begun is finished.
     async fn drive(
         mut self,
         depth: u32,

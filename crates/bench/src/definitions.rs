@@ -1,8 +1,8 @@
-//! What definitions cost those who only read and write rows beside them.
+//! Measures what definitions cost other clients that only read and write rows.
 //!
 //! The readers and writers ask the second target, which is the cache. Each round is driven three times: without definitions, with
-//! definitions that are made on the first target, which is the server itself, and with the same definitions made through the cache.
-//! They are of a table in another schema, so nothing that the others use changes.
+//! definitions made on the first target, which is the server itself, and with the same definitions made through the cache. The
+//! definitions concern a table in another schema, so nothing that the readers and writers use changes.
 
 use std::cell::Cell;
 use std::io::{Write, stdout};
@@ -16,7 +16,7 @@ use crate::target::{Failure, Target};
 use crate::wire::Wire;
 use crate::{login, round, table};
 
-/// One way of a round: its name, and who is told of the definitions.
+/// One way of a round: its name, and the target that gets the definitions.
 type Way<'a> = (&'static str, Option<&'a Target>);
 
 /// Measures and prints. `rate` is in definitions a minute.
@@ -68,7 +68,7 @@ impl Definer {
         Ok(Definer { over, task })
     }
 
-    /// Gives how many definitions were made.
+    /// Stops, and returns how many definitions were made.
     async fn stop(self) -> Result<u64, Failure> {
         self.over.set(true);
         Ok(self.task.await??)

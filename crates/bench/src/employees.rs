@@ -1,7 +1,8 @@
-//! Data in the form of the public sample database of employees and their salaries: as many rows as there, the same columns and keys, made up, and
-//! the same each time.
+//! Makes data in the form of the public sample database of employees and salaries: the same numbers of rows, columns and keys. The values
+//! are made up, and are the same in each run.
 //!
-//! Salaries mostly rise from year to year and sometimes fall, so that who earns less than some years ago is found by work and is not everybody.
+//! Salaries mostly rise from year to year and sometimes fall. So a query for employees who earn less than some years ago has to search,
+//! and does not find everybody.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,7 +19,8 @@ const SALARIES: u32 = 2_844_047;
 const FIRST: u32 = 10_001;
 /// The least salary.
 const LEAST: i64 = 38_623;
-/// Days since 1970 of 1985-01-01, of as many days later the last is hired, and of 2002-08-01, the last day of all.
+/// Three days: 1985-01-01 as days since 1970, the number of days after it on which the last employee is hired, and 2002-08-01 as days
+/// since 1970, the last day in the data.
 const HIRED_FROM: i64 = 5_479;
 const HIRED_DAYS: u64 = 5_505;
 const LAST_DAY: i64 = 11_900;
@@ -134,13 +136,14 @@ fn employee(at: u32) -> String {
     format!("{},'{born}','{first}','{last}','{gender}','{}'", FIRST + at, date(hired(at)))
 }
 
-/// Returns how many salaries each has: as many years as until the last day at most, and as many as there are in all.
+/// Returns the number of salaries of each employee: at most as many as there are years until the last day, and in all as many as the
+/// sample has.
 fn counts() -> Vec<u32> {
     let most = |at: u32| (((LAST_DAY - hired(at)) / 365) as u32).clamp(1, YEARS_MAX);
     let mut counts: Vec<u32> = (0..EMPLOYEES)
         .map(|at| {
             let most = most(at);
-            // Four of five are there still.
+            // Four of five employees are still there.
             let mut numbers = Numbers::of(at, 2);
             if numbers.below(5) > 0 { most } else { 1 + numbers.below(u64::from(most)) as u32 }
         })
@@ -175,7 +178,7 @@ fn salaries(at: u32, count: u32) -> impl Iterator<Item = String> {
             (false, _) => date(from + 365),
         };
         let row = format!("{},{salary},'{}','{to}'", FIRST + at, date(from));
-        // One change in twenty-four is for the worse.
+        // One change in twenty-four lowers the salary.
         let change = numbers.below(4_500) as i64 - if numbers.below(24) == 0 { 4_500 } else { 0 };
         salary = (salary + change).max(LEAST);
         row

@@ -1,5 +1,5 @@
-//! The floor: a server that reads a packet and writes an answer that lies ready. No server answers for less; what another one takes
-//! more is its own work.
+//! The floor: a server that reads a packet and writes a ready answer. No server answers at less cost. The cost of another server above
+//! the floor is its own work.
 
 mod answers;
 
@@ -17,11 +17,11 @@ use socket2::{Domain, Socket, Type};
 use crate::target::Failure;
 use answers::Answers;
 
-/// What one read asks for, in bytes.
+/// The bytes that one read asks for.
 const READ_BYTES: usize = 64 * 1024;
-/// How many events are taken at once.
+/// The most events that are taken at once.
 const EVENTS_MAX: usize = 256;
-/// Clients that wait to be let in, for each thread.
+/// The clients that may wait to be accepted, for each thread.
 const BACKLOG: i32 = 1024;
 const LISTENER: Token = Token(0);
 
@@ -39,7 +39,7 @@ pub fn serve(address: SocketAddr, threads: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each thread has its own; the system deals the clients out.
+/// Returns a listener. Each thread has its own, and the system distributes the clients over them.
 fn listener(address: SocketAddr) -> Result<TcpListener, Failure> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -107,7 +107,7 @@ impl Floor {
 }
 
 impl Client {
-    /// Reads once, and answers each packet that is here by itself; `None` if the client is gone, or does not read.
+    /// Reads once, and answers each complete packet; `None` if the client is gone, or does not read.
     fn answer(&mut self, buffer: &mut [u8], answers: &Answers) -> Option<()> {
         loop {
             let read = match self.stream.read(buffer) {
@@ -129,7 +129,7 @@ impl Client {
                 at = start + header.len;
             }
             self.read.drain(..at);
-            // What does not fill the buffer was all.
+            // A read that does not fill the buffer was the last one.
             if read < buffer.len() {
                 return Some(());
             }

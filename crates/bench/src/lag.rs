@@ -1,7 +1,7 @@
-//! How long a change that goes around a cache is not seen through it.
+//! Measures how long a change that goes around a cache stays invisible through it.
 //!
-//! Of one row that nobody else writes it is made sure that it is answered from memory; then it is changed on the server
-//! itself, and asked for through the cache until it shows the change. Meanwhile other rows are changed at a given rate.
+//! One row is written by nobody else. First the row is asked for until the answer comes from memory. Then it is changed on the server
+//! itself, and asked for through the cache until the answer shows the change. Meanwhile other rows are changed at a given rate.
 
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::{login, mix, table};
 
 /// Rows changed by each commit of the load.
 const COMMIT_ROWS: u32 = 50;
-/// Between two changes of the row that is looked at.
+/// The time between two changes of the observed row.
 const PAUSE: Duration = Duration::from_millis(5);
 /// A change that is not seen within this is an error.
 const SEEN_WITHIN: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ pub async fn measure(args: &Args, rate: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The load: rows 1 to all but the last, some after another. Gives how many were changed.
+/// Changes the rows of the load in turn: all rows except the last. Returns how many were changed.
 async fn change(mut wire: Wire, name: String, keys: u32, rate: u32, until: Instant) -> Result<u64, String> {
     let mut ticks = tokio::time::interval(Duration::from_secs(1) * COMMIT_ROWS / rate);
     let (mut first, mut changed) = (1, 0);
@@ -61,7 +61,7 @@ async fn change(mut wire: Wire, name: String, keys: u32, rate: u32, until: Insta
     Ok(changed)
 }
 
-/// Returns how long each change of the last row was not seen.
+/// Returns for each change of the last row how long it was not seen.
 async fn look(
     args: &Args,
     server: &Target,

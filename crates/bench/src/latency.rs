@@ -1,4 +1,4 @@
-//! How long answers took: a histogram of a fixed size, within 1/16 of each value.
+//! A histogram of latencies. It has a fixed size, and is exact to 1/16 of each value.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// Counts one.
+    /// Counts one time.
     pub fn add(&mut self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(STEPS as u64);
         let power = nanos.ilog2() as usize;
@@ -30,7 +30,7 @@ impl Latency {
         }
     }
 
-    /// Takes another's counts in.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Latency) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
@@ -42,7 +42,7 @@ impl Latency {
         self.counts.iter().sum()
     }
 
-    /// Returns the time in microseconds that `share` of them did not exceed, 0 if there are none.
+    /// Returns the time in microseconds that `share` of the counted times did not exceed; 0 if there are none.
     pub fn quantile_us(&self, share: f64) -> f64 {
         let wanted = (self.count() as f64 * share).ceil() as u64;
         let mut seen = 0;

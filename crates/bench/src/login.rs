@@ -1,4 +1,4 @@
-//! Logging in, with the two password plugins that need no RSA.
+//! Logs in, with the two password plugins that need no RSA.
 
 use freshet_protocol::{
     AuthReply, CACHING_SHA2_PASSWORD, Capabilities, ErrPacket, Login, MYSQL_NATIVE_PASSWORD, ServerHello,
@@ -8,14 +8,14 @@ use freshet_protocol::{
 use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
 
-/// What is asked for: nothing that would change the form of answers. Without DEPRECATE_EOF each result has two EOF
-/// packets, which is how its end is found.
+/// The capabilities that the client asks for. None of them changes the form of answers. Without DEPRECATE_EOF each result has two EOF
+/// packets, by which its end is found.
 pub const WANTED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PROTOCOL_41)
     .union(Capabilities::SECURE_CONNECTION)
     .union(Capabilities::TRANSACTIONS)
     .union(Capabilities::PLUGIN_AUTH);
-/// The largest packet that we say we take, in bytes.
+/// The largest packet that the client accepts, in bytes.
 const PACKET_BYTES_MAX: u32 = 1 << 24;
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
@@ -30,7 +30,7 @@ pub async fn open(account: &Account, target: &Target, database: &str) -> Result<
     };
     let mut seq = hello.last_seq.wrapping_add(1);
     let mut capabilities = WANTED;
-    // The request for TLS announces already what the login will have.
+    // The request for TLS already has to contain the capabilities of the login.
     capabilities.set(Capabilities::CONNECT_WITH_DB, !database.is_empty());
     if account.tls {
         capabilities |= Capabilities::SSL;

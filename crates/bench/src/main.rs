@@ -1,12 +1,11 @@
-//! A load generator that costs little: it measures a proxy, so it must not be what is slow.
+//! A load generator that costs little: it measures a proxy, so it must not be the bottleneck itself.
 //!
-//! It knows the wire protocol from `freshet_protocol` and nothing else of the product. Each client is one connection
-//! that asks, reads to the end of the answer and asks again; all of them share one event loop. Answers are walked by
-//! their packet headers and never decoded, questions are written into one buffer that is kept.
+//! It knows the wire protocol from `freshet_protocol` and nothing else of the product. Each client is one connection that sends a
+//! statement, reads the answer to its end, and sends the next. All clients share one event loop. Answers are followed by their packet
+//! headers and never decoded. Statements are written into one buffer, which is reused.
 //!
-//! It has this shape because ratios are what matters: two or three targets are driven in turns, round by round, so that
-//! whatever else the machine does hits all of them alike, and the processor time of given servers is read from the
-//! system before and after each round.
+//! It has this form because the ratios matter. Two or three targets are driven in turns, round by round, so that any other work on the
+//! machine affects all of them alike. The processor time of given servers is read from the system before and after each round.
 
 mod args;
 mod target;
@@ -90,13 +89,13 @@ fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Does it with all clients in this thread.
+/// Runs a measurement with all clients in this thread.
 fn in_one_thread(what: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, what)
 }
 
-/// Drives the targets in turns, and prints what came of it.
+/// Drives the targets in turns, and prints the results.
 async fn in_turns(args: &Args) -> Result<(), Failure> {
     let length = Duration::from_secs(u64::from(args.seconds));
     let mut crews = Vec::new();

@@ -1,8 +1,8 @@
-//! What one client's statements cost another client, who reads a table that they do not touch.
+//! Measures what one client's statements cost another client that reads a table which these statements do not touch.
 //!
-//! One connection does one thing without a pause, and another asks 16 point selects in turn. Short rounds with and without the
-//! first connection alternate, and the medians over the rounds are printed. Hits are counted from the target's status. The last
-//! statement is a control: it writes the rows that are read, and shows that a loss is seen.
+//! One connection repeats one action without a pause, and another asks 16 point selects in turn. Short rounds with and without the first
+//! connection alternate, and the medians over the rounds are printed. Hits are counted from the target's status. The last statement is a
+//! control: it writes the rows that are read, and shows that a loss would be seen.
 
 mod noise;
 
@@ -34,13 +34,13 @@ const HITS_WITHIN: Duration = Duration::from_secs(30);
 /// One round of the reader.
 #[derive(Debug, Clone, Copy)]
 struct Reads {
-    /// Percent that were answered from memory.
+    /// Percent of the reads that were answered from memory.
     hits: f64,
     p50_us: f64,
     p99_us: f64,
 }
 
-/// What the neighbour did: how often all of its statements, and how many of them were answered by an error.
+/// The work of the neighbour: how often it sent all of its statements, and how many of them were answered by an error.
 #[derive(Debug, Clone, Copy, Default)]
 struct Done {
     times: u64,
@@ -183,14 +183,14 @@ impl Reader {
     }
 }
 
-/// The client that does one thing without a pause.
+/// The client that repeats one action without a pause.
 struct Neighbour {
     over: Rc<Cell<bool>>,
     task: tokio::task::JoinHandle<Result<Done, String>>,
 }
 
 impl Neighbour {
-    /// Gives it when it has done its thing once.
+    /// Returns the neighbour after its action has run once.
     async fn start(args: &Args, target: &Target, noise: Noise) -> Result<Neighbour, Failure> {
         let mut account = args.account.clone();
         if noise.denied {
@@ -207,14 +207,14 @@ impl Neighbour {
         Ok(Neighbour { over, task })
     }
 
-    /// Ends it, its connection too.
+    /// Ends the neighbour and its connection.
     async fn stop(self) -> Result<Done, Failure> {
         self.over.set(true);
         Ok(self.task.await??)
     }
 }
 
-/// Its connection, and how another is made.
+/// The neighbour's connection, and the means to open another.
 struct Client {
     wire: Wire,
     account: Account,
@@ -232,7 +232,7 @@ impl Client {
         Ok(done)
     }
 
-    /// Does it once. Gives how many errors came back.
+    /// Runs the action once, and returns how many errors came back.
     async fn once(&mut self, again: Again) -> Result<u64, Failure> {
         let mut refused = 0;
         match again {
@@ -257,7 +257,7 @@ impl Client {
         Ok(refused)
     }
 
-    /// Whether the answer is an error.
+    /// Sends a statement. Returns whether the answer is an error.
     async fn say(&mut self, statement: &str) -> Result<bool, Failure> {
         let mut packet = Vec::new();
         query_packet(&mut packet, statement);

@@ -1,7 +1,8 @@
-//! A given rate, kept whether answers come or not.
+//! A given rate of cycles, which does not depend on the answers.
 //!
-//! What is due is due at a moment that the answers have no influence on, and waits for a client that is free. Its latency counts from that
-//! moment, so a server that stands still for a second shows a second, and not one long answer (no coordinated omission).
+//! A cycle becomes due at a moment on which the answers have no influence, and waits for a free client. Its latency counts from that
+//! moment. So a server that stops for a second shows a second of latency in all cycles due meanwhile, and not in one long answer (no
+//! coordinated omission).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,16 +17,16 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
 
-/// How often what is due is looked for at most. The runtime's own timers are ten times as coarse.
+/// The least time between two checks for due cycles. The runtime's own timers are ten times as coarse.
 const TICK_MIN: Duration = Duration::from_micros(100);
-/// What is read of the system's timer each time, in bytes: how many ticks there were.
+/// The bytes that one read of the system's timer returns: the number of ticks.
 const TICKS_BYTES: usize = 8;
 
-/// What is due, and whom it waits for.
+/// The due cycles, and the clients that wait for one.
 #[derive(Debug)]
 pub struct Pace {
     due: RefCell<VecDeque<Instant>>,
-    /// As many permits as are due.
+    /// One permit for each due cycle.
     free: Semaphore,
 }
 
@@ -35,13 +36,13 @@ impl Pace {
         Rc::new(Pace { due: RefCell::default(), free: Semaphore::new(0) })
     }
 
-    /// Returns the moment of the first that is due; `None` if the round is over.
+    /// Returns the moment of the first due cycle; `None` if the round is over.
     pub async fn next(&self) -> Option<Instant> {
         self.free.acquire().await.ok()?.forget();
         self.due.borrow_mut().pop_front()
     }
 
-    /// Lets `rate` a second become due, until the round is over. Gives what is due then and was taken by nobody.
+    /// Makes `rate` cycles due each second, until the round is over. Returns the due cycles that no client has taken.
     pub async fn keep(&self, rate: u32, until: Instant) -> io::Result<VecDeque<Instant>> {
         let between = Duration::from_secs(1) / rate;
         let mut timer = ticking(between.max(TICK_MIN))?;
@@ -54,7 +55,7 @@ impl Pace {
         Ok(self.due.take())
     }
 
-    /// Takes in whatever has become due.
+    /// Adds the cycles that have become due.
     fn release(&self, due: &mut Instant, between: Duration) {
         let now = Instant::now();
         let mut count = 0;
@@ -67,7 +68,7 @@ impl Pace {
     }
 }
 
-/// Returns a timer of the system that can be read at each tick. It is read like a pipe; tokio has no word for what it is.
+/// Returns a timer of the system that can be read at each tick. It is read like a pipe, because tokio has no type for such a timer.
 fn ticking(every: Duration) -> io::Result<Receiver> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
     let tick = Timespec { tv_sec: every.as_secs() as i64, tv_nsec: i64::from(every.subsec_nanos()) };

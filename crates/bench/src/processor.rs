@@ -2,23 +2,23 @@
 
 use std::fs;
 
-/// The system's unit in /proc: hundredths of a second, on every Linux there is.
+/// The unit of times in /proc: hundredths of a second, on every Linux.
 const TICK_US: u64 = 10_000;
-/// Where utime and stime stand behind the name in /proc/PID/stat.
+/// The place of utime behind the name in /proc/PID/stat. The next one is stime.
 const UTIME_AT: usize = 11;
-/// Where the time stands in /proc/stat in which nothing was done, and waiting for a disk.
+/// The places in /proc/stat of the idle time and of the time of waiting for a disk.
 const IDLE_AT: [usize; 2] = [3, 4];
-/// Where that of interrupts stands.
+/// The places of the times of interrupts.
 const INTERRUPTS_AT: [usize; 2] = [5, 6];
-/// Times of guests stand behind these, and are in them already.
+/// The number of times that count. The times of guests follow them, and are included in them.
 const TIMES: usize = 8;
 
 /// Processor time of some processes, in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Time {
-    /// In their own code.
+    /// In the processes' own code.
     pub user: u64,
-    /// In the system's, for them.
+    /// In the system's code, on behalf of the processes.
     pub system: u64,
 }
 
@@ -32,12 +32,12 @@ impl Time {
         })
     }
 
-    /// Both together.
+    /// Returns both together.
     pub fn all(self) -> u64 {
         self.user + self.system
     }
 
-    /// Returns what was used since `before`.
+    /// Returns the time used since `before`.
     pub fn since(self, before: Time) -> Time {
         Time {
             user: self.user.saturating_sub(before.user),
@@ -47,14 +47,14 @@ impl Time {
 
     fn of_process(pid: u32) -> Option<Time> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in brackets and may hold anything, so it is skipped from behind.
+        // The name stands in parentheses and may hold any character, so the last parenthesis is looked for.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(UTIME_AT);
         let mut next = || fields.next()?.parse::<u64>().ok().map(|ticks| ticks * TICK_US);
         Some(Time { user: next()?, system: next()? })
     }
 }
 
-/// Returns what some processes have in memory, in bytes; 0 for those that are gone.
+/// Returns the resident memory of some processes, in bytes; 0 for processes that are gone.
 pub fn resident_bytes(pids: &[u32]) -> u64 {
     let kib = |pid: &u32| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -67,11 +67,11 @@ pub fn resident_bytes(pids: &[u32]) -> u64 {
 /// The time of all cores together, in microseconds: up to a moment, or between two.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Machine {
-    /// In which something was done.
+    /// The time in which the cores worked.
     pub busy: u64,
-    /// In which that was for devices and the network, and is counted for no process.
+    /// The part of it for interrupts of devices and the network, which is counted for no process.
     pub interrupts: u64,
-    /// In all.
+    /// The whole time.
     pub all: u64,
 }
 
@@ -93,7 +93,7 @@ impl Machine {
         machine
     }
 
-    /// Returns what was used since `before`.
+    /// Returns the times since `before`.
     pub fn since(self, before: Machine) -> Machine {
         Machine {
             busy: self.busy.saturating_sub(before.busy),

@@ -6,19 +6,19 @@ use freshet_protocol::{ErrPacket, FrameHeader, HEADER_LEN};
 use crate::answer::{Step, Walk};
 use crate::wire::Wire;
 
-/// What clients do to each other: two insert the same row, or wait for each other's locks.
+/// The errors that clients cause each other: two clients insert the same row, or wait for each other's locks.
 const EXPECTED_ERRORS: [u16; 3] = [1062, 1205, 1213];
 
 /// Whether a statement was carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// It was.
+    /// The statement was carried out.
     Yes,
-    /// An error that is expected among clients who write.
+    /// The statement was refused with an error that is expected among clients that write.
     Refused,
 }
 
-/// Reads to the end of an answer, which is none of the errors that are not expected.
+/// Reads to the end of an answer. An unexpected error is returned as one.
 pub async fn read_answer(wire: &mut Wire) -> Result<Done, String> {
     match read_any(wire).await? {
         Some(error) if EXPECTED_ERRORS.contains(&error.code) => Ok(Done::Refused),
@@ -29,11 +29,11 @@ pub async fn read_answer(wire: &mut Wire) -> Result<Done, String> {
     }
 }
 
-/// Reads to the end of an answer. Gives the error if it is one.
+/// Reads to the end of an answer, and returns its error if it is one.
 pub async fn read_any(wire: &mut Wire) -> Result<Option<ErrPacket>, String> {
     let mut walk = Walk::default();
     loop {
-        // What came behind the answer before is looked at first.
+        // Bytes that were read behind the previous answer come first.
         if wire.buffer().is_empty() {
             wire.fill().await.map_err(|error| error.to_string())?;
         }

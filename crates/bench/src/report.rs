@@ -1,4 +1,4 @@
-//! What is printed: one line a round, and the medians at the end.
+//! Prints the results: one line for each round, and the medians at the end.
 
 use std::io::{Write, stdout};
 
@@ -24,7 +24,7 @@ struct Line {
     server_us: f64,
     proxy_us: f64,
     own_us: f64,
-    /// MiB in memory.
+    /// Resident memory in MiB.
     server_mib: f64,
     proxy_mib: f64,
     /// Percent of the reads that were answered from memory, and that were refused under a fence; of the stale results that
@@ -61,7 +61,7 @@ impl<'a> Report<'a> {
         Report { args, lines: Vec::new() }
     }
 
-    /// What is measured, and the columns.
+    /// Prints the measurement's settings, and the names of the columns.
     pub fn head(&self) -> Result<(), Failure> {
         let (args, load) = (self.args, &self.args.load);
         let mut out = stdout();
@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
         Ok(writeln!(out)?)
     }
 
-    /// Prints a round. Its ratio is to the first target's of the same round.
+    /// Prints a round, with its ratio to the first target in the same round.
     pub fn add(&mut self, round: u32, target: &Target, outcome: &Outcome) -> Result<(), Failure> {
         let line = Line::new(target, outcome);
         self.lines.push(line.clone());
@@ -110,7 +110,7 @@ impl<'a> Report<'a> {
         print(&round.to_string(), &line, line.per_second / first)
     }
 
-    /// The medians over the rounds.
+    /// Prints the medians over the rounds.
     pub fn summary(&self) -> Result<(), Failure> {
         let mut first = None;
         for target in &self.args.targets {
@@ -161,7 +161,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// Returns the middle one, 0 of none.
+/// Returns the middle value; 0 if there is none.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

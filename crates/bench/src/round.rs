@@ -15,32 +15,32 @@ use crate::statements::Statements;
 use crate::target::{Account, Failure, Target};
 use crate::texts::Texts;
 
-/// What came of a round.
+/// The result of a round.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// What the clients did.
+    /// The counts of the clients.
     pub tally: Tally,
-    /// What the target counted.
+    /// The counters of the target.
     pub counters: Counters,
     /// How long the round was.
     pub elapsed: Duration,
     /// Processor time.
     pub used: Used,
-    /// What the target's processes had in memory at the end.
+    /// The memory of the target's processes at the end.
     pub memory: Memory,
 }
 
 /// Memory in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Memory {
-    /// Of the target's servers.
+    /// The memory of the target's servers.
     pub server: u64,
-    /// Of what stands before them.
+    /// The memory of the processes before them.
     pub proxy: u64,
 }
 
 impl Memory {
-    /// Returns what they have now.
+    /// Returns the present memory.
     pub fn now(target: &Target) -> Memory {
         Memory {
             server: processor::resident_bytes(&target.servers),
@@ -52,18 +52,18 @@ impl Memory {
 /// Processor time, in microseconds: up to a moment, or between two.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Used {
-    /// Of the target's servers.
+    /// The time of the target's servers.
     pub server: u64,
-    /// Of what stands before them.
+    /// The time of the processes before them.
     pub proxy: Time,
-    /// Of this program.
+    /// The time of this program.
     pub own: u64,
-    /// Of the whole machine.
+    /// The times of the whole machine.
     pub machine: Machine,
 }
 
 impl Used {
-    /// Returns what was used up to now.
+    /// Returns the time used up to now.
     pub fn now(target: &Target) -> Used {
         Used {
             server: Time::of(&target.servers).all(),
@@ -73,7 +73,7 @@ impl Used {
         }
     }
 
-    /// Returns what was used since `before`.
+    /// Returns the time used since `before`.
     pub fn since(self, before: Used) -> Used {
         Used {
             server: self.server.saturating_sub(before.server),
@@ -99,7 +99,7 @@ pub async fn run(
     Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
 }
 
-/// Drives clients for one round that connect, ask once and leave, each followed by another.
+/// Drives clients that connect, ask once and leave, one after another, for one round.
 pub async fn come_and_go(args: &Args, target: &Target) -> Result<Outcome, Failure> {
     let before = Counters::read(&args.account, target).await?;
     let (used, started) = (Used::now(target), Instant::now());
@@ -117,7 +117,7 @@ pub async fn come_and_go(args: &Args, target: &Target) -> Result<Outcome, Failur
     Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
 }
 
-/// Clients one after another: each connects, asks once and leaves.
+/// Runs clients one after another: each connects, asks once and leaves.
 async fn one_by_one(args: Args, target: Target, seed: u64, until: Instant) -> Result<Tally, String> {
     let mut tally = Tally::default();
     let (texts, mut statements) = (Texts::new(&args.load), Statements::new(&args.load, seed));

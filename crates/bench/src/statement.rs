@@ -1,13 +1,13 @@
-//! One statement that is asked, apart from how it is written.
+//! A statement, independent of its encoding.
 
 /// The forms of statements, with `{t}` for the table. Those of sysbench have its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// One row by its primary key.
     Point,
-    /// The same, which no two statements ask alike.
+    /// One row by its primary key, with a text that no other statement has.
     Once,
-    /// The same, with the time in the answer, so that no cache may store it.
+    /// One row by its primary key, with the time in the answer, so that no cache may store it.
     Volatile,
     /// A hundred rows.
     Range,
@@ -21,14 +21,14 @@ pub enum Form {
     UpdateIndexed,
     /// Changes another column.
     UpdateOther,
-    /// Takes a row away.
+    /// Deletes a row.
     Delete,
-    /// Brings it back.
+    /// Inserts the row again.
     Insert,
 }
 
 impl Form {
-    /// All, in the order of their numbers.
+    /// All forms, in the order of their numbers.
     pub const ALL: [Form; 11] = [
         Form::Point,
         Form::Once,
@@ -60,7 +60,7 @@ impl Form {
         }
     }
 
-    /// Whether it reads.
+    /// Whether a statement of this form reads.
     pub fn reads(self) -> bool {
         (self as usize) < Form::UpdateIndexed as usize
     }
@@ -69,15 +69,15 @@ impl Form {
 /// A value in a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// There is none.
+    /// No value.
     None,
     /// A number.
     Int(u32),
     /// A text of digits.
     Digits {
-        /// What it says.
+        /// The number.
         number: u32,
-        /// How long it is, filled up with zeros, in bytes.
+        /// The length in bytes; it is filled up with zeros.
         width: usize,
     },
 }
@@ -85,26 +85,26 @@ pub enum Value {
 /// The most values of a statement.
 pub const VALUES_MAX: usize = 4;
 
-/// What a client says next.
+/// The next action of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statement {
     /// Begins a transaction.
     Begin,
-    /// Ends it.
+    /// Ends the transaction.
     Commit,
-    /// Reads or writes.
+    /// A statement that reads or writes.
     Of {
-        /// How it reads.
+        /// The form.
         form: Form,
         /// The table's number, from 1.
         table: u32,
-        /// Its values.
+        /// The values.
         values: [Value; VALUES_MAX],
     },
 }
 
 impl Statement {
-    /// Whether it reads rows.
+    /// Whether the statement reads rows.
     pub fn reads(&self) -> bool {
         matches!(self, Statement::Of { form, .. } if form.reads())
     }

@@ -1,4 +1,4 @@
-//! Which statements a client sends, one after another.
+//! The statements that a client sends, one after another.
 
 use crate::keys::Keys;
 use crate::load::Load;
@@ -9,7 +9,7 @@ const RANGE_ROWS: u32 = 100;
 /// The widths of the columns c and pad of sysbench, in bytes.
 const C_BYTES: usize = 119;
 const PAD_BYTES: usize = 59;
-/// The numbers in statements that are asked once are above all values of k, and below the largest INT.
+/// Numbers in statements that are asked once are above all values of k, and below the largest INT.
 const ONCE_FROM: u32 = 1 << 30;
 
 /// One client's statements.
@@ -21,16 +21,16 @@ pub struct Statements {
     tables: u32,
     writes: u8,
     keys: Keys,
-    /// Where in the cycle the next one is; with transactions, the first is BEGIN.
+    /// The place of the next statement in the cycle. With transactions the first place is BEGIN.
     at: usize,
-    /// The table and the form before: what has the same form has the same table.
+    /// The form and the table of the previous statement. Statements of the same form use the same table.
     before: (Form, u32),
     /// The row that a cycle deletes and inserts again.
     moved: u32,
 }
 
 impl Statements {
-    /// Those of a client; `seed` is its own.
+    /// Returns the statements of a client. Each client has its own `seed`.
     pub fn new(load: &Load, seed: u64) -> Statements {
         Statements {
             cycle: load.mix.cycle(),
@@ -44,12 +44,12 @@ impl Statements {
         }
     }
 
-    /// Whether the next one begins a cycle.
+    /// Whether the next statement begins a cycle.
     pub fn begins(&self) -> bool {
         self.at == 0
     }
 
-    /// Returns the next one.
+    /// Returns the next statement.
     pub fn next(&mut self) -> Statement {
         let around = usize::from(self.transactions);
         let at = self.at;
@@ -65,7 +65,7 @@ impl Statements {
         let id = self.keys.next_key();
         let writes = form == Form::Point && self.writes > 0 && self.keys.percent() < self.writes;
         let form = if writes { Form::UpdateIndexed } else { form };
-        // What is deleted is inserted into the same table.
+        // A deleted row is inserted into the same table again.
         let same = form == Form::Insert || (form == self.before.0 && self.cycle.len() > 1);
         let table = if same { self.before.1 } else { self.keys.one_of(self.tables) };
         self.before = (form, table);

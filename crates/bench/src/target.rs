@@ -1,9 +1,9 @@
-//! What is measured, and who logs in there.
+//! A target of a measurement, and the account that logs in.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Whatever ends a measurement early.
+/// An error that ends a measurement early.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// Who logs in.

@@ -25,12 +25,12 @@ impl Dice {
         usize::try_from(self.next() % bound).unwrap_or(0)
     }
 
-    /// True so many times of a hundred.
+    /// Whether a chance of so many percent comes true.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
-    /// One of some things; there must be one.
+    /// Returns one of several things. There must be at least one.
     pub fn one_of<T: Copy>(&mut self, things: &[T]) -> T {
         things[self.below(things.len())]
     }

@@ -1,22 +1,22 @@
 //! The database as a plain value: five small tables of one form, and the two definitions that change.
 //!
-//! A column's values are codes, small numbers in the order in which the server compares them; [`Column::literal`] says what a
-//! code is in SQL. So the model compares numbers where the server compares decimals, dates and collated texts.
+//! The values of a column are codes: small numbers in the order in which the server compares the values. [`Column::literal`] returns the
+//! SQL text of a code. So the model compares numbers where the server compares decimals, dates and collated texts.
 
 use crate::dice::Dice;
 
-/// Rows of a table: ids 1 to this.
+/// The rows of a table have ids from 1 to this number.
 pub const ROWS: usize = 20;
-/// The first of them are asked for, written, deleted and made again more often than others.
+/// The first of these rows are asked for, written, deleted and made again more often than the others.
 const BUSY_ROWS: usize = 4;
 /// The tables.
 pub const TABLES: usize = 5;
 /// The columns beside `id` and `v`.
 pub const COLUMNS: usize = 7;
-/// The parents that `pid` may name: ids 1 to this.
+/// The parents that `pid` may name have ids from 1 to this number.
 pub const PARENTS: u8 = 6;
 
-/// Returns the id of some row, mostly a busy one: what comes and goes is best seen where readers and writers meet.
+/// Returns the id of a row, mostly of a busy one: mistakes show best on rows where readers and writers meet.
 pub fn some_id(dice: &mut Dice) -> usize {
     let bound = if dice.percent(60) { BUSY_ROWS } else { ROWS };
     1 + dice.below(bound)
@@ -31,28 +31,28 @@ pub enum Table {
     C,
     /// Partitioned; renamed and truncated now and then.
     R,
-    /// Whose updates fire a trigger.
+    /// A table whose updates fire a trigger.
     S,
-    /// What the trigger writes.
+    /// The table that the trigger writes.
     L,
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; TABLES] = [Self::P, Self::C, Self::R, Self::S, Self::L];
 
-    /// One to be asked for: mostly one of those that are written most.
+    /// Returns a table to ask for, mostly one of the tables that are written most.
     pub fn draw(dice: &mut Dice) -> Self {
         if dice.percent(60) { dice.one_of(&[Self::P, Self::C, Self::R]) } else { dice.one_of(&Self::ALL) }
     }
 
-    /// Its name on the server.
+    /// Returns the table's name on the server.
     #[must_use]
     pub const fn name(self) -> &'static str {
         ["p", "c", "r", "s", "l"][self as usize]
     }
 
-    /// Its bit in a set of tables.
+    /// Returns the table's bit in a set of tables.
     #[must_use]
     pub const fn bit(self) -> u8 {
         1 << self as u8
@@ -85,16 +85,16 @@ const NAMES: [&str; 6] = ["apple", "Apricot", "banana", "Beta", "cherry", "Date"
 const DATES: [&str; 6] = ["1999-12-31", "2000-02-29", "2023-12-30", "2023-12-31", "2024-01-01", "2024-02-29"];
 
 impl Column {
-    /// All of them, in the order of the table.
+    /// All columns, in the order of the table.
     pub const ALL: [Self; COLUMNS] = [Self::K, Self::Pid, Self::N, Self::M, Self::D, Self::T, Self::U];
 
-    /// Its name on the server.
+    /// Returns the column's name on the server.
     #[must_use]
     pub const fn name(self) -> &'static str {
         ["k", "pid", "n", "m", "d", "t", "u"][self as usize]
     }
 
-    /// Codes are below this.
+    /// Returns the bound of the column's codes: all codes are less.
     #[must_use]
     pub const fn codes(self) -> u8 {
         6
@@ -135,7 +135,7 @@ impl Column {
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its version: no two writes leave the same one behind.
+    /// The version. No two writes leave the same version.
     pub v: i64,
     /// The codes of the columns.
     pub cells: [Option<i8>; COLUMNS],
@@ -149,21 +149,21 @@ impl Row {
     }
 }
 
-/// What a transaction does to the database.
+/// A change that a transaction makes to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A row is as given from now on.
+    /// A row has the given values from now on.
     Put(Table, usize, Row),
-    /// A row is gone.
+    /// A row is deleted.
     Remove(Table, usize),
     /// The view shows rows of this table, with `k` below this code.
     View(Table, i8),
-    /// Table `r` goes by another name, or by its own again.
+    /// Table `r` is renamed, or gets its own name back.
     Away(bool),
 }
 
 impl Change {
-    /// Returns the tables whose readers it concerns.
+    /// Returns the tables whose readers the change concerns.
     #[must_use]
     pub const fn tables(&self) -> u8 {
         match self {
@@ -204,7 +204,7 @@ impl Db {
         self.rows[table as usize].iter().enumerate().filter_map(|(at, row)| Some((at + 1, row.as_ref()?)))
     }
 
-    /// Lets a change happen.
+    /// Applies a change.
     pub fn apply(&mut self, change: &Change) {
         match *change {
             Change::Put(table, id, row) => self.set(table, id, Some(row)),

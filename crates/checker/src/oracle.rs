@@ -1,11 +1,11 @@
-//! The differential oracle: whatever is asked through Freshet is asked the server too, and the answers must be the same.
+//! The differential oracle: each question is asked both through Freshet and directly, and the answers must be the same.
 //!
-//! One client writes, through Freshet or around it; then the stream is waited for, by a marker that is answered from memory
-//! again; then every question is asked both ways. Nobody else is at work, so any difference is a wrong answer, of
-//! whatever shape: this is for types, collations and statements that the model of the [`crate::judge`] does not have.
+//! One client writes, through Freshet or around it. Then the oracle waits for the stream, until a marker is answered from memory again.
+//! Then it asks every question both ways. No other client is at work, so any difference is a wrong answer, whatever its shape. This
+//! serves types, collations and statements that the model of the [`crate::judge`] does not have.
 //!
-//! It counts what precision costs besides: an answer that was in memory before a write, is not after it, and is the same
-//! nevertheless, was invalidated for nothing.
+//! The oracle also counts the cost of imprecise invalidation. An answer was invalidated needlessly if it was in memory before a write, is
+//! not in memory after the write, and is still the same.
 
 mod questions;
 mod report;

@@ -1,13 +1,13 @@
-//! Clients at work: what they ask and write, through Freshet and around it.
+//! The clients: what they ask and write, through Freshet and around it.
 //!
-//! Readers draw from a pool of questions, some of them often, as readers do. Writers lock what they are about to change
-//! *here* first, all of it at once, so that what a statement will do is known before it is sent, and so that no two touch
-//! one row at a time. On the server, and in Freshet, they still run side by side.
+//! Readers draw from a pool of questions; some questions are drawn often, as in real use. Before a writer sends a statement, it locks all
+//! rows that the statement will change, *here* and all at once. So the effect of a statement is known before it is sent, and no two
+//! writers touch one row at a time. On the server, and in Freshet, the statements still run side by side.
 
 //!
-//! A client may lose its connection, when the server behind it is lost: it makes another one and goes on. What it had under
-//! way then is found out before anybody else may touch it ([`settle`]). Who takes the server away, and cuts and holds up
-//! the stream, is one of us too ([`Disturb`]).
+//! A client loses its connection when the server behind it is lost; then it connects again and goes on. The outcome of its open statement
+//! is found out before another client may touch the rows ([`settle`]). The thread that kills the server, and cuts and holds up the
+//! stream, belongs to the workload too ([`Disturb`]).
 
 mod client;
 mod disturb;

@@ -1,14 +1,13 @@
 //! Which rows a statement can read or touch.
 //!
-//! What is found here only ever narrows: a *pin* is a condition that a row must satisfy to influence a result, or to be
-//! touched by a write. Whatever is not recognised yields no pin, and whatever is doubtful yields nothing at all, so that
-//! the caller falls back to the whole table.
+//! The findings here only narrow. A *pin* is a condition that a row must satisfy to influence a result, or to be touched by a write. A
+//! part that is not recognised yields no pin. A doubtful statement yields nothing at all, and the caller falls back to the whole table.
 
-// What is told.
+// What is found of a statement.
 mod told;
 mod display;
 
-// One reading of the clauses: blocks, tables, conditions, names.
+// How the clauses are read: blocks, tables, conditions, names.
 mod source;
 mod conjunct;
 mod output;
@@ -18,14 +17,14 @@ mod query;
 mod view;
 mod resolve;
 
-// What holds of every row that matters.
+// The facts that hold of every row that matters.
 mod solve;
 mod known;
 mod pins;
 mod columns;
 mod shown;
 
-// What is made of it: reads, writes, the plan form, and forms with parameters.
+// The outcomes: reads, writes, the plan form, and forms with parameters.
 mod read;
 mod write;
 mod plan;
@@ -51,10 +50,11 @@ use crate::analysis::tables_named;
 use crate::modes::{Modes, TableName};
 use crate::tokens::Tokens;
 
-/// Returns what a SELECT can read, row by row; None: the whole of its tables.
+/// Returns what a SELECT can read, row by row. `None` means the whole of its tables.
 ///
-/// `definition_of` tells what a table or view is, or None if that is unknown. It is asked for the names in the statement,
-/// and for those in the texts of its views, which are in full. The statement is analysed in full; who has done so for its
+/// `definition_of` returns the definition of a table or view, or `None` if it is unknown. It is called for the names in the statement,
+/// and for the full names in the texts of its views. The statement is analysed in full; a caller that has already analysed its template
+/// calls [`row_reads_of`].
 /// template already asks [`row_reads_of`].
 pub fn row_reads<'v>(
     text: &[u8],
@@ -66,9 +66,9 @@ pub fn row_reads<'v>(
     (reads.named() == named).then_some(reads)
 }
 
-/// The same for a statement that, or whose template, is known to be cacheable and to read exactly `tables`.
+/// Returns the same as [`row_reads`], for a statement that is known to be cacheable and to read exactly `tables` (or whose template is).
 ///
-/// Two readers that share only the lexer have to agree on the tables, or nothing is said.
+/// Two readers that share only the lexer have to agree on the tables; otherwise the answer is `None`.
 pub fn row_reads_of<'v>(
     text: &[u8],
     modes: Modes,
@@ -101,7 +101,7 @@ fn reads_from<'v>(
     tables: &[TableName],
     definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
 ) -> Option<RowReads> {
-    // A view may outlive the statement, but not the reading of it.
+    // A view may outlive the statement, but its reading may not.
     let definitions = |table: &TableName| definition_of(table);
     let parsed = query::parse(source, &definitions)?;
     let named =
@@ -125,23 +125,23 @@ pub fn call_arguments(text: &[u8], modes: Modes) -> Option<Vec<Datum>> {
     write::call_arguments(&Source::cut(text, modes)?)
 }
 
-/// Returns which rows a write touches; None: any row of whatever it names.
+/// Returns which rows a write touches. `None` means any row of any table that it names.
 ///
-/// It is told from the text alone, and so for what names one table and takes no rows from a query. What triggers and foreign
-/// keys do beyond that is not known here.
+/// The text alone decides, so only writes are covered that name one table and take no rows from a query. The effects of triggers and
+/// foreign keys are not known here.
 pub fn row_write(text: &[u8], modes: Modes) -> Option<RowWrite> {
     write::row_write(&Source::cut(text, modes)?)
 }
 
-/// The same, a table at a time, for a write of any form: of several tables, from a query, or through views.
+/// Returns the rows that a write of any form touches, table by table: of several tables, from a query, or through views.
 ///
-/// `definition_of` tells what a table or view is, as for [`row_reads`]. Where one is not known, nothing is told.
+/// `definition_of` is the same as for [`row_reads`]. If one definition is not known, the answer is `None`.
 pub fn row_writes<'v>(
     text: &[u8],
     modes: Modes,
     definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
 ) -> Option<RowWrites> {
-    // A view may outlive the statement, but not the reading of it.
+    // A view may outlive the statement, but its reading may not.
     let definitions = |table: &TableName| definition_of(table);
     read::row_writes(Source::cut(text, modes)?, &definitions)
 }

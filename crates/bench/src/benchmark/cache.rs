@@ -1,4 +1,4 @@
-//! The caches before a table is measured: their sizes, and what is in them.
+//! Prepares the caches before a table is measured: their sizes and their contents.
 
 use std::rc::Rc;
 
@@ -15,9 +15,9 @@ use crate::wire::Wire;
 
 use super::column::Column;
 
-/// Statements that are sent at once.
+/// The number of statements that are sent at once.
 const DEPTH: usize = 50;
-/// What the rows of a range are more than one.
+/// The number of rows that a range has beyond its first.
 const RANGE_MORE: u32 = 99;
 
 /// Empties a cache and gives it a size.
@@ -29,7 +29,7 @@ pub async fn resize(account: &Account, column: &Column, bytes: u64) -> Result<()
     Ok(())
 }
 
-/// Asks once for each row, by each form of the load's that has one row, or by ranges where it has nothing else.
+/// Asks once for each row, with each form of the load that has one row, or by ranges if the load has no such form.
 pub async fn fill(account: &Account, column: &Column, load: &Load) -> Result<(), Failure> {
     let mut wire = login::open(account, &column.target, &account.database).await?;
     let texts = Rc::new(Texts::new(load));
@@ -59,7 +59,7 @@ async fn ask(wire: &mut Wire, asker: &mut Asker, form: Form, table: u32, ids: &[
     Ok(())
 }
 
-/// Returns what its results take, in bytes.
+/// Returns the bytes that the column's results take.
 pub async fn used_bytes(account: &Account, column: &Column) -> Result<u64, Failure> {
     let mut wire = login::open(account, &column.target, "").await?;
     let size = second(&mut wire, "SHOW GLOBAL VARIABLES LIKE 'query_cache_size'").await?.unwrap_or_default();

@@ -6,10 +6,10 @@ use super::plan::Across;
 use super::sample::{Sample, Spread};
 use super::svg::{Line, Plot, Point};
 
-/// Other columns' colours begin here.
+/// The first colour of columns of other kinds.
 const OTHERS: usize = 4;
 
-/// What is counted in the plot of hits.
+/// The label of the plot of hits.
 const HITS: &str = "percent of the reads answered from memory";
 
 /// A number of a round, by its name.

@@ -1,4 +1,4 @@
-//! The columns of the tables: what is measured side by side.
+//! The columns of the tables: the targets that are measured side by side.
 
 use crate::counters::first;
 use crate::login;
@@ -6,7 +6,7 @@ use crate::target::{Failure, Target};
 
 use super::options::Options;
 
-/// What a column is.
+/// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The server itself, whose cache is off.
@@ -15,7 +15,7 @@ pub enum Role {
     Native,
     /// Through Freshet.
     Freshet,
-    /// An answer that lies ready.
+    /// The floor: a target with a ready answer.
     Floor,
     /// Anything else.
     Other,
@@ -24,30 +24,30 @@ pub enum Role {
 /// One column.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// What it is called in the tables.
+    /// The name in the tables.
     pub title: String,
-    /// What it is.
+    /// The kind.
     pub role: Role,
-    /// The servers that it is compared within; `None`: it is beside all.
+    /// The group of servers within which it is compared; `None` if it stands beside all groups.
     pub group: Option<String>,
-    /// What the server says that it is.
+    /// The version that the server reports.
     pub version: String,
-    /// Where it is.
+    /// The target.
     pub target: Target,
 }
 
 impl Column {
-    /// Whether there are tables behind it.
+    /// Whether there are tables behind the column.
     pub fn has_data(&self) -> bool {
         self.role != Role::Floor
     }
 
-    /// Whether its cache has a size that can be set.
+    /// Whether the column's cache has a size that can be set.
     pub fn has_cache(&self) -> bool {
         matches!(self.role, Role::Native | Role::Freshet)
     }
 
-    /// Whether it stands in the tables of a group.
+    /// Whether the column stands in the tables of a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.group.as_deref().is_none_or(|of| of == group)
     }
@@ -68,10 +68,10 @@ impl Column {
     }
 }
 
-/// Returns all columns that are asked for. A column without a group of its own is in that of the server behind it.
+/// Returns all wanted columns. A column without a group of its own belongs to the group of the server behind it.
 ///
 /// # Errors
-/// If one does not answer, or there is no server itself.
+/// If a column does not answer, or no column is the server itself.
 pub async fn columns(options: &Options) -> Result<Vec<Column>, Failure> {
     let mut columns: Vec<Column> = Vec::new();
     for target in &options.columns {
@@ -107,7 +107,7 @@ pub fn groups(columns: &[Column]) -> Vec<&str> {
     directs.filter_map(|column| column.group.as_deref()).collect()
 }
 
-/// Returns what a group's server calls itself, as "MariaDB 10.11.19".
+/// Returns the name and version that a group's server reports, such as "MariaDB 10.11.19".
 pub fn server_of(columns: &[Column], group: &str) -> String {
     let of = |column: &&Column| column.role == Role::Direct && column.is_in(group);
     let version = columns.iter().find(of).map(|column| column.version.as_str()).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What share of draws the most drawn keys have: no cache of that size can have more hits for long.
+//! The share of draws that falls on the most drawn keys. No cache of that many keys can have a higher share of hits for long.
 
 use crate::keys::{Distribution, Draw, Rest};
 
 /// The mean of twelve even draws spreads by this share of the whole range.
 const DEVIATION: f64 = 1.0 / 12.0;
 
-/// Returns the share of draws, from 0 to 1, that are of the `share` of the keys that are drawn most.
+/// Returns the share of draws, from 0 to 1, that falls on the `share` of the keys that are drawn most.
 pub fn hits(draw: &Draw, keys: u32, share: f64) -> f64 {
     let mut weights = weights(draw, keys);
     weights.sort_by(|one, other| other.total_cmp(one));
@@ -13,7 +13,7 @@ pub fn hits(draw: &Draw, keys: u32, share: f64) -> f64 {
     weights.iter().take(most).sum()
 }
 
-/// Returns how likely each key is; all together are 1.
+/// Returns the probability of each key. The sum of all is 1.
 fn weights(draw: &Draw, keys: u32) -> Vec<f64> {
     let even = 1.0 / f64::from(keys);
     if draw.distribution == Distribution::Uniform {
@@ -60,7 +60,7 @@ mod tests {
             (draw(Distribution::Uniform, 1.0, Rest::Uniform), 0.3, 0.3),
             (draw(Distribution::Special, 20.0, Rest::Uniform), 0.2, 0.80),
             (draw(Distribution::Special, 20.0, Rest::Uniform), 0.1, 0.40),
-            // Of a bell, 77 % are within 1.2 deviations.
+            // Of a normal distribution, 77 % lie within 1.2 deviations.
             (draw(Distribution::Special, 20.0, Rest::Gaussian), 0.2, 0.9425),
             (draw(Distribution::Special, 20.0, Rest::Gaussian), 1.6, 1.0),
         ] {

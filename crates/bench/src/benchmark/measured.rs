@@ -1,4 +1,4 @@
-//! What has been measured of one table.
+//! The measurements of one table.
 
 use super::plan::Table;
 use super::sample::{Sample, Spread};
@@ -6,22 +6,22 @@ use super::sample::{Sample, Spread};
 /// One table's numbers.
 #[derive(Debug)]
 pub struct Measured {
-    /// Which.
+    /// The table.
     pub table: &'static Table,
-    /// By the number of clients or the size.
+    /// The rows, by the number of clients or the size.
     pub rows: Vec<Row>,
-    /// At a given rate, if that was measured.
+    /// The row at a given rate, if it was measured.
     pub at_rate: Option<Row>,
 }
 
-/// What was measured in turns.
+/// One row of a table: the rounds that were measured in turns.
 #[derive(Debug, Clone, Default)]
 pub struct Row {
     /// The number of clients or the size.
     pub at: String,
-    /// More of it, for the table.
+    /// Further notes for the table.
     pub notes: Vec<(&'static str, String)>,
-    /// Percent of hits that no cache of this size has more of, where that is a question.
+    /// The highest percentage of hits that a cache of this size can have, where this matters.
     pub best: Option<f64>,
     /// The rounds of each column, in the order of the columns.
     pub cells: Vec<Vec<Sample>>,
@@ -38,13 +38,13 @@ impl Row {
         Spread::of(self.cell(column).iter().map(number))
     }
 
-    /// How many times the statements a second of another column its were, in the same rounds.
+    /// Returns the column's statements a second as a multiple of another column's, in the same rounds.
     pub fn ratio(&self, column: usize, to: usize) -> Spread {
         let pairs = self.cell(column).iter().zip(self.cell(to)).filter(|(_, to)| to.per_second > 0.0);
         Spread::of(pairs.map(|(of, to)| of.per_second / to.per_second))
     }
 
-    /// The numbers of each round for one column.
+    /// Adds a round of one column.
     pub fn add(&mut self, column: usize, sample: Sample) {
         if self.cells.len() <= column {
             self.cells.resize(column + 1, Vec::new());

@@ -15,31 +15,31 @@ use super::progress::progress;
 use super::sample::Sample;
 use super::{cache, ideal, stock};
 
-/// The sizes of table 5, as shares of what all results take.
+/// The sizes of table 5, as shares of the bytes of all results.
 const SIZES: [(&str, f64); 7] =
     [("1/40", 0.025), ("1/20", 0.05), ("1/10", 0.1), ("1/5", 0.2), ("2/5", 0.4), ("4/5", 0.8), ("8/5", 1.6)];
-/// How many statements a client sends at once.
+/// The numbers of statements that a client sends at once.
 const DEPTHS: [u32; 3] = [1, 16, 64];
-/// Of the server's own throughput, how much the clients ask for at a given rate.
+/// The rate that the clients ask for, as a share of the server's own throughput.
 const RATE_SHARE: f64 = 0.5;
-/// Servers that have written go on writing behind their answers.
+/// A pause after writes: a server goes on writing after its answers.
 const PAUSE_AFTER_WRITES: Duration = Duration::from_millis(300);
-/// Seeds of different rows of a table are so far apart.
+/// The distance between the seeds of two rows of a table.
 const SEED_STEP: u64 = 1 << 20;
 const MIB: f64 = 1_048_576.0;
 
-/// One table on its way.
+/// One table while it is measured.
 pub struct Measuring<'a> {
-    /// How.
+    /// The options.
     pub options: &'a Options,
-    /// Side by side.
+    /// The columns, measured side by side.
     pub columns: &'a [Column],
-    /// Which.
+    /// The table.
     pub table: &'static Table,
 }
 
 impl Measuring<'_> {
-    /// Measures it.
+    /// Measures the table.
     pub async fn run(&self) -> Result<Measured, Failure> {
         match self.table.across {
             Across::Clients => self.across_clients().await,
@@ -62,7 +62,7 @@ impl Measuring<'_> {
         let load = self.load(CLIENTS);
         let all = self.all_results_bytes(&load).await?;
         let mut rows = Vec::new();
-        // A quick look has every other size.
+        // A quick run takes every other size.
         for (name, share) in SIZES.into_iter().step_by(1 + usize::from(self.options.quick)) {
             let bytes = (all as f64 * share) as u64 / 1024 * 1024;
             self.warm(bytes).await?;
@@ -94,7 +94,7 @@ impl Measuring<'_> {
         load
     }
 
-    /// Returns what the results of all rows take, by those of one table.
+    /// Returns the bytes that the results of all rows take, estimated from those of one table.
     async fn all_results_bytes(&self, load: &Load) -> Result<u64, Failure> {
         let is_measured = |column: &&Column| column.role == Role::Freshet;
         let column = self.columns.iter().find(is_measured).ok_or("table 5 needs a column GROUP:freshet")?;
@@ -107,7 +107,7 @@ impl Measuring<'_> {
         Ok(used * u64::from(load.tables))
     }
 
-    /// Gives the caches their size, and what is in them.
+    /// Gives the caches their size, and fills them.
     async fn warm(&self, bytes: u64) -> Result<(), Failure> {
         let account = &self.options.account;
         let load = self.load(CLIENTS);
@@ -145,7 +145,7 @@ impl Measuring<'_> {
         Ok(row)
     }
 
-    /// The clients of all columns, connected; none if sysbench has its own.
+    /// Returns the connected clients of all columns; none if sysbench brings its own.
     async fn crews(&self, load: &Load) -> Result<Vec<Crew>, Failure> {
         let mut crews = Vec::new();
         for column in self.columns.iter().filter(|_| self.table.sysbench.is_none()) {
@@ -156,7 +156,7 @@ impl Measuring<'_> {
         Ok(crews)
     }
 
-    /// One round of one column.
+    /// Measures one round of one column.
     async fn sample(
         &self,
         at: usize,
@@ -175,7 +175,7 @@ impl Measuring<'_> {
         }
     }
 
-    /// Another for each row, and the same for all columns.
+    /// Returns the seed of a row: a different one for each row, the same one for all columns.
     fn seed(&self, load: &Load) -> u64 {
         SEED_STEP * (2 + u64::from(load.clients) + u64::from(load.rate.unwrap_or_default()))
     }
@@ -187,7 +187,7 @@ impl Measuring<'_> {
         self.columns.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
     }
 
-    /// Measures the latencies where the clients ask for half of what the slowest server itself has answered.
+    /// Measures the latencies while the clients ask for half of the throughput of the slowest direct column.
     async fn at_rate(&self, rows: &[Row]) -> Result<Option<Row>, Failure> {
         let wanted = CLIENTS.to_string();
         let Some(row) = rows.iter().find(|row| row.at == wanted).or(rows.last()) else { return Ok(None) };

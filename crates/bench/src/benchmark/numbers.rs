@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
 use super::sample::Spread;
 
-/// What stands for a number that is not known.
+/// The sign for a number that is not known.
 const UNKNOWN: &str = "–";
 
 /// Returns a whole number with commas, as 1,234,567.
@@ -21,7 +21,7 @@ pub fn whole(number: f64) -> String {
     text
 }
 
-/// With as many digits behind the point as make three in all.
+/// Returns a number of three digits or more; a number below 100 has some digits behind the point.
 pub fn short(number: f64) -> String {
     match number.abs() {
         size if size.is_nan() => UNKNOWN.to_owned(),
@@ -37,7 +37,7 @@ pub fn ratio(spread: Spread) -> String {
     format!("{:.2} × ({:.2}–{:.2})", spread.median, spread.least, spread.most)
 }
 
-/// Half of what lies between the least and the most, in percent of the median, as "± 4 %".
+/// Returns half of the distance between the least and the most, in percent of the median, as "± 4 %".
 pub fn wobble(spread: Spread) -> String {
     let half = (spread.most - spread.least) / 2.0;
     format!("± {:.0} %", 100.0 * half / spread.median.max(f64::MIN_POSITIVE))

@@ -5,17 +5,17 @@ use crate::load::Load;
 use crate::mix::Mix;
 use crate::target::Failure;
 
-/// Where the data is, in sysbench's form.
+/// The schema with the data, which has sysbench's form.
 pub const DATABASE: &str = "sbtest";
-/// What the names of the tables begin with.
+/// The beginning of the tables' names.
 pub const TABLE: &str = "sbtest";
-/// How many there are.
+/// The number of tables.
 pub const TABLES: u32 = 5;
-/// The rows of each.
+/// The rows of each table.
 pub const ROWS: u32 = 20_000;
-/// The rows of each that most tables of the report ask for.
+/// The rows of each table that most tables of the report ask for.
 pub const KEYS: u32 = 10_000;
-/// Those that are asked for where the cache is far too small, so that it has seen each of them before it is measured.
+/// The number of keys if the cache is far too small. It is low, so that the cache has seen each key before the measurement.
 const FEW_KEYS: u32 = 2_000;
 
 /// A size at which everything fits, and one that is far too small.
@@ -26,19 +26,19 @@ const SPECIAL: Draw =
     Draw { distribution: Distribution::Special, hot_keys: 1.0, hot_draws: 75, rest: Rest::Gaussian };
 const UNIFORM: Draw = Draw { distribution: Distribution::Uniform, ..SPECIAL };
 
-/// What differs from row to row.
+/// The quantity that differs from row to row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Across {
     /// The number of clients.
     Clients,
-    /// The cache's size, as a share of what all results take.
+    /// The cache's size, as a share of the bytes of all results.
     Sizes,
-    /// How many statements one client sends at once.
+    /// The number of statements that one client sends at once.
     Depths,
 }
 
 impl Across {
-    /// Returns what it is called.
+    /// Returns the name of the quantity.
     pub fn name(self) -> &'static str {
         match self {
             Across::Clients => "clients",
@@ -48,10 +48,10 @@ impl Across {
     }
 }
 
-/// What is in memory before a table is measured.
+/// The content of the cache before a table is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warm {
-    /// Nothing but what the clients ask for.
+    /// Only the statements that the clients have asked.
     Asked,
     /// The answer for each row.
     Everything,
@@ -60,35 +60,35 @@ pub enum Warm {
 /// One table of the report.
 #[derive(Debug)]
 pub struct Table {
-    /// Its number; the digit is that of the article's table.
+    /// The table's number. Its digit is that of the article's table.
     pub id: &'static str,
-    /// What it shows.
+    /// The title.
     pub title: &'static str,
-    /// How it is measured, in a sentence or two.
+    /// How the table is measured, in a sentence or two.
     pub about: &'static str,
-    /// What is asked.
+    /// The statements.
     pub mix: Mix,
-    /// Whether it is prepared.
+    /// Whether the statements are prepared.
     pub prepared: bool,
-    /// Whether it is in transactions.
+    /// Whether the statements run in transactions.
     pub transactions: bool,
-    /// How many tables it is asked of.
+    /// The number of tables that the statements use.
     pub tables: u32,
-    /// The rows of each of these that are asked for.
+    /// The number of rows of each of these tables that are asked for.
     pub keys: u32,
-    /// Which of them how often.
+    /// How often each of these rows is asked for.
     pub draw: Draw,
     /// The cache's size in bytes.
     pub cache_bytes: u64,
-    /// What is in memory before.
+    /// The content of the cache before the measurement.
     pub warm: Warm,
     /// What differs from row to row.
     pub across: Across,
     /// Whether latencies at a given rate are measured too.
     pub rate: bool,
-    /// The test of stock sysbench that asks it, if our own clients do not.
+    /// The test of stock sysbench that sends the statements, if our own clients do not.
     pub sysbench: Option<&'static str>,
-    /// What the article's cache gained: at each number of clients, or at each size.
+    /// The gains of the article's cache, at each number of clients or each size.
     pub published: &'static [(&'static str, &'static str)],
 }
 
@@ -144,7 +144,7 @@ const STOCK: Table = Table {
     ..ALL_HITS
 };
 
-/// All of them, in their order.
+/// All tables, in their order.
 static ALL: [Table; 16] = [
     ALL_HITS,
     Table {
@@ -281,7 +281,7 @@ static ALL: [Table; 16] = [
 ];
 
 impl Table {
-    /// Returns what its clients do.
+    /// Returns the load of the table's clients.
     pub fn load(&self, clients: u32) -> Load {
         let name = if self.tables == 1 { format!("{TABLE}1") } else { TABLE.to_owned() };
         Load {
@@ -300,11 +300,11 @@ impl Table {
     }
 }
 
-/// Those that are wanted: all, or those whose number begins so. Those of stock sysbench are wanted only if that is said, or if they are
-/// named.
+/// Returns the wanted tables: all, or those whose number begins with one of the names in `only`. Tables of stock sysbench are returned
+/// only if `sysbench` is set or if they are named.
 ///
 /// # Errors
-/// If there is none of a name.
+/// If no table has one of the names.
 pub fn tables(only: &[String], sysbench: bool) -> Result<Vec<&'static Table>, Failure> {
     for name in only {
         if !ALL.iter().any(|table| table.is(name)) {
@@ -320,7 +320,7 @@ pub fn tables(only: &[String], sysbench: bool) -> Result<Vec<&'static Table>, Fa
 }
 
 impl Table {
-    /// Whether it has this number, or is a part of that table.
+    /// Whether the table has this number, or is a part of the table with this number.
     fn is(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name)
             || self.id.strip_prefix(name).is_some_and(|part| name.len() == 1 && part.len() == 1)

@@ -1,10 +1,10 @@
-//! What whoever waits for the report is told.
+//! Tells the progress of the report to the user.
 
 use std::io::{Write, stderr};
 
 use crate::target::Failure;
 
-/// Says one line.
+/// Prints one line.
 pub fn progress(line: &str) -> Result<(), Failure> {
     Ok(writeln!(stderr(), "benchmark: {line}")?)
 }

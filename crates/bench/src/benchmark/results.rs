@@ -1,4 +1,4 @@
-//! What the report is made from.
+//! The results that the report is made from.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use super::column::Column;
 use super::measured::Measured;
 use super::options::Options;
 
-/// What was wanted, and what came of it so far.
+/// The options, and the results so far.
 #[derive(Debug, Clone, Copy)]
 pub struct Results<'a> {
-    /// What was wanted.
+    /// The options.
     pub options: &'a Options,
-    /// Side by side.
+    /// The columns, measured side by side.
     pub columns: &'a [Column],
-    /// What was measured.
+    /// The measured tables.
     pub tables: &'a [Measured],
-    /// What could not be measured, and why.
+    /// The tables that could not be measured, with the reasons.
     pub failed: &'a [String],
-    /// How long that took.
+    /// The time that the measurement took.
     pub took: Duration,
 }

@@ -1,37 +1,37 @@
-//! The numbers of one round, and what many rounds come to.
+//! The numbers of one round, and their spread over many rounds.
 
 use crate::round::Outcome;
 
 const MIB: f64 = 1_048_576.0;
-/// A machine of which less is idle, in percent, is saturated.
+/// A machine is saturated if at least this percentage of it is busy.
 const SATURATED: f64 = 90.0;
-/// What the load generator may take of a core before it may be what is slow.
+/// The most that the load generator may take of a core. Above it the load generator may be the bottleneck.
 const OWN_CORES_MAX: f64 = 0.5;
 
-/// The numbers of one round of one column. What is not known is NaN.
+/// The numbers of one round of one column. A number that is not known is NaN.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// Statements a second.
     pub per_second: f64,
     /// Latencies in microseconds.
     pub p50_us: f64,
-    /// The one that 99 of 100 did not exceed.
+    /// The latency that 99 of 100 statements did not exceed, in microseconds.
     pub p99_us: f64,
-    /// The one that 999 of 1,000 did not exceed.
+    /// The latency that 999 of 1,000 statements did not exceed, in microseconds.
     pub p999_us: f64,
     /// Processor time of the server for each statement, in microseconds.
     pub server_us: f64,
-    /// Of what stands before it.
+    /// Processor time of the process before the server for each statement, in microseconds.
     pub proxy_us: f64,
-    /// The part of that in its own code.
+    /// The part of this time in the process's own code, in microseconds.
     pub proxy_user_us: f64,
-    /// Of the clients.
+    /// Processor time of the clients for each statement, in microseconds.
     pub client_us: f64,
     /// Cores that the clients kept busy.
     pub client_cores: f64,
     /// Percent of all cores that were busy.
     pub busy: f64,
-    /// Percent of all cores that somebody else kept busy.
+    /// Percent of all cores that other programs kept busy.
     pub others: f64,
     /// Percent of the reads that were answered from memory.
     pub hits: f64,
@@ -39,12 +39,12 @@ pub struct Sample {
     pub refused: f64,
     /// Memory of the server in MiB.
     pub server_mib: f64,
-    /// Memory of what stands before it.
+    /// Memory of the process before the server, in MiB.
     pub proxy_mib: f64,
 }
 
 impl Sample {
-    /// That of a round.
+    /// Returns the numbers of a round.
     pub fn new(outcome: &Outcome) -> Sample {
         let (tally, used) = (&outcome.tally, outcome.used);
         let count = (tally.statements as f64).max(1.0);
@@ -69,7 +69,7 @@ impl Sample {
         }
     }
 
-    /// Whether the clients may have been what is slow: they took much of a core while none was idle.
+    /// Whether the clients may have been the bottleneck: they took much of a core while no core was idle.
     pub fn is_by_client(&self) -> bool {
         self.client_cores > OWN_CORES_MAX && self.busy >= SATURATED
     }
@@ -79,19 +79,19 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// What the same number came to in many rounds.
+/// The values of one number in many rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spread {
-    /// The middle one, or the mean of the two in the middle.
+    /// The middle value, or the mean of the two in the middle.
     pub median: f64,
-    /// The least.
+    /// The least value.
     pub least: f64,
-    /// The most.
+    /// The greatest value.
     pub most: f64,
 }
 
 impl Spread {
-    /// That of some numbers; zeros of none.
+    /// Returns the spread of some numbers; zeros if there are none.
     pub fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
         let mut numbers: Vec<f64> = numbers.into_iter().collect();
         numbers.sort_by(f64::total_cmp);

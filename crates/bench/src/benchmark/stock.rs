@@ -1,4 +1,4 @@
-//! Rounds of stock sysbench, as another client than ours.
+//! Rounds of stock sysbench, which is a client of its own.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub async fn round(
         p999_us: f64::NAN,
         client_us: f64::NAN,
         client_cores: f64::NAN,
-        // What the clients take is among it.
+        // The processor time of the clients would be counted here too.
         others: f64::NAN,
         ..sample
     })
@@ -72,12 +72,12 @@ fn run(
         return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    // The first complaint is of the cause.
+    // The first error that sysbench prints names the cause.
     let cause = said.lines().find(|line| line.starts_with("FATAL")).unwrap_or(&said);
     Err(format!("sysbench has failed: {cause}").into())
 }
 
-/// What sysbench has said.
+/// The numbers that sysbench has printed.
 #[derive(Debug, PartialEq)]
 struct Said {
     statements: u64,

@@ -11,23 +11,23 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 56.0;
-/// Lines across, at most.
+/// The most horizontal lines.
 const STEPS_MAX: f64 = 6.0;
-/// Colours that people who see colours otherwise can tell apart (Okabe and Ito).
+/// Colours that colour-blind people can tell apart (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#555555", "#E69F00", "#0072B2", "#999999", "#009E73", "#CC79A7", "#D55E00"];
 
 /// A plot.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// Above it.
+    /// The title above the plot.
     pub title: String,
-    /// Below it.
+    /// The label below the plot.
     pub across: String,
-    /// What is counted.
+    /// The quantity that the plot shows.
     pub up: String,
     /// The places, from left to right.
     pub places: Vec<String>,
-    /// One for each line.
+    /// The lines.
     pub lines: Vec<Line>,
 }
 
@@ -42,7 +42,7 @@ pub struct Line {
     pub points: Vec<Option<Point>>,
 }
 
-/// One point, with the least and the most that it comes from.
+/// One point, with the least and the greatest value behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Where the point is.
@@ -78,7 +78,7 @@ impl Plot {
         writeln!(out, "</svg>")
     }
 
-    /// Lines across with their numbers, and the names of the places.
+    /// Draws the horizontal lines with their numbers, and the names of the places.
     fn grid(&self, out: &mut String) -> std::fmt::Result {
         let step = step(self.most());
         for number in 0..=(self.top() / step).round() as u32 {
@@ -117,7 +117,7 @@ impl Plot {
         text(out, x + 24.0, y + 4.0, "start", &line.name)
     }
 
-    /// Returns the most of all points.
+    /// Returns the greatest value of all points.
     fn most(&self) -> f64 {
         let points = self.lines.iter().flat_map(|line| &line.points).flatten();
         points.map(|point| point.most.max(point.middle)).fold(0.0, f64::max)

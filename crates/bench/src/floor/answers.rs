@@ -1,4 +1,4 @@
-//! The answers of the floor, which lie ready.
+//! The ready answers of the floor.
 
 use bytes::BytesMut;
 use freshet_protocol::{
@@ -6,15 +6,15 @@ use freshet_protocol::{
     StatusFlags, binary_result_set, put_packet, text_result_set,
 };
 
-/// What the one value of a row takes, in bytes: that of a sysbench table.
+/// The length of the one value of a row, in bytes, as in a sysbench table.
 const VALUE_BYTES: usize = 120;
 /// The rows of a range.
 const RANGE_ROWS: usize = 100;
 /// MYSQL_TYPE_STRING.
 const STRING: u8 = 0xFE;
-/// Where the number of a statement stands in its execution.
+/// The place of a statement's number in the packet of its execution.
 const ID_AT: usize = 1;
-/// What the greeting offers, which is what the clients of this program want.
+/// The capabilities that the greeting offers. They are those that the clients of this program want.
 const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::PROTOCOL_41)
     .union(Capabilities::SECURE_CONNECTION)
@@ -22,11 +22,11 @@ const OFFERED: Capabilities = Capabilities::LONG_PASSWORD
     .union(Capabilities::CONNECT_WITH_DB)
     .union(Capabilities::PLUGIN_AUTH);
 
-/// What is answered.
+/// The answers.
 pub struct Answers {
     /// The first packet of all.
     pub greeting: BytesMut,
-    /// Whatever the client says, it is let in.
+    /// The answer to every login: the client is accepted.
     pub let_in: BytesMut,
     ok: BytesMut,
     text: Rows,
@@ -39,7 +39,7 @@ struct Rows {
     many: BytesMut,
 }
 
-/// What a statement is answered by. Its number is also that of each statement which is prepared and is answered so.
+/// The kind of answer to a statement. Its number is also the number of each prepared statement with this answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ok = 1,
@@ -58,7 +58,7 @@ impl Kind {
 }
 
 impl Answers {
-    /// Makes them.
+    /// Makes the answers.
     pub fn new() -> Self {
         let greeting = Greeting {
             server_version: b"8.0.0-floor".to_vec(),
@@ -80,7 +80,7 @@ impl Answers {
         }
     }
 
-    /// Answers a packet: gives what lies ready, or makes the answer to a preparation in `made`.
+    /// Returns the answer to a packet: a ready one, or the answer to a preparation, which is made in `made`.
     pub fn to<'a>(&'a self, payload: &[u8], made: &'a mut BytesMut) -> &'a [u8] {
         let Some((&command, text)) = payload.split_first() else { return &self.ok };
         match Command::from_byte(command) {

@@ -1,11 +1,11 @@
-//! What a neighbour does without a pause: statements that concern no table that the others read.
+//! The actions that a neighbour repeats without a pause. Their statements concern no table that the other client reads.
 
 /// The schema of the table that is read, and of the tables that the neighbour writes.
 pub const NEAR: &str = "freshet_near";
-/// An account that may read and nothing else. Its password is empty.
+/// An account that may only read. Its password is empty.
 pub const READS: &str = "freshet_near_reads";
 
-/// Made before the measurement, in [`NEAR`].
+/// The statements that prepare the measurement, in [`NEAR`].
 pub const SETUP: &[&str] = &[
     "CREATE TABLE log (id INT)",
     "CREATE TABLE uniq (id INT PRIMARY KEY)",
@@ -18,7 +18,7 @@ pub const SETUP: &[&str] = &[
     "GRANT SELECT ON freshet_near.* TO freshet_near_reads",
 ];
 
-/// Removes what a measurement made.
+/// The statements that remove everything that a measurement made.
 pub const CLEANUP: &[&str] = &[
     "DROP DATABASE IF EXISTS freshet_near",
     "DROP DATABASE IF EXISTS freshet_far",
@@ -29,16 +29,16 @@ pub const CLEANUP: &[&str] = &[
 /// The servers that know a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
-    /// Both.
+    /// Both servers.
     All,
-    /// MariaDB alone.
+    /// Only MariaDB.
     MariaDb,
-    /// MySQL alone.
+    /// Only MySQL.
     MySql,
 }
 use Servers::{All, MariaDb, MySql};
 
-/// What is repeated.
+/// The repeated action.
 #[derive(Debug, Clone, Copy)]
 pub enum Again {
     /// Statements, one after another.
@@ -55,13 +55,13 @@ use Again::{Command, Idle, Login, Say};
 /// One way to disturb the others.
 #[derive(Debug, Clone, Copy)]
 pub struct Noise {
-    /// The servers that it is for.
+    /// The servers that know the statements.
     pub on: Servers,
-    /// Whether [`READS`] does it, in place of the account that measures.
+    /// Whether the account [`READS`] sends the statements, and not the account that measures.
     pub denied: bool,
-    /// Said once, first.
+    /// Statements that are sent once, at the beginning.
     pub first: &'static [&'static str],
-    /// What is repeated behind it.
+    /// The action that is repeated after them.
     pub again: Again,
 }
 
@@ -74,7 +74,7 @@ impl Noise {
         }
     }
 
-    /// Its name in the table.
+    /// Returns the name in the table.
     pub fn name(&self) -> String {
         let first = self.first.join("; ");
         let again = match self.again {
@@ -105,7 +105,7 @@ const fn denied(again: &'static [&'static str]) -> Noise {
     Noise { on: All, denied: true, first: &[], again: Say(again) }
 }
 
-/// All of them, in the order of the table.
+/// All actions, in the order of the table.
 #[rustfmt::skip]
 pub const NOISE: &[Noise] = &[
     say(&["selec 'open"]),
@@ -141,6 +141,6 @@ pub const NOISE: &[Noise] = &[
     say(&["SET GLOBAL long_query_time = 10"]),
     Noise { on: All, denied: false, first: &[], again: Login },
     Noise { on: All, denied: false, first: &["BEGIN", "INSERT INTO log VALUES (1)"], again: Idle },
-    // The control: it changes the column that is read, of every row that is read, so it must show a loss.
+    // The control: it changes a column that is read, in every row that is read, so it must show a loss.
     say(&["UPDATE quiet SET k = k + 1, c = k"]),
 ];

@@ -1,39 +1,39 @@
-//! Looking for a state that explains a read.
+//! Looks for a state that explains a read.
 
 use super::log::{Clocks, Log, Open, Standing};
 use super::{Level, Nanos, OPEN_MAX, Path, Read};
 use crate::model::Db;
 use crate::query::Query;
 
-/// What was found out about a read.
+/// The outcome for one read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Explained {
     /// A state that the level allows gives the answer.
     Yes(Explanation),
-    /// No such state does; an older one may.
+    /// No state that the level allows gives the answer; an older one may.
     No(Option<Explanation>),
-    /// Too much was under way at once, or it took too long.
+    /// Too many transactions were under way at once, or the read took too long.
     Undecided,
 }
 
 /// The state that explains an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The moment of it.
+    /// The moment of the state.
     pub at: Nanos,
-    /// The first transaction that it lacks although it was known before the read, if any.
+    /// The first transaction that the state lacks although it was known before the read, if there is one.
     pub missing: Option<u64>,
     /// The transactions without which no state that the level allows explains the answer.
     pub proven: Vec<u64>,
 }
 
-/// One read to be explained.
+/// One read that is to be explained.
 pub struct Case<'a> {
     pub log: &'a Log,
     pub pool: &'a [Query],
     pub read: &'a Read,
     pub level: Level,
-    /// How far back the level lets readers look, nanoseconds.
+    /// How far back readers may look at this level, in nanoseconds.
     pub lag: Nanos,
     /// The moment of the state that the session was shown last.
     pub floor: Nanos,
@@ -45,7 +45,7 @@ struct Bounds {
     around: Nanos,
 }
 
-/// What has been found while moments are tried one by one.
+/// The findings while moments are tried one by one.
 #[derive(Default)]
 struct Found {
     first: Option<(Nanos, Vec<u64>)>,
@@ -55,7 +55,7 @@ struct Found {
     may_hide: bool,
 }
 
-/// More than this was under way.
+/// More than [`super::OPEN_MAX`] transactions were under way.
 struct TooMany;
 
 impl Case<'_> {
@@ -71,7 +71,7 @@ impl Case<'_> {
     }
 
     fn search(&self, bounds: &Bounds) -> Result<Explained, TooMany> {
-        // A session's floor is raised as little as its reads allow: the earliest state is looked for.
+        // The earliest state is looked for, so that the reads raise a session's floor as little as possible.
         let is_greedy = self.level == Level::Session && self.read.path == Path::Through;
         let from = if is_greedy { bounds.through } else { self.read.asked };
         let mut found = Found::default();
@@ -90,8 +90,8 @@ impl Case<'_> {
         Ok(Explained::No(self.older()?))
     }
 
-    /// Tries the moments before one, where writes around Freshet may be late. What an answer that lacks a late write explains as
-    /// well is not proven by it, so this is looked at too where the answer is explained already.
+    /// Tries the moments before `from`, because writes around Freshet may be late. If a state without a late write also explains the
+    /// answer, the answer does not prove this write. So these moments are tried even if the answer is already explained.
     fn look_back(&self, from: Nanos, bounds: &Bounds, found: &mut Found) -> Result<(), TooMany> {
         let before = self.moments_before(bounds.through.min(bounds.around), from);
         for may_hide in [false, true] {
@@ -102,7 +102,7 @@ impl Case<'_> {
                 }
                 match self.try_at(*at, bounds, found) {
                     Err(TooMany) if found.first.is_some() => {
-                        // Whatever there may be, nothing is proven.
+                        // In this case nothing is proven.
                         found.common = Some(Vec::new());
                         return Ok(());
                     }
@@ -113,8 +113,8 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Whether another explanation would tell nothing new: there is one, and no transaction that was not acknowledged by the
-    /// end of the read is in all of them.
+    /// Whether another explanation can tell nothing new: there is one, and every transaction that all of them contain was acknowledged
+    /// before the end of the read.
     fn is_settled(&self, found: &Found) -> bool {
         let is_early = |number: &u64| {
             self.log.get(*number).is_some_and(|transaction| transaction.known > self.read.answered)
@@ -122,7 +122,7 @@ impl Case<'_> {
         found.first.is_some() && !found.common.iter().flatten().any(is_early)
     }
 
-    /// Returns an older state, as far back as is known, for the report.
+    /// Returns an older state that explains the answer, as far back as states are known, for the report.
     fn older(&self) -> Result<Option<Explanation>, TooMany> {
         let free = Bounds { through: 0, around: 0 };
         let mut found = Found::default();
@@ -147,7 +147,7 @@ impl Case<'_> {
         }
     }
 
-    /// Returns the moments to be tried, from one on, in order.
+    /// Returns the moments to try, beginning with `from`, in order.
     fn moments(&self, from: Nanos) -> Vec<Nanos> {
         let sent = self.log.between(from, self.read.until, self.tables()).map(|(_, other)| other.sent);
         let mut moments: Vec<Nanos> = sent.filter(|sent| *sent > from).collect();
@@ -156,7 +156,7 @@ impl Case<'_> {
         moments
     }
 
-    /// Returns the moments before one, the last first, down to another.
+    /// Returns the moments before `from`, down to `least`, the last one first.
     fn moments_before(&self, least: Nanos, from: Nanos) -> Vec<Nanos> {
         if least >= from {
             return Vec::new();
@@ -192,7 +192,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Returns the state after what is certain and the chosen ones of what is open, and what of the latter part is in it.
+    /// Returns the state after all certain transactions and the chosen open ones, with the numbers of those that `open.db` lacks.
     fn after(&self, open: &Open, chosen: u32) -> (Db, Vec<u64>) {
         let (mut db, mut seen, mut bit) = (open.db, Vec::new(), 1);
         for (number, standing) in &open.rest {
@@ -229,8 +229,8 @@ impl Case<'_> {
 }
 
 impl Found {
-    /// What is certain at a later moment and open at an earlier one is left out of `seen` only there, so that the
-    /// common ones are fewer than they could be: what is proven is proven.
+    /// Adds an explanation. A transaction that is certain at a later moment and open at an earlier one is missing in `seen` only at the
+    /// later one. So fewer transactions may be common than could be; the ones that are common are proven.
     fn add(&mut self, at: Nanos, seen: Vec<u64>) {
         match &mut self.common {
             None => self.common = Some(seen.clone()),

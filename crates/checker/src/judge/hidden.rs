@@ -1,12 +1,12 @@
-//! What a late write around Freshet hides.
+//! Finds the writes that a late write around Freshet hides.
 //!
-//! Where the level lets a write around Freshet be seen late, a later write through Freshet *to the same row* may concern
-//! nothing that an answer rests on. A row is deleted around Freshet and inserted again through it, with other values: who
-//! asks for the old values is shown the old row for as long as the delete is late, and who asks for the new ones is shown
-//! the new row. Both answers are allowed, although the database was never in a state with both rows.
+//! If the level lets a write around Freshet be seen late, a later write through Freshet *to the same row* may not matter for an answer.
+//! Example: a row is deleted around Freshet, and inserted again through it with other values. A client that asks for the old values gets
+//! the old row as long as the delete is late. A client that asks for the new values gets the new row. Both answers are allowed, although
+//! the database was never in a state with both rows.
 //!
-//! So where no state explains an answer, a write to a row that a late write changed may be left out, if it makes no
-//! difference to the answer once the late write has happened: the answer does not lack it, but only the late one.
+//! So if no state explains an answer, a write to a row that a late write changed may be left out, provided that it makes no difference to
+//! the answer once the late write has happened. Such an answer lacks only the late write.
 
 use super::explain::Case;
 use super::log::{Open, Standing};
@@ -16,18 +16,18 @@ use crate::sql::RowSet;
 
 /// Two states side by side.
 struct States {
-    /// As it may have been shown: without what is late and what that hides.
+    /// The state that may have been shown: without late writes and the writes that they hide.
     shown: Db,
     /// With the late writes.
     whole: Db,
     /// The rows that late writes changed.
     late: RowSet,
-    /// Something was hidden.
+    /// At least one write was hidden.
     hides: bool,
 }
 
 impl Case<'_> {
-    /// Returns the state that explains the answer with something hidden, and what of the transactions is in it.
+    /// Returns the state that explains the answer with some writes hidden, and the transactions in it.
     pub(super) fn with_hidden(&self, open: &Open, chosen: u32) -> Option<(Db, Vec<u64>)> {
         let (mut seen, mut bit) = (Vec::new(), 1);
         let mut states = States { shown: open.db, whole: open.db, late: RowSet::default(), hides: false };
@@ -46,7 +46,7 @@ impl Case<'_> {
         states.hides.then_some((states.shown, seen))
     }
 
-    /// A change that is not late; none if it may not be left out although it must be.
+    /// Applies a change that is not late. None if it would have to be left out, but must not be.
     fn happens(&self, states: &mut States, change: &Change) -> Option<()> {
         if !states.concerns_late(change) {
             states.shown.apply(change);
@@ -77,7 +77,7 @@ impl States {
     }
 }
 
-/// Returns the table and the row's bit; none for definitions, which nothing hides.
+/// Returns the table and the row's bit; None for definitions, which no write hides.
 const fn place(change: &Change) -> Option<(usize, u64)> {
     match *change {
         Change::Put(table, id, _) | Change::Remove(table, id) => Some((table as usize, 1 << (id - 1))),

@@ -1,40 +1,39 @@
-//! What an ideal cache would have hit, to compare real hits with.
+//! Computes the hits of an ideal cache, to compare real hits with them.
 //!
 //! # The ideal
 //!
-//! A read of one plain statement outside of transactions is an *ideal hit* iff the same text was answered through Freshet
-//! before, with rows, and no write that changes its answer was under way or done between the moment at which that earlier
-//! read was asked and the moment at which this one was answered. Of several earlier reads, the one that was asked last counts.
+//! A read of one plain statement outside of transactions is an *ideal hit* under two conditions. The same text was answered through
+//! Freshet before, with rows. And no write that changes its answer was under way or done between the moment at which that earlier read
+//! was asked and the moment at which this read was answered. If there are several earlier reads, the one that was asked last counts.
 //!
-//! A write *changes an answer* if the model, with the transactions in the order in which they were sent, answers the
-//! question differently before and after it. Each row's own order is that order, and each write leaves a version behind that
-//! no other has, so a write of a shown row always changes the answer. A write that changes the answer forbids a hit to
-//! any cache that does not guess: nobody knows whether a write under way has happened. A write that does not change the answer
-//! forbids nothing. So no cache that is right hits more often than the ideal, except with answers that the level
-//! lets be late.
+//! A write *changes an answer* if the model gives different answers to the question before and after the write, with the transactions in
+//! the order in which they were sent. The writes of each row have that same order, and each write leaves a version that no other write
+//! leaves. So a write of a shown row always changes the answer. A write that changes the answer forbids a hit to every cache that does
+//! not guess: no cache knows whether a write under way has happened. A write that does not change the answer forbids nothing. So no
+//! correct cache hits more often than the ideal cache, except with answers that the level lets be late.
 //!
 //! # What is within reach
 //!
-//! The ideal is a bound, and some of it is out of reach. It knows the rows before they are written: an `UPDATE … WHERE id = 3` that
-//! is under way forbids it nothing that does not show row 3. A cache does not know what the row has in the other columns, which may
-//! have been written around it a moment ago, so that while the write is under way any answer that is not told by the
-//! primary key may be changed by it. So an ideal hit is *out of reach* if
+//! The ideal is a bound, and part of it cannot be reached. The ideal cache knows the rows before they are written: an `UPDATE … WHERE id
+//! = 3` under way forbids it only answers that show row 3. A real cache does not know the row's other columns, which may have been
+//! written around it a moment ago. So while the write is under way, it may change any answer that is not chosen by the primary key.
+//! Therefore an ideal hit is *out of reach* if
 //!
-//! * while the question was asked again, a write through Freshet was under way that may change the answer by what its text tells,
-//!   whatever is in the tables ([`Told`](crate::told::Told)); or
-//! * a definition of one of its tables was under way or done since the answer before. A definition is taken to change everything.
+//! * while the question was asked again, a write through Freshet was under way whose text says that it may change the answer, whatever is
+//!   in the tables ([`Told`](crate::told::Told)); or
+//! * a definition of one of its tables was under way or done since the earlier answer. A definition counts as a change of everything.
 //!
-//! Nothing else is: a write that is known is known by its rows, and an answer that came while a write was under way can be kept
-//! until that is known. [`Moment`] tells how many hits are lost beside writes, and how many after them.
+//! No other hit is out of reach. The rows of a known write are known. An answer that came while a write was under way can be kept until
+//! the write's outcome is known. [`Moment`] tells how many hits are lost beside writes, and how many after them.
 //!
 //! # Real hits
 //!
-//! Watched clients ask the server for their session's `Com_select` around each read, by a prepared statement: its answer is the
-//! server's own. If the server has not counted a SELECT of the session meanwhile, the answer was from memory.
+//! Watched clients ask the server for their session's `Com_select` around each read, by a prepared statement, which the server itself
+//! answers. If the server has counted no SELECT of the session in between, the answer came from memory.
 //!
 //! # Transactions
 //!
-//! They are compared apart ([`InTransactions`]).
+//! Reads in transactions are compared separately ([`InTransactions`]).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -48,30 +47,30 @@ pub use transactions::InTransactions;
 
 mod transactions;
 
-/// Reads, and writes, that are remembered for each question. Where older ones are needed, a read is no ideal hit.
+/// The most reads and the most writes that are remembered for each question. If older ones are needed, a read is no ideal hit.
 const REMEMBERED_MAX: usize = 1 << 10;
-/// Definitions that are remembered: a few seconds of them.
+/// The most definitions that are remembered: a few seconds of them.
 const DEFINED_MAX: usize = 1 << 12;
-/// An answer so long after a write, nanoseconds, may have come too early to be stored.
+/// An answer within this time after a write, in nanoseconds, may have come too early to be stored.
 const CLOSE: Nanos = 100_000_000;
-/// What is said where no write to the question's tables is known since the answer before.
+/// The text for the case that no write to the question's tables is known since the earlier answer.
 const NONE: &str = "no write";
 const NONE_SINCE: &str = "no write since, one shortly before";
 
-/// Reads that were watched.
+/// Counts of watched reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// All of them.
+    /// All watched reads.
     pub reads: u64,
-    /// Those that an ideal cache answers.
+    /// The reads that an ideal cache answers.
     pub ideal: u64,
-    /// Of these, those that were answered from memory.
+    /// The ideal hits that were answered from memory.
     pub real: u64,
-    /// Those that a cache answers which does not know the rows before they are written.
+    /// The reads that a cache can answer which does not know the rows before they are written.
     pub reachable: u64,
-    /// Of these, those that were answered from memory.
+    /// The reachable hits that were answered from memory.
     pub reached: u64,
-    /// Those that were answered from memory and that an ideal cache does not answer: the level lets answers be late.
+    /// The reads that were answered from memory although an ideal cache does not answer them: the level lets answers be late.
     pub beyond: u64,
 }
 
@@ -87,26 +86,27 @@ impl Tally {
     }
 }
 
-/// Ideal hits with a form of write to the question's tables since the answer before: how many were lost, of how many.
+/// Ideal hits with a form of write to the question's tables since the earlier answer: the number of lost ones, and of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// There was no other form of write.
     pub alone: [u64; 2],
-    /// There were others too.
+    /// There were other forms of write too.
     pub among: [u64; 2],
 }
 
-/// What writes to a question's tables were under way, none of which changes the answer. Whoever cannot see rows that others
-/// write cannot know that of most: an UPDATE by the primary key says nothing of the row's other columns.
+/// When writes to a question's tables were under way that do not change the answer. A cache that cannot see the rows of other writers
+/// cannot know this of most writes: an UPDATE by the primary key does not tell the row's other columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
-    /// One, when the question was asked again.
+    /// A write was under way when the question was asked again.
     Beside,
-    /// One, when it was answered before, so that this answer could be kept only by who knew that it concerned no other rows.
+    /// A write was under way when the question was answered before. A cache could keep this answer only if it knew that the write
+    /// concerns other rows.
     Before,
-    /// None at both times; some came and went between.
+    /// No write was under way at either time, but some were in between.
     Between,
-    /// None at all.
+    /// No write was under way at all.
     Never,
 }
 
@@ -115,12 +115,12 @@ pub enum Moment {
 pub struct Comparison {
     /// Watched reads by shape.
     pub shapes: BTreeMap<&'static str, Tally>,
-    /// What writes cost that do not change the answer, by their forms.
+    /// The cost of writes that do not change the answer, by their forms.
     pub costs: BTreeMap<String, Cost>,
-    /// Ideal hits by what was under way to the question's tables: how many were lost, of how many, and the same of those that are
-    /// within reach.
+    /// Ideal hits by the writes under way to the question's tables: the number of lost ones and of all, then the same two numbers for the
+    /// hits within reach.
     pub moments: BTreeMap<Moment, [u64; 4]>,
-    /// Reads through Freshet of which it is not found out whether they are hits: prepared ones, and those in transactions.
+    /// Reads through Freshet that are not watched for hits: prepared ones, and those in transactions.
     pub unwatched: [u64; 2],
     /// Reads in transactions: at REPEATABLE READ, and at READ COMMITTED.
     pub in_transactions: [InTransactions; 2],
@@ -141,14 +141,14 @@ impl Comparison {
     }
 }
 
-/// What is remembered of one question.
+/// The remembered events of one question.
 #[derive(Debug, Default)]
 struct Asked {
-    /// When each read was asked and answered.
+    /// The moments at which each read was asked and answered.
     reads: VecDeque<(Nanos, Nanos)>,
-    /// When each write that changes the answer was sent and known.
+    /// The moments at which each write that changes the answer was sent and known.
     writes: VecDeque<(Nanos, Nanos)>,
-    /// A write that is not remembered any more was known by then.
+    /// All writes that are no longer remembered were known by this moment.
     forgotten: Nanos,
 }
 
@@ -159,13 +159,13 @@ pub struct Ideal {
     db: Db,
     answers: Vec<Observed>,
     asked: Vec<Asked>,
-    /// The definitions of late.
+    /// The latest definitions.
     defined: VecDeque<Defined>,
     comparison: Comparison,
 }
 
 impl Ideal {
-    /// Returns a cache that holds nothing, before a database in this state.
+    /// Returns a cache that holds nothing, with a database in this state.
     #[must_use]
     pub fn new(pool: Arc<[Query]>, db: Db) -> Self {
         let answers: Vec<Observed> = pool.iter().map(|query| query.ask(&db)).collect();
@@ -173,7 +173,7 @@ impl Ideal {
         Self { pool, db, answers, asked, defined: VecDeque::new(), comparison: Comparison::default() }
     }
 
-    /// Takes what was committed, in the order in which it was sent.
+    /// Takes committed transactions, in the order in which they were sent.
     pub fn write(&mut self, transaction: &Transaction) {
         transaction.changes.iter().for_each(|change| self.db.apply(change));
         let tables = transaction.tables();
@@ -195,8 +195,7 @@ impl Ideal {
         self.defined.push_back(defined);
     }
 
-    /// Whether no cache that does not know the rows before they are written can know that the answer of between these moments is
-    /// the one that was asked for before.
+    /// Whether no cache without knowledge of unwritten rows can know that the answer between these moments equals the earlier answer.
     fn is_out_of_reach(&self, query: &Query, before: Nanos, read: &Read, log: &Log) -> bool {
         let is_defined = |defined: &Defined| {
             defined.tables & query.tables() != 0 && defined.known >= before && defined.sent <= read.answered
@@ -207,7 +206,7 @@ impl Ideal {
             || through.any(|(_, write)| write.told.iter().any(|told| query.may_be_changed_by(told, &self.db)))
     }
 
-    /// Takes a read, in the order of the answers. `log` tells the writes of late.
+    /// Takes a read, in the order of the answers. `log` has the latest writes.
     pub fn read(&mut self, read: &Read, log: &Log) {
         if read.path == Path::Around {
             return;
@@ -258,7 +257,7 @@ impl Ideal {
         }
     }
 
-    /// Returns what came of it.
+    /// Returns the comparison.
     #[must_use]
     pub fn into_comparison(self) -> Comparison {
         self.comparison
@@ -293,19 +292,20 @@ impl Asked {
         self.writes.push_back((sent, known));
     }
 
-    /// Returns when the read was asked and answered that was answered first of those asked after one moment and answered before another.
+    /// Returns when a read was asked and answered: the first answered one of the reads that were asked after `from` and answered before
+    /// `moment`.
     fn read_between(&self, from: Nanos, moment: Nanos) -> Option<(Nanos, Nanos)> {
         let between = |(asked, ended): &&(Nanos, Nanos)| *asked > from && *ended < moment;
         self.reads.iter().filter(between).copied().min_by_key(|(_, ended)| *ended)
     }
 
-    /// The same of the one that was asked last of those asked by one moment and answered before another.
+    /// Returns the same for the read that was asked last, of the reads asked by `by` and answered before `moment`.
     fn read_by(&self, by: Nanos, moment: Nanos) -> Option<(Nanos, Nanos)> {
         let before = |(asked, ended): &&(Nanos, Nanos)| *asked <= by && *ended < moment;
         self.reads.iter().filter(before).copied().max()
     }
 
-    /// Returns when the read was asked and answered that was asked last of those answered before a moment.
+    /// Returns the same for the read that was asked last, of the reads answered before `moment`.
     fn read_before(&self, moment: Nanos) -> Option<(Nanos, Nanos)> {
         self.reads.iter().filter(|(_, ended)| *ended < moment).copied().max()
     }
@@ -317,7 +317,7 @@ impl Asked {
     }
 }
 
-/// Returns the form of a transaction: how it went, and what its statements have in common with others.
+/// Returns the form of a transaction: its way, and the part that its statements have in common with others.
 fn form(transaction: &Transaction) -> String {
     let text = &*transaction.text;
     let verb = text.split(' ').next().unwrap_or_default();

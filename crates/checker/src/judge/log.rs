@@ -1,19 +1,19 @@
-//! The transactions of late, and one state of all before.
+//! The latest transactions, and one state that contains all earlier ones.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{Nanos, Path, Read, Transaction};
 use crate::model::Db;
 
-/// A state is remembered every so many transactions, so that none has to be made from the oldest.
+/// A state is stored after every so many transactions, so that no state has to be computed from the oldest one.
 const CHECKPOINT_EVERY: u64 = 64;
 
-/// Moments, one for each way a transaction may have gone.
+/// Two moments, one for each way of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
-    /// Of those through Freshet.
+    /// For transactions through Freshet.
     pub through: Nanos,
-    /// Of those around it.
+    /// For transactions around Freshet.
     pub around: Nanos,
 }
 
@@ -29,46 +29,46 @@ impl Clocks {
 }
 
 struct Checkpoint {
-    /// The number of the first transaction that is not in it.
+    /// The number of the first transaction that is not in the state.
     next: u64,
-    /// All in it were known by then.
+    /// All transactions in the state were known by this moment.
     known: Nanos,
     db: Db,
 }
 
-/// What happened, in the order in which it was sent; of two that touch one row the earlier was known before the later
-/// was sent, so this is each row's own order.
+/// The transactions in the order in which they were sent. If two of them touch one row, the earlier was known before the later was sent.
+/// So this is each row's own order.
 pub struct Log {
     transactions: VecDeque<Transaction>,
-    /// The number of the first in the queue.
+    /// The number of the first transaction in the queue.
     first: u64,
     base: Db,
-    /// Everything in the base was known by then.
+    /// All transactions in the base were known by this moment.
     base_known: Nanos,
     checkpoints: VecDeque<Checkpoint>,
-    /// The reads that showed transactions before these were acknowledged, by the transactions' numbers.
+    /// The reads that showed a transaction before it was acknowledged, by the transaction's number.
     shown: HashMap<u64, Read>,
 }
 
-/// What can be said of a transaction at a moment.
+/// The standing of a transaction at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It has happened.
     Certain,
     /// It may have happened.
     Open,
-    /// It has not happened by the clock of its way, although others that were sent later have by theirs.
+    /// It has not happened by the clock of its way, although later transactions have happened by the clock of theirs.
     NotYet,
 }
 
-/// A state of what is certain, and what may have happened besides, in order.
+/// A state of the certain transactions, and the others that may have happened, in order.
 #[derive(Debug)]
 pub struct Open {
-    /// After all that is certain before the first that is not.
+    /// The state after all certain transactions before the first one that is not certain.
     pub db: Db,
-    /// The numbers of what follows.
+    /// The numbers of the transactions that follow.
     pub rest: Vec<(u64, Standing)>,
-    /// How many are open.
+    /// The number of open transactions.
     pub count: usize,
 }
 
@@ -86,7 +86,7 @@ impl Log {
         }
     }
 
-    /// Adds what was committed, in the order in which it was sent.
+    /// Adds committed transactions, in the order in which they were sent.
     pub fn add(&mut self, transaction: Transaction) {
         self.transactions.push_back(transaction);
         let next = self.first + self.transactions.len() as u64;
@@ -104,7 +104,7 @@ impl Log {
         }
     }
 
-    /// Folds what was known before a moment into the base.
+    /// Folds the transactions that were known before a moment into the base.
     pub fn forget(&mut self, before: Nanos) {
         while self.transactions.front().is_some_and(|oldest| oldest.known < before) {
             let Some(oldest) = self.transactions.pop_front() else { break };
@@ -118,7 +118,7 @@ impl Log {
         }
     }
 
-    /// Nothing can be said of moments up to this one.
+    /// Returns the moment up to which no state can be told.
     #[must_use]
     pub const fn begins(&self) -> Nanos {
         self.base_known
@@ -130,7 +130,7 @@ impl Log {
         self.transactions.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// Lowers the moment at which a transaction was known to the end of a read that shows it.
+    /// Notes that a read shows a transaction: it was known by the end of this read.
     pub fn shown(&mut self, number: u64, by: &Read) {
         let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         let transaction = place.and_then(|place| self.transactions.get_mut(place));
@@ -146,7 +146,7 @@ impl Log {
         self.shown.get(&number)
     }
 
-    /// Returns what may have been seen at a moment, of these tables.
+    /// Returns the states of these tables that may have been seen at a moment.
     #[must_use]
     pub fn open(&self, clocks: Clocks, tables: u8) -> Open {
         let least = clocks.through.min(clocks.around);
@@ -177,7 +177,8 @@ impl Log {
         open
     }
 
-    /// Returns the numbers of what concerns these tables, may not have been known at one moment, and was sent by another.
+    /// Returns the numbers of the transactions that concern these tables, may not have been known at one moment, and were sent by
+    /// another.
     pub fn between(
         &self,
         known: Nanos,

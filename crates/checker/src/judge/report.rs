@@ -1,4 +1,4 @@
-//! What the judge has found.
+//! The findings of the judge.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::fmt;
 use super::{Comparison, Nanos, Path, Read, Transaction};
 use crate::query::Query;
 
-/// Violations of which all is kept; further ones are only counted.
+/// The most violations that are kept whole. Further ones are only counted.
 const KEPT_MAX: usize = 20;
-/// Later writes to the same tables of which the first are kept.
+/// The most later writes to the same tables that are kept.
 pub(super) const SINCE_MAX: usize = 12;
-/// Characters of a statement or an answer that are printed.
+/// The most characters of a statement or an answer that are printed.
 const SHOWN_CHARS_MAX: usize = 600;
 
 /// How a promise was broken.
@@ -18,7 +18,7 @@ const SHOWN_CHARS_MAX: usize = 600;
 pub enum ViolationKind {
     /// The answer is that of an older state than the level allows.
     Stale,
-    /// No state that the database was in of late gives this answer: torn, dirty, rolled back, or invented.
+    /// No recent state of the database gives this answer: it is torn, dirty, rolled back, or invented.
     Impossible,
 }
 
@@ -31,31 +31,31 @@ pub struct ReportedRead {
     pub questions: Vec<String>,
 }
 
-/// A read that broke the promise, and what it should have seen.
+/// A read that broke the promise, and the answer that it should have had.
 #[derive(Debug)]
 pub struct Violation {
-    /// How.
+    /// How the promise was broken.
     pub kind: ViolationKind,
-    /// The read, and what it saw.
+    /// The read and its answer.
     pub seen: ReportedRead,
-    /// The first write that it lacks, if that can be told.
+    /// The first write that the answer lacks, if there is a clear one.
     pub write: Option<Transaction>,
-    /// The read that showed this write before it was acknowledged, if one did. Either of the two reads is wrong.
+    /// The read that showed this write before it was acknowledged, if there is one. One of the two reads is wrong.
     pub shown_by: Option<ReportedRead>,
-    /// The writes to the same tables since this write, in the order in which they were sent.
+    /// The later writes to the same tables, in the order in which they were sent.
     pub since: Vec<Transaction>,
-    /// What the newest state that the level allows would have answered.
+    /// The answer of the newest state that the level allows.
     pub expected: String,
 }
 
-/// All that was found.
+/// All findings.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Reads that were judged, by shape.
     pub shapes: BTreeMap<&'static str, u64>,
     /// Reads through Freshet, and around it.
     pub reads: [u64; 2],
-    /// Of these, how many were prepared, and how many were of several statements in one snapshot.
+    /// Prepared ones among these reads.
     pub prepared: u64,
     /// Snapshots of several SELECTs.
     pub snapshots: u64,
@@ -65,15 +65,15 @@ pub struct Report {
     pub comparison: Comparison,
     /// Reads that could not be decided.
     pub undecided: u64,
-    /// How late each answer was that lacked something known, nanoseconds.
+    /// The lateness of each answer that lacked a known write, in nanoseconds.
     pub late: Vec<Nanos>,
-    /// How many broke the promise.
+    /// The number of broken promises of each kind.
     pub broken: BTreeMap<ViolationKind, u64>,
-    /// The first of them.
+    /// The first broken promises.
     pub violations: Vec<Violation>,
 }
 
-/// Late answers that are kept for the distribution.
+/// The most late answers that are kept for the distribution.
 const LATE_MAX: usize = 1 << 20;
 
 impl Report {

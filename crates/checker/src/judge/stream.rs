@@ -1,4 +1,4 @@
-//! Recording what clients do, and judging it while it goes on.
+//! Records the actions of clients, and judges them at the same time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -16,15 +16,15 @@ use crate::model::{Change, Db};
 use crate::query::Query;
 use crate::told;
 
-/// Events that wait for the judge; at this bound the clients wait for it.
+/// The most events that wait for the judge. At this bound the clients wait for the judge.
 const EVENTS_MAX: usize = 1 << 16;
-/// Reads that wait for the outcome of what was sent before them, beyond which no client should begin anything.
+/// The most reads that wait for the outcome of earlier transactions. Above it no client should begin anything.
 const WAITING_MAX: usize = 1 << 17;
 /// The judge looks at the clock at least this often.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const NANOS_OF_MS: u64 = 1_000_000;
 
-/// What a client tells the judge.
+/// An event that a client reports to the judge.
 #[derive(Debug)]
 pub enum Event {
     /// A transaction was committed.
@@ -33,18 +33,18 @@ pub enum Event {
     Defined(Defined),
     /// A read was answered.
     Read(Read),
-    /// So many reads of a watched transaction were answered from memory, of so many.
+    /// The number of reads of a watched transaction that were answered from memory, and the number of all its reads.
     Hits(Isolation, u64, u64),
 }
 
-/// What is under way: the numbers that were given out, and when each was sent.
+/// The open transactions and definitions: their numbers, and when each was sent.
 #[derive(Debug, Default)]
 struct UnderWay {
     next: u64,
     sent: BTreeMap<u64, Nanos>,
 }
 
-/// Where clients record what they do. Cheap to clone.
+/// The recorder of the clients' actions. A clone is cheap.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     began: Instant,
@@ -62,7 +62,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Returns when.
+    /// Returns when the transaction was sent.
     #[must_use]
     pub const fn at(&self) -> Nanos {
         self.transaction.sent
@@ -74,26 +74,26 @@ impl Sent {
         &self.transaction.text
     }
 
-    /// Returns what it does.
+    /// Returns the changes of the transaction.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.transaction.changes
     }
 
-    /// Says what it has done, where that is not what it was to do.
+    /// Replaces the changes by those that the transaction has really made.
     pub fn adopt(&mut self, changes: Vec<Change>) {
         self.transaction.changes = changes;
     }
 }
 
 impl Recorder {
-    /// Now.
+    /// Returns the present moment.
     #[must_use]
     pub fn now(&self) -> Nanos {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// To be called before the first byte of a commit is sent.
+    /// Notes a transaction. It is called before the first byte of the commit is sent.
     pub fn sending(&self, text: &str, path: Path, changes: Vec<Change>, told: Vec<told::Told>) -> Sent {
         let (number, sent) = self.begin();
         Sent {
@@ -102,7 +102,7 @@ impl Recorder {
         }
     }
 
-    /// To be called after its outcome is known; gives the moment.
+    /// Notes the outcome of a transaction, once it is known, and returns the moment.
     pub fn done(&self, sent: Sent, is_committed: bool) -> Nanos {
         let known = self.now();
         if is_committed && !sent.transaction.changes.is_empty() {
@@ -112,23 +112,24 @@ impl Recorder {
         known
     }
 
-    /// To be called in place of [`Self::done`] when the outcome cannot be found out: the server may carry it out at any time to
-    /// come. It stays under way, so that nothing that ended after it was sent is judged any more.
+    /// Notes that the outcome of a transaction cannot be found out. It is called in place of [`Self::done`]. The server may carry out the
+    /// transaction at any later time, so it stays open, and no read that ended after it was sent is judged.
     pub fn given_up(&self, sent: Sent) {
         drop(sent);
     }
 
-    /// To be called before the first byte of a definition of these is sent; to be dropped when it is acknowledged or refused.
+    /// Notes a definition of these tables. It is called before the first byte is sent. The returned value is dropped when the definition is
+    /// acknowledged or refused.
     #[must_use]
     pub fn defining(&self, tables: u8) -> Defining {
         let (number, sent) = self.begin();
         Defining { recorder: self.clone(), number, tables, sent }
     }
 
-    /// Notes that something is under way.
+    /// Notes that an action has begun.
     fn begin(&self) -> (u64, Nanos) {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock, so that whoever finds nothing under way knows that all to come is sent later.
+        // The moment is taken under the lock: a thread that finds no open action knows that all later ones are sent later.
         let sent = self.now();
         let number = under_way.next;
         under_way.next += 1;
@@ -136,29 +137,29 @@ impl Recorder {
         (number, sent)
     }
 
-    /// Notes that it is over. After it was told, so that what is not under way any more has been told.
+    /// Notes that an action is over. It is called after the action was reported: an action that is no longer open has been reported.
     fn end(&self, number: u64) {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner).sent.remove(&number);
     }
 
-    /// To be called after a read was answered.
+    /// Reports a read. It is called after the answer.
     pub fn read(&self, read: Read) {
         let _ = self.events.send(Event::Read(read));
     }
 
-    /// To be called after a watched transaction is over: so many of its reads were answered from memory.
+    /// Reports how many reads of a watched transaction were answered from memory. It is called after the transaction.
     pub fn hits(&self, isolation: Isolation, hits: u64, reads: u64) {
         let _ = self.events.send(Event::Hits(isolation, hits, reads));
     }
 
-    /// Whether so much is to be judged that nothing should be begun: an outcome that takes long to be found out keeps the
-    /// judge waiting, and what is under way must be able to end.
+    /// Whether so many reads wait that no client should begin anything. An outcome that takes long to find out keeps the judge waiting,
+    /// and the open actions must be able to end.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > WAITING_MAX
     }
 
-    /// Returns the moment before which everything that was sent has been told.
+    /// Returns the moment before which everything that was sent has been reported.
     fn settled(&self) -> Nanos {
         let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         under_way.sent.values().min().copied().unwrap_or_else(|| self.now())
@@ -208,18 +209,18 @@ pub struct Judge {
     level: Level,
     lag: Nanos,
     log: Log,
-    /// Transactions that were told of and are not in the log yet, by when they were sent.
+    /// Transactions that were reported and are not in the log yet. The judge sorts them by when they were sent.
     coming: Vec<Transaction>,
     reads: BinaryHeap<Reverse<Waiting>>,
-    /// The moment of the state that each session was shown last.
+    /// For each session the moment of the state that it was shown last.
     floors: HashMap<usize, Nanos>,
     ideal: Ideal,
     report: Report,
 }
 
 impl Judge {
-    /// Returns a judge of reads from this pool, over a database that begins in this state, and where its clients record. `lag` is
-    /// how late the level lets answers be, in milliseconds.
+    /// Returns a judge of reads from this pool, with the database's first state and the recorder of the clients. `lag` is how late the
+    /// level lets answers be, in milliseconds.
     #[must_use]
     pub fn new(pool: Arc<[Query]>, base: Db, level: Level, lag_ms: u64) -> (Self, Recorder, Receiver<Event>) {
         let (events, told) = sync_channel(EVENTS_MAX);
@@ -239,7 +240,7 @@ impl Judge {
         (judge, recorder, told)
     }
 
-    /// Judges until `is_over` says that no client works any more. `ends` is set with the first broken promise.
+    /// Judges until `is_over` says that no client works any more. `ends` is set at the first broken promise.
     #[must_use]
     pub fn run(
         mut self,
@@ -250,7 +251,7 @@ impl Judge {
     ) -> Report {
         loop {
             let over = is_over();
-            // Before the events are taken: what is settled by then is among them.
+            // The moment is taken before the events: everything settled by then is among them.
             let settled = recorder.settled();
             let mut next = told.recv_timeout(LOOK_EVERY);
             while let Ok(event) = next {
@@ -268,7 +269,7 @@ impl Judge {
         }
     }
 
-    /// Takes what a client tells.
+    /// Takes an event.
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Committed(transaction) => self.coming.push(transaction),
@@ -280,7 +281,7 @@ impl Judge {
         }
     }
 
-    /// Judges all reads that ended before a moment, before which everything has been told.
+    /// Judges all reads that ended before a moment. Everything before this moment has been reported.
     pub fn judge_until(&mut self, settled: Nanos) {
         self.coming.sort_by_key(|transaction| transaction.sent);
         let ready = self.coming.partition_point(|transaction| transaction.sent < settled);
@@ -297,7 +298,7 @@ impl Judge {
         self.log.forget(settled.saturating_sub(KEPT_MS * NANOS_OF_MS + self.lag));
     }
 
-    /// Returns what was found.
+    /// Returns the findings.
     #[must_use]
     pub fn into_report(self) -> Report {
         Report { comparison: self.ideal.into_comparison(), ..self.report }
@@ -317,7 +318,7 @@ impl Judge {
     }
 
     fn believe(&mut self, read: &Read, explanation: &Explanation) {
-        // What a locking read shows is newer than the snapshot that the transaction goes on with.
+        // A locking read shows a newer state than the snapshot with which the transaction goes on.
         if !read.is_locking {
             let floor = self.floors.entry(read.session).or_default();
             *floor = explanation.at.min(read.answered).max(*floor);

@@ -1,13 +1,13 @@
-//! What the oracle has found.
+//! The findings of the oracle.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Differences of which all is kept.
+/// The most differences that are kept whole.
 const KEPT_MAX: usize = 20;
-/// Characters of an answer that are printed…
+/// The most characters of an answer that are printed.
 const SHOWN_CHARS_MAX: usize = 600;
-/// …from so many before the first that differs.
+/// The number of printed characters before the first one that differs.
 const SHOWN_CHARS_BEFORE: usize = 200;
 
 /// Counts of one shape.
@@ -15,11 +15,11 @@ const SHOWN_CHARS_BEFORE: usize = 200;
 pub struct Counts {
     /// Questions asked both ways.
     pub asked: u64,
-    /// Of these, answered from memory.
+    /// Questions that were answered from memory.
     pub hits: u64,
-    /// In memory before a write, and not after it.
+    /// Answers that were in memory before a write and are not in memory after it.
     pub invalidated: u64,
-    /// Of these, with the same answer nevertheless.
+    /// Invalidated answers that are still the same.
     pub needless: u64,
 }
 
@@ -34,16 +34,16 @@ pub struct Difference {
     pub is_prepared: bool,
     /// The write before it.
     pub after: String,
-    /// Through Freshet.
+    /// The answer through Freshet.
     pub through: String,
-    /// The server's own.
+    /// The server's own answer.
     pub direct: String,
 }
 
-/// All of it.
+/// All findings of a run.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// By shape.
+    /// The counts by shape.
     pub shapes: BTreeMap<&'static str, Counts>,
     /// Writes that were done.
     pub writes: u64,
@@ -51,7 +51,7 @@ pub struct Findings {
     pub refused: u64,
     /// All differences.
     pub different: u64,
-    /// The first of them.
+    /// The first differences.
     pub differences: Vec<Difference>,
 }
 
@@ -64,7 +64,7 @@ impl Findings {
         }
     }
 
-    /// Of all shapes together.
+    /// Returns the counts of all shapes together.
     #[must_use]
     pub fn total(&self) -> Counts {
         self.shapes.values().fold(Counts::default(), |total, counts| Counts {

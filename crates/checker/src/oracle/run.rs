@@ -18,39 +18,39 @@ use crate::workload::{Kind, Plan};
 
 /// Questions that are asked after each write.
 const ACTIVE: usize = 40;
-/// Writes before other questions are taken.
+/// The number of writes before the next questions are taken.
 const WRITES_OF_A_SET: usize = 12;
-/// How long the stream may take to bring what was written.
+/// How long the stream may take to bring a write, in seconds.
 const SETTLE_SECONDS_MAX: u64 = 20;
-/// Between two looks at whether it has.
+/// The time between two checks whether the write has arrived.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// What is to be done.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     /// Freshet.
     pub freshet: Target,
     /// The server itself.
     pub server: Target,
-    /// A schema, which is dropped and made anew.
+    /// A schema, which is dropped and made again.
     pub schema: String,
-    /// The same seed draws the same statements.
+    /// The seed: the same seed draws the same statements.
     pub seed: u64,
-    /// For so long.
+    /// The length of the run.
     pub duration: Duration,
-    /// Questions in all.
+    /// The number of different questions.
     pub questions: usize,
 }
 
 /// The sessions' time zones.
 const ZONES: [&str; 4] = ["SYSTEM", "+00:00", "+05:30", "-03:00"];
 
-/// What the server says of the columns, and the rows; or the code of an error.
+/// The server's description of the columns, and the rows; or the code of an error.
 type ServerAnswer = Result<(Vec<String>, Vec<String>), u16>;
 
 struct Run {
     through: Conn,
-    /// Writes through Freshet: a session that has run a trigger may be given nothing from memory any more.
+    /// Writes through Freshet. A session that has run a trigger may get no more answers from memory, so this one is separate.
     writer: Conn,
     direct: Conn,
     counter: Conn,
@@ -61,17 +61,17 @@ struct Run {
     findings: Findings,
 }
 
-/// A question that is being asked, and what is in memory of it.
+/// A question that is asked now, and the state of its answer in memory.
 struct Active<'a> {
     question: &'a Question,
     stored: Option<ServerAnswer>,
 }
 
 impl Oracle {
-    /// Does it.
+    /// Runs the oracle.
     ///
     /// # Errors
-    /// When a connection is lost, or Freshet does not come to rest.
+    /// If a connection is lost, or Freshet does not catch up.
     pub fn run(&self) -> Result<Findings, Failure> {
         let mut direct = self.server.connect("")?;
         for statement in
@@ -111,7 +111,7 @@ impl Oracle {
 }
 
 impl Run {
-    /// Some rows in every table.
+    /// Fills every table with some rows.
     fn fill(&mut self) -> Result<(), Failure> {
         for _ in 0..120 {
             self.write(false)?;
@@ -119,7 +119,7 @@ impl Run {
         self.settle()
     }
 
-    /// Some questions, over some writes.
+    /// Asks some questions, again after each of several writes.
     fn set(&mut self, questions: &[Question], until: Instant) -> Result<(), Failure> {
         let chosen = (0..ACTIVE).map(|_| &questions[self.dice.below(questions.len())]);
         let mut active: Vec<Active<'_>> = chosen.map(|question| Active { question, stored: None }).collect();
@@ -130,8 +130,8 @@ impl Run {
             for asked in &mut active {
                 self.ask(asked, &after)?;
                 if round == 0 {
-                    // The first time that a table is read in some way, the result rests on all of it, and only the next
-                    // one on rows: of the first it is known that any write drops it.
+                    // When a table is read in some way for the first time, the result depends on the whole table; only the next result
+                    // depends on rows. It is known that any write drops the first result, so that does not count.
                     asked.stored = None;
                 }
             }
@@ -144,7 +144,7 @@ impl Run {
         Ok(())
     }
 
-    /// Questions are asked in one time zone, both ways, and what is written through Freshet is written in another.
+    /// Changes the time zones: both ways of asking use one zone, and writes through Freshet use another.
     fn move_zones(&mut self) -> Result<(), Failure> {
         let (asked, written) = (self.dice.one_of(&ZONES), self.dice.one_of(&ZONES));
         for (conn, zone) in
@@ -155,7 +155,7 @@ impl Run {
         Ok(())
     }
 
-    /// Asks both ways, and compares.
+    /// Asks a question both ways, and compares the answers.
     fn ask(&mut self, active: &mut Active<'_>, after: &str) -> Result<(), Failure> {
         let Question { shape, text, is_ordered } = active.question;
         let through = answer(self.through.query_iter(text), *is_ordered)?;
@@ -192,7 +192,7 @@ impl Run {
         Ok((status(&mut self.counter, "Qcache_hits")?, status(&mut self.counter, "Qcache_inserts")?))
     }
 
-    /// One write, through Freshet or around it; gives what was written.
+    /// Writes once, through Freshet or around it, and returns the text of the write.
     fn write(&mut self, with_definitions: bool) -> Result<String, Failure> {
         let plan = if self.dice.percent(50) {
             Plan { statements: vec![questions::write(&mut self.dice)], ..Plan::default() }
@@ -234,9 +234,9 @@ impl Run {
         self.db.apply(change);
     }
 
-    /// Waits until a marker that was written now is answered from memory: by then the stream has brought all before it,
-    /// and it is known to be visible. It is written through Freshet: what is written around it can be read from the server, stored and
-    /// given from memory before the stream brings it.
+    /// Waits until a new marker is answered from memory. By then the stream has brought all earlier writes, and they are known to be
+    /// visible. The marker is written through Freshet. A marker written around Freshet could be read from the server, stored, and
+    /// answered from memory before the stream brings it.
     fn settle(&mut self) -> Result<(), Failure> {
         self.writer.query_drop("UPDATE marker SET v = v + 1 WHERE id = 1")?;
         let question = "SELECT v FROM marker WHERE id = 1";
@@ -256,7 +256,7 @@ impl Run {
     }
 }
 
-/// Returns an answer with all that the server says of it.
+/// Returns an answer with everything that the server reports of it.
 fn answer<P: mysql::prelude::Protocol>(
     result: mysql::Result<mysql::QueryResult<'_, '_, '_, P>>,
     is_ordered: bool,
@@ -281,10 +281,10 @@ fn answer<P: mysql::prelude::Protocol>(
     Ok(Ok((columns.iter().map(|column| described(column, !rows.is_empty())).collect(), rows)))
 }
 
-/// Returns what the server says of a column; of its flags only those that tell its type. The others follow from how the server
-/// happened to find the rows: a table's own column and one of a temporary table differ in them, on both servers, and
-/// statistics choose between the two. Where there are no rows, NOT NULL does too: MariaDB takes it from what it has read to find that
-/// out, and two executions of one statement differ in it.
+/// Returns the server's description of a column. Of the flags only those are used that tell the column's type. The other flags depend on
+/// how the server found the rows: a table's own column and a temporary table's column differ in them, on both servers, and statistics
+/// choose between the two. Without rows, NOT NULL depends on it as well: MariaDB takes NOT NULL from the rows that it has read, and two
+/// executions of one statement differ in it.
 fn described(column: &Column, has_rows: bool) -> String {
     let of_rows = if has_rows { ColumnFlags::NOT_NULL_FLAG } else { ColumnFlags::empty() };
     let of_the_type = of_rows

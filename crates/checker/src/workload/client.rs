@@ -18,32 +18,32 @@ use crate::model::{Change, Table};
 use crate::query::{NO_SUCH_TABLE, Observed, Query};
 use crate::target::numbers;
 
-/// A lock that was not had in time, a deadlock, and a row that is newer than the snapshot (MariaDB): the whole transaction, or
-/// statement, was undone.
+/// Errors after which the whole transaction or statement was undone: a lock that was not granted in time, a deadlock, and a row that is
+/// newer than the snapshot (MariaDB).
 pub(super) const UNDONE: [u16; 3] = [1205, 1213, 1020];
-/// What a reader may meet while a table goes by another name or is being changed: nothing was shown.
+/// Errors that a reader may get while a table has another name or is being changed. Nothing was shown.
 const NOTHING_SHOWN: [u16; 5] = [1412, 1205, 1213, 1020, 1356];
-/// What begins with these is not prepared.
+/// Statements that begin with these words are not prepared.
 const PLAIN: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "CREATE"];
-/// The column that is added is there already, or is not there.
+/// Errors that say that the column to add exists already, or that the column to drop does not exist.
 const ALREADY: [u16; 2] = [1060, 1091];
-/// One in so many questions is asked for often.
+/// One in so many questions is asked often.
 const HOT_SHARE: usize = 30;
-/// How often a question for a snapshot is drawn again, before there is none.
+/// How often a question for a snapshot is drawn before the client gives up.
 const DRAWS_MAX: usize = 50;
-/// While the judge has too much to judge, clients look this often whether they may go on.
+/// While the judge has too much to judge, clients check at this interval whether they may go on.
 const BEHIND_EVERY: Duration = Duration::from_millis(2);
 
-/// What a client does.
+/// The role of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {
-    /// How it goes.
+    /// The way of its statements.
     pub path: Path,
-    /// Of a hundred operations so many are writes.
+    /// The percentage of operations that are writes.
     pub writes: usize,
-    /// Of a hundred operations so many are transactions.
+    /// The percentage of operations that are transactions.
     pub transactions: usize,
-    /// The longest pause before a write, milliseconds.
+    /// The longest pause before a write, in milliseconds.
     pub pause_ms: usize,
     /// Whether it prepares its statements.
     pub is_prepared: bool,
@@ -57,9 +57,9 @@ pub struct Role {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking {
     pub(super) is_prepared: bool,
-    /// In a text that nobody had before.
+    /// The text is one that no client has sent before.
     pub(super) is_new: bool,
-    /// What follows it.
+    /// The locking clause behind the text.
     pub(super) lock: &'static str,
 }
 
@@ -75,7 +75,7 @@ impl Asking {
     }
 }
 
-/// What all clients of a run share.
+/// The state that all clients of a run share.
 #[derive(Clone, Copy)]
 pub(super) struct SharedState<'a> {
     pub(super) pool: &'a [Query],
@@ -85,10 +85,10 @@ pub(super) struct SharedState<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// A client at work.
+/// One client.
 pub struct Client<'a> {
     pub(super) session: usize,
-    /// What is added to the number of a session for the one that follows it, so that all are different.
+    /// The difference between the number of a session and the number of the session that follows it, so that all numbers are different.
     pub(super) sessions_apart: usize,
     pub(super) role: Role,
     pub(super) link: Link<'a>,
@@ -99,15 +99,15 @@ pub struct Client<'a> {
     pub(super) dice: Dice,
     pub(super) own_known: Nanos,
     pub(super) stop: &'a AtomicBool,
-    /// The session is not as it begins: autocommit is off, or the level of isolation is another one.
+    /// The session does not have its first settings: autocommit is off, or the level of isolation is another one.
     pub(super) is_altered: bool,
     /// The hits of the transaction are counted.
     pub(super) is_counting: bool,
-    /// Connections that were lost.
+    /// The number of lost connections.
     pub(super) losses: u64,
-    /// Texts that were to be new.
+    /// The number of texts that were made new.
     pub(super) marks: u64,
-    /// Tables that snapshots leave out, as bits: definitions are no part of a snapshot, nor is what TRUNCATE does.
+    /// The tables that snapshots do not cover, as bits: neither definitions nor the effect of TRUNCATE are part of a snapshot.
     pub(super) unlike_snapshots: u8,
 }
 
@@ -115,7 +115,7 @@ impl Client<'_> {
     /// Works until it is told to stop.
     ///
     /// # Errors
-    /// With what the server should not have said, and when a connection is lost although the server is there.
+    /// If the server gives an unexpected answer, or a connection is lost although the server is there.
     pub fn work(mut self) -> Result<(), Failure> {
         while !self.stop.load(Ordering::Relaxed) {
             if self.recorder.is_behind() {
@@ -146,7 +146,7 @@ impl Client<'_> {
         }
     }
 
-    /// Goes on after a loss. On a new connection it is a new session, to which nothing was shown and which wrote nothing.
+    /// Goes on after a loss. A new connection is a new session: nothing was shown to it, and it wrote nothing.
     fn recover(&mut self, used: Nanos, loss: &Loss) -> Result<(), Failure> {
         self.link.around().note(|troubles| troubles.lost += 1);
         self.losses += 1;
@@ -163,19 +163,19 @@ impl Client<'_> {
         }
     }
 
-    /// Returns a place in the pool: mostly one of few.
+    /// Returns a place in the pool, mostly one of a few.
     pub(super) fn question(&mut self) -> usize {
         let hot = self.pool.len() / HOT_SHARE;
         if self.dice.percent(80) { self.dice.below(hot) } else { self.dice.below(self.pool.len()) }
     }
 
-    /// One whose tables' definitions stay as they are.
+    /// Returns a question on tables whose definitions do not change.
     pub(super) fn stable_question(&mut self) -> Option<usize> {
         let draws = (0..DRAWS_MAX).map(|_| self.question()).collect::<Vec<_>>();
         draws.into_iter().find(|query| self.pool[*query].tables() & self.unlike_snapshots == 0)
     }
 
-    /// One that is answered by one row.
+    /// Returns a question whose answer is one row.
     pub(super) fn question_by_id(&mut self) -> Option<usize> {
         let draws = (0..DRAWS_MAX).map(|_| self.dice.below(self.pool.len())).collect::<Vec<_>>();
         let is_fit = |query: &Query| query.is_by_id() && query.tables() & self.unlike_snapshots == 0;
@@ -223,7 +223,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Asks a question: the answer, or the code of an error that has shown nothing, or that there is no such table.
+    /// Asks a question. Returns the answer, or the code of an error that showed nothing or that says that the table does not exist.
     pub(super) fn ask(&mut self, query: usize, asking: &Asking) -> Result<Observed, Trouble> {
         let query = &self.pool[query];
         let rows: mysql::Result<Vec<mysql::Row>> = if asking.is_prepared {
@@ -266,7 +266,7 @@ impl Client<'_> {
         self.commit(&plan, &held).map(|_| ())
     }
 
-    /// Sends statements that commit by themselves, or only the last of which does; true if they did.
+    /// Sends statements that commit by themselves, or of which only the last commits. Returns whether they committed.
     fn commit(&mut self, plan: &Plan, held: &Held<'_>) -> Result<bool, Trouble> {
         let Some((last, first)) = plan.statements.split_last() else { return Ok(false) };
         let mut defining = (plan.defines != 0).then(|| self.recorder.defining(plan.defines));
@@ -282,7 +282,7 @@ impl Client<'_> {
         Ok(is_done)
     }
 
-    /// Sends what commits some changes, and finds out whether it did: what is held is free only when that is known.
+    /// Sends the statement that commits some changes, and finds out whether it did. The locked rows become free only when that is known.
     pub(super) fn commit_by(
         &mut self,
         statement: &str,
@@ -317,21 +317,21 @@ impl Client<'_> {
         }
         let known = self.recorder.done(sent, is_committed);
         match loss {
-            // What was never acknowledged is not promised to the session that sent it.
+            // A write that was never acknowledged is not promised to the session that sent it.
             Some(loss) => self.recover(used, &loss)?,
             None => self.own_known = known,
         }
         Ok(is_committed)
     }
 
-    /// Those of some changes that are there, when the answer to their commit was lost.
+    /// Returns the changes that have happened, when the answer to their commit was lost.
     fn settle(&self, sent: &Sent, loss: &Loss, held: &Held<'_>) -> Result<Vec<Change>, Failure> {
         let around = self.link.around();
         let seen = around.found(sent.at(), loss, sent.changes())?;
         let (place, changes) = match settle(&held.newest(), sent.changes(), &seen) {
             Settled::Done => (0, sent.changes().to_vec()),
             Settled::Undone => (1, Vec::new()),
-            // The partitions of a table are emptied one by one, and nothing is logged unless all are.
+            // The partitions of a table are emptied one by one, and nothing is logged unless all of them are.
             Settled::Torn(changes) if sent.text().starts_with("TRUNCATE") => (2, changes),
             settled => {
                 return Err(format!("after an outage of the server: {}: {settled:?}", sent.text()).into());
@@ -341,7 +341,7 @@ impl Client<'_> {
         Ok(changes)
     }
 
-    /// False if the server undid what was begun.
+    /// Executes a statement. Returns false if the server undid the transaction.
     pub(super) fn execute(&mut self, statement: &str) -> Result<bool, Trouble> {
         let is_plain = PLAIN.iter().any(|begin| statement.starts_with(begin));
         let done = if self.role.is_prepared && !is_plain {
@@ -367,7 +367,7 @@ impl Client<'_> {
         }
     }
 
-    /// A table goes by another name for a moment.
+    /// Renames a table for a moment.
     fn rename(&mut self) -> Result<(), Trouble> {
         let locks = self.locks;
         let held = locks.take(Kind::Truncate.rows());

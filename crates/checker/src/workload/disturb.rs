@@ -1,6 +1,6 @@
-//! What happens to the server and to the stream while clients are at work: crashes, cuts and stalls.
+//! Disturbs the server and the stream while clients are at work: crashes, cuts and stalls.
 //!
-//! Each kind has a thread and dice of its own, so that they meet in all combinations.
+//! Each kind has its own thread and its own dice, so that the kinds meet in all combinations.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,18 +19,18 @@ use crate::judge::{Nanos, Recorder};
 use crate::relay::Orders;
 use crate::target::Target;
 
-/// Between two looks at whether the time is over.
+/// The time between two checks whether the time is over.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// A stall lasts from this on…
+/// The shortest stall, in milliseconds.
 const STALL_MS_MIN: usize = 1_000;
-/// …to this.
+/// The longest stall, in milliseconds.
 pub const STALL_MS_MAX: usize = 3_000;
-/// Cuts in a row, and the pauses between them.
+/// The most cuts in a row, with pauses between them.
 const CUTS_MAX: usize = 4;
 const CUT_PAUSE_MS_MAX: usize = 300;
-/// Events of the timeline that are kept; further ones are only counted.
+/// The most events of the timeline that are kept. Further ones are only counted.
 const TIMELINE_MAX: usize = 100_000;
-/// How far before a violation disturbances are of interest.
+/// The time before a violation in which disturbances are reported, in nanoseconds.
 const BEFORE: Nanos = 12_000_000_000;
 
 /// A kind of disturbance.
@@ -44,20 +44,20 @@ pub enum Disturbance {
     Stall,
 }
 
-/// What is to happen.
+/// The planned disturbances.
 #[derive(Clone, Debug, Default)]
 pub struct Disturb {
-    /// What kills the server, and returns when it is back; nothing: it lives.
+    /// The command that kills the server, and returns when the server is back; None if the server is not killed.
     pub crash: Option<String>,
-    /// Where orders to the relay on the stream's way are given; nothing: it is neither cut there nor held up.
+    /// The address for orders to the relay on the stream's way; None if the stream is neither cut there nor held up.
     pub relay: Option<SocketAddr>,
     /// The server is told to end the thread that sends the stream.
     pub with_kills: bool,
-    /// Of restarts, cuts and stalls, the usual time from one to the next; nothing: there are none.
+    /// The usual time between two restarts, two cuts and two stalls; None if there are none.
     pub every: [Option<Duration>; 3],
 }
 
-/// What has happened.
+/// The disturbances that have happened.
 #[derive(Debug, Default)]
 pub struct Disturbances {
     /// Restarts, cuts and stalls.
@@ -66,7 +66,7 @@ pub struct Disturbances {
 }
 
 impl Disturbances {
-    /// Returns what happened shortly before a moment, in words.
+    /// Returns the disturbances shortly before a moment, in words.
     #[must_use]
     pub fn before(&self, at: Nanos) -> Vec<String> {
         let near = self.timeline.iter().filter(|(when, _)| when + BEFORE > at && *when < at + BEFORE / 4);
@@ -81,18 +81,18 @@ impl fmt::Display for Disturbances {
     }
 }
 
-/// Who disturbs.
+/// The source of disturbances.
 #[derive(Debug)]
 pub struct Disturber<'a> {
-    /// What is to happen.
+    /// The planned disturbances.
     pub disturb: &'a Disturb,
     /// The server itself.
     pub server: &'a Target,
-    /// Where outages are noted.
+    /// The list of outages.
     pub outages: &'a Outages,
     /// The clock.
     pub recorder: &'a Recorder,
-    /// What has happened.
+    /// The disturbances that have happened.
     pub done: Mutex<Disturbances>,
     /// The time is over.
     pub stop: &'a AtomicBool,
@@ -102,7 +102,7 @@ impl Disturber<'_> {
     /// Disturbs in this way until the time is over.
     ///
     /// # Errors
-    /// When the server does not come back, or the relay is gone.
+    /// If the server does not come back, or the relay is gone.
     pub fn work(&self, kind: Disturbance, mut dice: Dice) -> Result<(), Failure> {
         let Some(every) = self.disturb.every[kind as usize] else { return Ok(()) };
         let mut orders = match self.disturb.relay {
@@ -121,7 +121,7 @@ impl Disturber<'_> {
         Ok(())
     }
 
-    /// False: the time is over.
+    /// Pauses. Returns false if the time is over.
     fn pause(&self, duration: Duration) -> bool {
         let until = Instant::now() + duration;
         while Instant::now() < until && !self.stop.load(Ordering::Relaxed) {
@@ -148,7 +148,7 @@ impl Disturber<'_> {
         self.outages.begin(self.recorder.now());
         let status = Command::new("sh").args(["-c", crash]).status();
         let is_back = status.as_ref().is_ok_and(std::process::ExitStatus::success);
-        // Whoever waits for the end of it must not wait for ever.
+        // The end is noted in any case: a client that waits for it must not wait for ever.
         self.outages.end(self.recorder.now());
         if !is_back {
             return Err(format!("{crash}: {status:?}").into());
@@ -157,7 +157,7 @@ impl Disturber<'_> {
         Ok(())
     }
 
-    /// Once or several times in a row, at the server or on the way.
+    /// Cuts the stream once or several times in a row, at the server or on the way.
     fn cut(&self, dice: &mut Dice, mut relay: Option<&mut Orders>) -> Result<(), Failure> {
         let mut left = 1 + dice.below(CUTS_MAX);
         while left > 0 {
@@ -166,7 +166,7 @@ impl Disturber<'_> {
                 Some(relay) => (relay.cut()?, "on the way"),
                 None => (self.kill().unwrap_or(0), "by the server"),
             };
-            // While the server is away, or Freshet has not come back to it, there is nothing to be cut.
+            // While the server is away, or Freshet has not reconnected, there is nothing to cut.
             if cut > 0 {
                 self.count(Disturbance::Cut, format!("the stream is cut {how}"));
                 left -= 1;

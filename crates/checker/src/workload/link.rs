@@ -1,4 +1,4 @@
-//! A client's connection, which may be lost: with the server, and with nothing else.
+//! A client's connection. It may be lost with the server, and for no other reason.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -15,11 +15,11 @@ use crate::judge::{Nanos, Recorder};
 use crate::model::Change;
 use crate::target::Target;
 
-/// A connection is to be had again within this.
+/// A new connection must succeed within this time.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Between two attempts.
+/// The time between two attempts.
 const RETRY_EVERY: Duration = Duration::from_millis(100);
-/// Between the two looks that must agree.
+/// The time between the two looks that must agree.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(150);
 /// The server is not there, or is going: CR_CONN_HOST_ERROR, CR_SERVER_GONE_ERROR, CR_SERVER_LOST, ER_SERVER_SHUTDOWN,
 /// ER_ABORTING_CONNECTION, ER_NET_READ_ERROR, ER_NET_READ_INTERRUPTED, ER_NET_ERROR_ON_WRITE, ER_NET_WRITE_INTERRUPTED,
@@ -29,16 +29,16 @@ const LOST: [u16; 10] = [2003, 2006, 2013, 1053, 1152, 1158, 1159, 1160, 1161, 1
 /// Why a statement has no answer.
 #[derive(Debug)]
 pub enum Trouble {
-    /// The connection behind it is lost. Whether it was carried out is not known.
+    /// The connection is lost. It is not known whether the statement was carried out.
     Lost(Loss),
-    /// Something that must not be.
+    /// An error that must not happen.
     Failed(Failure),
 }
 
 /// A connection that was lost.
 #[derive(Debug)]
 pub struct Loss {
-    /// By an error packet on a connection that itself is there, maybe.
+    /// An error packet reported the loss. The connection itself may still be there.
     pub is_told: bool,
     what: String,
 }
@@ -50,7 +50,7 @@ impl<E: Into<Failure>> From<E> for Trouble {
 }
 
 impl Trouble {
-    /// The same, with what was said before in the transaction.
+    /// Returns the loss with the statements that were sent before in the transaction.
     #[must_use]
     pub fn after(self, said: &[String]) -> Self {
         match self {
@@ -59,7 +59,7 @@ impl Trouble {
         }
     }
 
-    /// Returns what an error of the client library means to whoever sent this.
+    /// Returns what an error of the client library means for the statement.
     #[must_use]
     pub fn of(statement: &str, error: &mysql::Error) -> Self {
         let what = format!("{statement}: {error}");
@@ -79,7 +79,7 @@ impl Trouble {
     }
 }
 
-/// ER_ACCESS_DENIED_ERROR: right before and after an outage the account is the same.
+/// ER_ACCESS_DENIED_ERROR. Right before and after an outage the account is the same.
 const DENIED: u16 = 1045;
 
 /// So many times in a row a connection may be denied to whom it is due, which is counted and not judged here.
@@ -89,22 +89,22 @@ fn is_denied(error: &mysql::Error) -> bool {
     matches!(error, mysql::Error::MySqlError(told) if told.code == DENIED)
 }
 
-/// What the clients went through. Each count is of one cause.
+/// The losses that the clients noticed. Each count has one cause.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Troubles {
     /// Statements without an answer.
     pub lost: u64,
-    /// Connections made anew.
+    /// Connections that were made again.
     pub reconnections: u64,
-    /// Connections on which it was told that the server is away, and which went on.
+    /// Connections that reported that the server is away, and that went on.
     pub kept: u64,
-    /// Attempts to connect that were in vain.
+    /// Attempts to connect that failed.
     pub refused: u64,
     /// Besides these, how many were answered that the password is wrong.
     pub denied: u64,
     /// Transactions of several statements, through Freshet and around it.
     pub transactions: [u64; 2],
-    /// Of these, those that were undone on the way.
+    /// Transactions of these that were undone before their end.
     pub undone: u64,
     /// Transactions of unknown outcome that were found done, undone, and half done.
     pub settled: [u64; 3],
@@ -122,31 +122,31 @@ impl fmt::Display for Troubles {
     }
 }
 
-/// What all links of a run share.
+/// The state that all links of a run share.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
     /// The server itself.
     pub server: &'a Target,
     /// The schema of the run.
     pub schema: &'a str,
-    /// When the server was away.
+    /// The times when the server was away.
     pub outages: &'a Outages,
     /// The clock.
     pub recorder: Recorder,
-    /// What happened to them.
+    /// The losses.
     pub troubles: Mutex<Troubles>,
 }
 
 impl Surroundings<'_> {
-    /// Counts.
+    /// Updates the counts.
     pub fn note(&self, note: impl FnOnce(&mut Troubles)) {
         note(&mut self.troubles.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Returns a connection, as soon as there is one to be had.
+    /// Returns a connection, as soon as one can be made.
     ///
     /// # Errors
-    /// When the patience is over, or something else is wrong than that the server is away.
+    /// If no connection can be made in time, or another error occurs than that the server is away.
     pub fn connect(&self, target: &Target) -> Result<Conn, Failure> {
         let until = Instant::now() + PATIENCE;
         let mut denied = 0;
@@ -191,7 +191,7 @@ impl Surroundings<'_> {
             match look(&mut direct, self.schema, changes) {
                 Ok(seen) if last == Some(seen) => return Ok(seen),
                 Ok(seen) => last = Some(seen),
-                // It may be away again.
+                // The server may be away again.
                 Err(error) if Instant::now() > until => return Err(error),
                 Err(_) => last = None,
             }
@@ -225,13 +225,13 @@ impl<'a> Link<'a> {
         Ok(Self { conn: around.connect(target)?, target, around })
     }
 
-    /// Returns what it shares with the others.
+    /// Returns the state that the link shares with the others.
     #[must_use]
     pub const fn around(&self) -> &'a Surroundings<'a> {
         self.around
     }
 
-    /// Another connection in place of this one, which was not lost.
+    /// Replaces the connection, which was not lost, by another one.
     ///
     /// # Errors
     /// As [`Surroundings::connect`].
@@ -240,10 +240,10 @@ impl<'a> Link<'a> {
         Ok(())
     }
 
-    /// Goes on after a loss: on the same connection if it bears it, else on a new one. True: it is a new one.
+    /// Goes on after a loss: on the same connection if it still works, otherwise on a new one. Returns whether it is a new one.
     ///
     /// # Errors
-    /// When no outage explains the loss, or no connection is to be had.
+    /// If no outage explains the loss, or no connection can be made.
     pub fn recover(&mut self, used: Nanos, loss: &Loss) -> Result<bool, Failure> {
         self.around.must_be_explained(used, loss)?;
         if loss.is_told && self.conn.query_drop("ROLLBACK").is_ok() {

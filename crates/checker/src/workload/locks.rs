@@ -1,4 +1,4 @@
-//! Who may write which rows, and what the rows are once all that was acknowledged is done.
+//! Locks of rows for writers, and the state of the rows after all acknowledged writes.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ struct State {
     newest: Db,
 }
 
-/// Rows that nobody else writes, until it is dropped.
+/// Rows that no other client writes, until the value is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Held<'a> {
@@ -27,14 +27,14 @@ pub struct Held<'a> {
 }
 
 impl Locks {
-    /// Nothing is locked.
+    /// Returns locks of which none is taken.
     #[must_use]
     pub const fn new(db: Db) -> Self {
         let taken = [0; size_of::<RowSet>() / size_of::<u64>()];
         Self { state: Mutex::new(State { taken, newest: db }), freed: Condvar::new() }
     }
 
-    /// Waits until all of these are free, and takes them all at once, so that nobody waits for each other.
+    /// Waits until all these rows are free, and takes them all at once, so that no two clients wait for each other.
     pub fn take(&self, rows: RowSet) -> Held<'_> {
         let mut state = self.state();
         while state.taken.iter().zip(&rows).any(|(taken, row)| taken & row != 0) {
@@ -44,7 +44,7 @@ impl Locks {
         Held { locks: self, rows }
     }
 
-    /// Returns the newest state; of what is being written by others it is the one of before.
+    /// Returns the newest state. Rows that other clients are writing have their state from before.
     #[must_use]
     pub fn newest(&self) -> Db {
         self.state().newest
@@ -56,13 +56,13 @@ impl Locks {
 }
 
 impl Held<'_> {
-    /// Returns the newest state; what is held is as it will be found.
+    /// Returns the newest state. The locked rows have the state that the client will find.
     #[must_use]
     pub fn newest(&self) -> Db {
         self.locks.newest()
     }
 
-    /// Says that changes of what is held were committed.
+    /// Notes that changes of the locked rows were committed.
     pub fn committed(&self, changes: &[Change]) {
         let mut state = self.locks.state();
         changes.iter().for_each(|change| state.newest.apply(change));

@@ -1,17 +1,17 @@
-//! When the server was away: what a lost connection is explained by, and what must be over before an outcome is looked for.
+//! The times when the server was away. They explain lost connections, and must be over before an outcome is looked for.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::judge::Nanos;
 
-/// A connection may be found dead for so long after the server is back, by whoever did not use it meanwhile.
+/// How long after the server's return an idle connection may be found dead, in milliseconds.
 const NOTICED_MS_MAX: u64 = 10_000;
-/// The server is back within this.
+/// The server is back within this time, in seconds.
 const AWAY_SECONDS_MAX: u64 = 180;
 const NANOS_OF_MS: u64 = 1_000_000;
 
-/// Outages, the last of which may go on. A run has one for each minute or so.
+/// All outages, of which the last may still go on. A run has about one each minute.
 #[derive(Debug, Default)]
 pub struct Outages {
     all: Mutex<Vec<Outage>>,
@@ -25,7 +25,7 @@ struct Outage {
 }
 
 impl Outage {
-    /// Whether a connection used at one moment and found lost at another may have been lost by this.
+    /// Whether this outage explains that a connection was used at one moment and found lost at another.
     fn explains(&self, used: Nanos, lost: Nanos) -> bool {
         let over = self.ended.map_or(Nanos::MAX, |ended| ended.saturating_add(NOTICED_MS_MAX * NANOS_OF_MS));
         self.began <= lost && used <= over
@@ -33,12 +33,12 @@ impl Outage {
 }
 
 impl Outages {
-    /// To be called before the server is taken away.
+    /// Notes the beginning of an outage. It is called before the server is killed.
     pub fn begin(&self, now: Nanos) {
         self.all().push(Outage { began: now, ended: None });
     }
 
-    /// To be called after it is back.
+    /// Notes the end of an outage. It is called after the server is back.
     pub fn end(&self, now: Nanos) {
         if let Some(last) = self.all().last_mut() {
             last.ended = Some(now);
@@ -52,7 +52,7 @@ impl Outages {
         self.all().iter().rev().any(|outage| outage.explains(used, lost))
     }
 
-    /// Waits until no outage goes on: whatever was under way before one is certainly over. False: it takes too long.
+    /// Waits until no outage goes on. A statement that was under way before the outage is over then. Returns false if this takes too long.
     #[must_use]
     pub fn await_end(&self) -> bool {
         let until = Instant::now() + Duration::from_secs(AWAY_SECONDS_MAX);

@@ -1,4 +1,4 @@
-//! Writes: what each needs for itself, its statements, and its meaning.
+//! Writes: the rows that each needs for itself, its statements, and its effect.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -7,10 +7,10 @@ use crate::model::{COLUMNS, Change, Column, DEFINITIONS, Db, PARENTS, ROWS, Row,
 use crate::sql::{ALL_ROWS, RowSet, WRITTEN, values, view};
 use crate::told::{ID, May, Told, V};
 
-/// A kind of write, with what it is aimed at.
+/// A kind of write, with its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One row, in whatever way fits: INSERT, UPDATE, DELETE, REPLACE, ON DUPLICATE KEY UPDATE.
+    /// Any write of one row: INSERT, UPDATE, DELETE, REPLACE, ON DUPLICATE KEY UPDATE.
     Row(Table, usize, Option<i8>),
     /// UPDATE of all rows with one `k`.
     UpdateWhere(Table, i8),
@@ -24,7 +24,7 @@ pub enum Kind {
     UpdateJoin(usize),
     /// DELETE from two tables in one statement.
     DeleteJoin(usize),
-    /// DELETE of a parent, whose children go with it.
+    /// DELETE of a parent. Its children are deleted with it.
     DeleteParent(usize),
     /// UPDATE of a primary key in `r`.
     MoveKey(usize, usize),
@@ -34,21 +34,21 @@ pub enum Kind {
     View(Table, i8),
     /// A column is added to `r`, or dropped again.
     Alter(bool),
-    /// A table's comment: its definition changes, and nothing of what it holds. Soon after, a slow write to one of its
-    /// rows: what was known of the ways to read the table is learned anew while that is under way.
+    /// A change of a table's comment: its definition changes, but not its rows. A slow write to one of its rows follows soon, so that
+    /// Freshet learns the ways to read the table again while this write is under way.
     Comment(Table, usize),
 }
 
-/// Statements that are one change.
+/// Statements that make one change.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The statements.
     pub statements: Vec<String>,
-    /// What they do.
+    /// The changes that they make.
     pub changes: Vec<Change>,
-    /// What their texts tell of that.
+    /// What their texts tell of the changes.
     pub told: Vec<Told>,
-    /// What the first of them defines, as bits: tables, and the definitions of views.
+    /// The tables and definitions of views that the first statement defines, as bits.
     pub defines: u8,
 }
 
@@ -61,7 +61,7 @@ fn lock(rows: &mut RowSet, table: Table, bits: u64) {
 }
 
 impl Kind {
-    /// One of any kind; `with_definitions`: also those that change definitions.
+    /// Returns a write of any kind. With `with_definitions` it may change definitions.
     pub fn draw(dice: &mut Dice, with_definitions: bool) -> Self {
         let id = some_id(dice);
         let parent = 1 + dice.below(usize::from(PARENTS));
@@ -85,14 +85,14 @@ impl Kind {
 
     /// Returns a write of one row.
     pub fn draw_row(dice: &mut Dice) -> Self {
-        // What fires a trigger fences everything: a few of these are enough.
+        // A write that fires a trigger fences everything, so a few of these are enough.
         let others = [Table::P, Table::C, Table::R];
         let table = if dice.percent(5) { Table::S } else { dice.one_of(&others) };
         let pid = dice.percent(70).then(|| dice.code(PARENTS));
         Self::Row(table, some_id(dice), pid)
     }
 
-    /// Returns what nobody else may write meanwhile.
+    /// Returns the rows that no other client may write meanwhile.
     #[must_use]
     pub fn rows(self) -> RowSet {
         let mut rows = RowSet::default();
@@ -130,19 +130,19 @@ impl Kind {
                 lock(&mut rows, table, ALL_ROWS);
                 rows[definitions] |= 1;
             }
-            // No view can be made over a table that is away.
+            // No view can be made over a table that is renamed.
             Self::View(..) => rows[definitions] |= 1,
         }
         rows
     }
 
-    /// Whether it ends a transaction that is open.
+    /// Whether the write ends an open transaction.
     #[must_use]
     pub const fn is_definition(self) -> bool {
         matches!(self, Self::Truncate | Self::View(..) | Self::Alter(_) | Self::Comment(..))
     }
 
-    /// Returns the statement, and what it does to a state. Nothing if there is nothing to be done.
+    /// Returns the statements, and their effect on a state. The plan is empty if there is nothing to do.
     pub fn plan(self, dice: &mut Dice, db: &Db, versions: &AtomicI64) -> Plan {
         let version = versions.fetch_add(1, Ordering::Relaxed);
         match self {
@@ -219,7 +219,7 @@ fn random_cells(dice: &mut Dice, pid: Option<i8>) -> [Option<i8>; COLUMNS] {
     cells
 }
 
-/// Returns a row that is new, or of which everything changes.
+/// Returns a new row, or new values for all columns of a row.
 fn random_row(dice: &mut Dice, db: &Db, table: Table, pid: Option<i8>, version: i64) -> Row {
     let is_there = |pid: &i8| usize::try_from(*pid).is_ok_and(|pid| db.row(Table::P, pid + 1).is_some());
     let pid = pid.filter(|pid| table != Table::C || is_there(pid));
@@ -307,7 +307,7 @@ fn row(dice: &mut Dice, db: &Db, key: RowKey, pid: Option<i8>, version: i64) -> 
     }
 }
 
-/// Returns a statement that updates one row, and takes its time over it.
+/// Returns a statement that updates one row slowly.
 fn slow_update(table: Table, id: usize, version: i64) -> String {
     format!("UPDATE {} SET v = {version} WHERE id = {id} AND SLEEP(0.04) = 0", table.name())
 }

@@ -1,7 +1,8 @@
-//! What became of a transaction whose answer was lost: the server is asked, when whoever ran it is certainly gone.
+//! Finds out the outcome of a transaction whose answer was lost. The server is asked once the session that ran the transaction is
+//! certainly gone.
 //!
-//! Nobody else touches the rows meanwhile, and every write leaves a version of its own behind, so the rows tell. The state
-//! before, the state after and what the server has are compared, no more.
+//! No other client touches the rows meanwhile, and every write leaves a version of its own, so the rows show the outcome. Only three
+//! states are compared: the state before, the state after, and the state on the server.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -10,27 +11,27 @@ use crate::Failure;
 use crate::model::{Change, Db, ROWS, TABLES, Table};
 use crate::sql::view;
 
-/// What the server has, as far as it tells writes apart.
+/// The state on the server, as far as it distinguishes writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The versions of the rows, by table and id.
     pub versions: [[Option<i64>; ROWS]; TABLES],
-    /// Table `r` goes by another name.
+    /// Table `r` has another name.
     pub is_away: bool,
     /// The view is the one that was to be made.
     pub is_view: bool,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// All of it is there.
+    /// All changes are there.
     Done,
-    /// Nothing of it is there.
+    /// No change is there.
     Undone,
-    /// Only this part of it is there.
+    /// Only these changes are there.
     Torn(Vec<Change>),
-    /// What is there is neither what was before nor what was to be.
+    /// The state is neither the one before nor the one after.
     Foreign(Change),
 }
 
@@ -40,7 +41,7 @@ impl Seen {
     }
 }
 
-/// Compares what is there with the states before and after some changes.
+/// Compares the state on the server with the states before and after some changes.
 #[must_use]
 pub fn settle(before: &Db, changes: &[Change], seen: &Seen) -> Settled {
     let mut after = *before;
@@ -73,10 +74,10 @@ pub fn settle(before: &Db, changes: &[Change], seen: &Seen) -> Settled {
     }
 }
 
-/// Asks the server itself what there is. The view is compared with one that these changes would make.
+/// Reads the state from the server itself. The view is compared with the one that these changes would make.
 ///
 /// # Errors
-/// When the server is away, or does not answer as it should.
+/// If the server is away, or gives an unexpected answer.
 pub fn look(direct: &mut Conn, schema: &str, changes: &[Change]) -> Result<Seen, Failure> {
     let names: Vec<String> = direct
         .query(format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"))?;

@@ -1,7 +1,7 @@
-//! Which columns a SELECT reads, at most: whatever is named anywhere in it, or in the views that it reads.
+//! Which columns a SELECT reads, at most: every column that is named anywhere in it, or in the views that it reads.
 //!
-//! A view's select list names more columns than most statements that read the view. What the statement does not name of them
-//! is computed for nobody, if the view does nothing else with its rows than to join and filter them.
+//! A view's select list names more columns than most statements that read the view. A column that the statement does not name is computed
+//! for nobody, if the view only joins and filters its rows.
 
 use std::ops::Range;
 
@@ -16,21 +16,21 @@ use crate::token::TokenKind;
 /// The most different identifiers that are listed.
 const COLUMNS_MAX: usize = 512;
 
-/// What one text names.
+/// The identifiers of one text.
 #[derive(Default)]
 struct Identifiers {
     /// In lower case.
     names: Vec<String>,
-    /// Columns that are not named: those of `*`, and those that a NATURAL join compares.
+    /// Columns are read that are not named: the columns of `*`, and those that a NATURAL join compares.
     all: bool,
 }
 
-/// Returns what all texts of a statement name.
+/// Returns the columns that the texts of a statement name together.
 pub(super) fn columns_read(parsed: &Parsed<'_>) -> ColumnsRead {
     let mut texts: Vec<Identifiers> = Vec::with_capacity(parsed.sources.len());
     for (at, source) in parsed.sources.iter().enumerate() {
         let Some(named) = identifiers(source, &unread(parsed, at, &texts)) else { return ColumnsRead::All };
-        // What `*` stands for are a table's columns, or those of a select list, which names what it takes them from.
+        // `*` stands for a table's columns, or for those of a select list. A select list names the columns that it is made of.
         let is_table = |leaf: &&Leaf| leaf.table.is_some() && leaf.query.is_none();
         let mut tables = parsed.leaves.iter().filter(is_table);
         if named.all && tables.any(|leaf| parsed.source_of(leaf) == Some(at)) {
@@ -48,7 +48,7 @@ pub(super) fn columns_read(parsed: &Parsed<'_>) -> ColumnsRead {
     ColumnsRead::Named(named)
 }
 
-/// Every identifier of a text but for those in `unread`; aliases and names of tables do no harm.
+/// Collects every identifier of a text except those in `unread`. Aliases and names of tables do no harm.
 fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Identifiers> {
     let mut named = Identifiers::default();
     for (at, token) in source.tokens.iter().enumerate() {
@@ -64,7 +64,8 @@ fn identifiers(source: &Source<'_>, unread: &[Range<usize>]) -> Option<Identifie
     Some(named)
 }
 
-/// Returns the items of a view's select list that nothing reads. `texts` are those before it, the one that names it among them.
+/// Returns the items of a view's select list that nothing reads. `texts` are the texts before the view's, including the text that names
+/// the view.
 fn unread(parsed: &Parsed<'_>, source: usize, texts: &[Identifiers]) -> Vec<Range<usize>> {
     items_unread(parsed, source, texts).unwrap_or_default()
 }
@@ -78,21 +79,21 @@ fn items_unread(parsed: &Parsed<'_>, at: usize, texts: &[Identifiers]) -> Option
     let view = parsed.leaves.iter().find(of_view)?;
     let reader = texts.get(parsed.source_of(view)?)?;
     let source = parsed.sources.get(at)?;
-    // These may mean an item by its name or its place, or compare all of them.
+    // These words may refer to an item by its name or its place, or compare all items.
     const USES: &[&str] = &["DISTINCT", "GROUP", "HAVING", "ORDER", "OVER", "UNION", "WITH"];
     if reader.all || (0..source.tokens.len()).any(|token| source.any(token, USES)) {
         return None;
     }
     let query = parsed.queries.get(view.query?)?;
     let block = parsed.blocks.get(*query.branches.first()?)?;
-    // An expression that nothing reads may still be computed, and end in an error.
+    // An expression that nothing reads may still be computed, and its computation may fail.
     let named = query.columns.iter().zip(&block.items);
     let columns = named.filter(|(_, item)| matches!(item.what, Selected::Column(_)));
     let unread = columns.filter(|(name, _)| !reader.names.contains(name));
     Some(unread.map(|(_, item)| item.range.clone()).collect())
 }
 
-/// A word that both servers reserve, and that many statements have.
+/// Whether the token is a word that both servers reserve and that many statements have.
 fn is_keyword(source: &Source<'_>, at: usize) -> bool {
     const KEYWORDS: &[&str] = &[
         "AND", "AS", "BETWEEN", "BY", "FROM", "GROUP", "IN", "JOIN", "LEFT", "LIMIT", "ON", "OR", "ORDER",
@@ -101,7 +102,7 @@ fn is_keyword(source: &Source<'_>, at: usize) -> bool {
     source.any(at, KEYWORDS)
 }
 
-/// `a * b`: an operand stands on either side.
+/// Whether the `*` is that of a product, `a * b`: an operand stands on either side.
 fn is_product(source: &Source<'_>, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| source.token(before).map(|token| (before, token)));
     let operand_before = before.is_some_and(|(before, token)| match token.kind {
@@ -118,7 +119,7 @@ fn is_product(source: &Source<'_>, at: usize) -> bool {
     operand_before && operand_after
 }
 
-/// `COUNT(*)`.
+/// Whether the `*` is that of `COUNT(*)`.
 fn is_count(source: &Source<'_>, at: usize) -> bool {
     at >= 2 && source.is(at - 1, b'(') && source.word(at - 2, "COUNT") && source.is(at + 1, b')')
 }

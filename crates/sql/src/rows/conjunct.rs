@@ -1,8 +1,8 @@
-//! Conditions, taken apart at their ANDs, and those conjuncts that say something of a single column.
+//! Takes conditions apart at their ANDs, and finds the conjuncts that say something of a single column.
 //!
-//! There is no grammar of expressions here. A conjunct counts only if the *whole* of its tokens is exactly one of a few
-//! patterns, and every operator of the servers that binds less tightly than AND, or brings an AND of its own, is looked for
-//! by name. Whatever else stands in a conjunct makes it opaque: it can only reject more rows, and that is no pin lost.
+//! There is no grammar of expressions here. A conjunct counts only if the *whole* of its tokens matches exactly one of a few patterns.
+//! The reader looks by name for every operator that binds less tightly than AND, or brings an AND of its own. Anything else in a conjunct
+//! makes it opaque: it can only reject more rows, so no pin is lost.
 
 mod alternatives;
 mod pattern;
@@ -28,13 +28,13 @@ pub(super) type ColumnName = Vec<String>;
 /// A conjunct that is understood.
 #[derive(Clone, Debug)]
 pub(super) enum Conjunct<C> {
-    /// The column satisfies the condition. The flag: it does not hold of NULL.
+    /// The column satisfies the condition. The flag says that the condition does not hold of NULL.
     Is(C, Condition, bool),
     /// Two columns are equal, and so neither is NULL.
     Equal(C, C),
-    /// The column is equal to what a subquery shows in some row. Its first token.
+    /// The column is equal to the value of a subquery in some row. The number is the subquery's first token.
     Within(C, usize),
-    /// All conjuncts of at least one of these hold. None is empty, and there is no `Any` among them.
+    /// All conjuncts of at least one of these lists hold. No list is empty, and none contains an `Any`.
     Any(Vec<Vec<Conjunct<C>>>),
 }
 
@@ -52,7 +52,7 @@ fn split(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<C
     }
 }
 
-/// One conjunct; parentheses around the whole of it are opened.
+/// Reads one conjunct. Parentheses around the whole of it are opened.
 fn one(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Conjunct<ColumnName>>) {
     if out.len() >= CONJUNCTS_MAX {
         return;
@@ -74,7 +74,7 @@ fn one(source: &Source<'_>, range: Range<usize>, depth: usize, out: &mut Vec<Con
     }
 }
 
-/// Returns the pieces between the ANDs; None if something binds less tightly than AND, or the pairs do not come out even.
+/// Returns the pieces between the ANDs; `None` if an operator binds less tightly than AND, or the pairs are not balanced.
 fn parts(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (range.start, range.start);
@@ -93,7 +93,7 @@ fn parts(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> 
             },
             TokenKind::Word if source.any(at, &["OR", "SELECT", "WITH", "XOR"]) => return None,
             TokenKind::Word if source.word(at, "CASE") => cases += 1,
-            // More ENDs than CASEs: one of them is a name, and which one is not known.
+            // There are more ENDs than CASEs: one END is a name, and it is not known which.
             TokenKind::Word if source.word(at, "END") => cases = cases.checked_sub(1)?,
             TokenKind::Word if cases == 0 && source.word(at, "BETWEEN") => betweens += 1,
             TokenKind::Word if cases == 0 && source.word(at, "AND") && betweens > 0 => betweens -= 1,

@@ -5,7 +5,7 @@ use super::query::{Ends, QueryReader, TableExpression};
 use crate::TableName;
 use crate::token::TokenKind;
 
-/// The type of a join: which of its operands keeps the rows that have no match.
+/// The type of a join: it says which operand keeps the rows that have no match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JoinType {
     Inner,
@@ -13,7 +13,7 @@ enum JoinType {
     Right,
 }
 
-/// What stands behind a join's right operand.
+/// The words behind a join's right operand.
 enum Joins {
     Nothing,
     By(Filter),
@@ -80,13 +80,13 @@ impl QueryReader<'_, '_> {
         if join != JoinType::Inner {
             self.take("OUTER");
         }
-        // Other words here are an error to the servers, and end our reading where they stand.
+        // Other words here are an error to the servers; the reading ends there.
         self.take("JOIN").then_some(join)
     }
 
     fn join_condition(&mut self, left: &Group<Filter>, right: &Group<Filter>) -> Option<Joins> {
         if self.take("ON") {
-            // A subquery here is told of no block around it: which of its tables ON can see is another question.
+            // A subquery here gets no block around it, because it is not known which tables the ON can see.
             let range = self.expression(None, Ends::Join)?;
             let operands = left.all_leaves().into_iter().chain(right.all_leaves()).collect();
             return Some(Joins::By(Filter::On(range, operands)));
@@ -108,7 +108,7 @@ impl QueryReader<'_, '_> {
         let lateral = self.take("LATERAL");
         if self.query_end(self.at).is_some() {
             self.at += 1;
-            // It is told of its own columns alone, so a lateral one is no different.
+            // A derived table is told of its own columns only, so LATERAL makes no difference.
             let around = self.enclosed;
             self.enclosed |= lateral;
             let query = self.query(None)?;
@@ -148,7 +148,7 @@ impl QueryReader<'_, '_> {
             TableName::bare(first)
         };
         if self.take("PARTITION") {
-            // Which partition a row is in depends on columns that are not named.
+            // The partition of a row depends on columns that are not named.
             self.parsed.reads_unnamed = true;
             (!self.columns_in_parentheses()?.is_empty()).then_some(())?;
         }
@@ -166,7 +166,7 @@ impl QueryReader<'_, '_> {
         }
     }
 
-    /// Returns the common table expression of this name, if it is one; the one defined last hides others.
+    /// Returns the common table expression of this name, if there is one. The last definition hides earlier ones.
     fn expression_named(&mut self, name: &TableName) -> Option<TableExpression> {
         let mut visible = self.expressions.iter().rev().filter(|_| name.schema.is_none());
         let expression = visible.find(|known| known.name == name.name)?.clone();
@@ -176,7 +176,7 @@ impl QueryReader<'_, '_> {
         Some(expression)
     }
 
-    /// A word is a table's name only if it structures no query at all.
+    /// Reads a word as a table's name, if the word structures no query at all.
     fn table_word(&mut self) -> Option<String> {
         self.source.is_plain(self.at).then(|| self.name())?
     }
@@ -203,7 +203,7 @@ impl QueryReader<'_, '_> {
         Some(())
     }
 
-    /// Names of indexes, PRIMARY among them.
+    /// Reads names of indexes, including PRIMARY.
     fn index_list(&mut self) -> Option<()> {
         let close = self.source.closing(self.at)?;
         let inner = self.source.tokens.get(self.at + 1..close)?;
@@ -214,8 +214,8 @@ impl QueryReader<'_, '_> {
         listed.then_some(())
     }
 
-    /// Returns where the parenthesis at `at` ends, if it holds a query and not a join: `((SELECT 1) UNION (SELECT 2))` is one,
-    /// `((SELECT 1) AS a, b)` is none.
+    /// Returns where the parenthesis at `at` ends, if it holds a query and not a join. `((SELECT 1) UNION (SELECT 2))` holds a query,
+    /// `((SELECT 1) AS a, b)` holds a join.
     fn query_end(&self, at: usize) -> Option<usize> {
         let close = self.source.closing(at)?;
         let mut innermost = at;
@@ -225,7 +225,7 @@ impl QueryReader<'_, '_> {
         if !self.source.any(innermost + 1, &["SELECT", "WITH"]) {
             return None;
         }
-        // From the innermost parenthesis outwards: each has to be a term of the query around it.
+        // From the innermost parenthesis outwards: each must be a term of the query around it.
         for opening in (at + 1..=innermost).rev() {
             let behind = self.source.closing(opening)? + 1;
             let term = self.source.is(behind, b')')
@@ -238,7 +238,7 @@ impl QueryReader<'_, '_> {
     }
 }
 
-/// Returns the join of two groups. Its condition filters an inner join; of an outer join it decides what matches.
+/// Returns the join of two groups. The condition of an inner join filters; the condition of an outer join decides what matches.
 fn joined(
     mut left: Group<Filter>,
     mut right: Group<Filter>,

@@ -1,29 +1,29 @@
-//! What is known of the rows of each block, and how it is handed on from one block to another.
+//! What is known of the rows of each block, and how this knowledge passes from one block to another.
 //!
-//! A *subquery* is told what is known of the rows that it is evaluated for: for other rows its value cannot matter, since
-//! a conjunct beside it rejects them, or they are not there any more when it is evaluated.
+//! A *subquery* gets what is known of the rows that it is evaluated for. For other rows its value cannot matter: a conjunct beside the
+//! subquery rejects them, or an earlier step has removed them.
 //!
-//! `a IN (SELECT x …)`, where it is a conjunct of a WHERE, is an equality: a row of the subquery matters only if its `x` is the `a` of
-//! a row that passes the other conjuncts, and a row passes only if its `a` is the `x` of a row of the subquery. So it stands in the
-//! subquery like `x = a` in its WHERE, and what the subquery's own WHERE says of `x` holds of `a`. Under NOT or OR it would not: there it
-//! matters whether some `x` is NULL.
+//! `a IN (SELECT x …)` as a conjunct of a WHERE is an equality. A row of the subquery matters only if its `x` is the `a` of a row that
+//! passes the other conjuncts. A row passes only if its `a` is the `x` of a row of the subquery. So the equality counts in the subquery
+//! like `x = a` in its WHERE, and what the subquery's WHERE says of `x` holds of `a`. Under NOT or OR this is not true: there a NULL
+//! among the `x` matters.
 //!
-//! The *query of a derived table*, of a view, and of a table expression that is named once is told which of its rows matter to
-//! the block that reads it. That stands in it like a conjunct of its own WHERE, where these things are so:
+//! The *query of a derived table*, of a view, or of a table expression that is named once gets the conditions on its rows that matter to
+//! the block that reads it. They count in it like conjuncts of its own WHERE, under these conditions:
 //!
-//! * the column is taken over from a table of the block as it is, in every branch of a UNION. A UNION chooses one type for
-//!   all branches, by which the condition is meant: the columns of the others are noted as what the fact came by, so that
-//!   it counts only where all compare alike;
-//! * each row of the result is made of rows with one value of that column: there is no LIMIT, EXCEPT or INTERSECT, no
-//!   window function, no aggregate of all rows, and if there is a GROUP BY then the column is in it. DISTINCT and UNION
-//!   make one row of equal ones, which have that column equal as well;
-//! * what is equal satisfies the condition alike. LIKE compares in its own way: one row of those that are equal stands
-//!   for all, and whether it begins with something says nothing of the others.
+//! * The column is taken over unchanged from a table of the block, in every branch of a UNION. A UNION chooses one type for all branches,
+//!   and the condition refers to that type. So the columns of the other branches are noted in `via`, and the fact counts only if all of
+//!   them compare alike.
+//! * Each row of the result is made of rows with one value of that column. There is no LIMIT, EXCEPT or INTERSECT, no window function and
+//!   no aggregate of all rows; a GROUP BY contains the column. DISTINCT and UNION merge only equal rows, in which that column is equal as
+//!   well.
+//! * Equal values satisfy the condition alike. LIKE does not fulfil this: one of several equal rows stands for all, and its beginning
+//!   says nothing of the beginnings of the others.
 //!
-//! A table expression that is named twice is read for rows of two kinds, so it is told nothing; nor is one that is recursive.
+//! A table expression that is named twice is read for two kinds of rows, so it gets no conditions. A recursive one gets none either.
 //!
-//! Of *alternatives* one is taken at a time, as if it stood there alone: what passes a filter `A OR B` passes it with A in its
-//! place, or with B. A row that matters in neither case changes nothing in the rows that pass.
+//! Of several *alternatives* one is looked at at a time, as if it were alone. A row that passes a filter `A OR B` passes the filter with
+//! only A in its place, or with only B. A row that matters in neither case does not change the rows that pass.
 
 use std::cell::RefCell;
 
@@ -37,7 +37,7 @@ use super::solve::{self, Fact, Holds, Premises};
 /// The most ways in which the alternatives of a statement are combined.
 const COMBINATIONS_MAX: usize = 8;
 
-/// Returns the facts of all blocks, for each combination of alternatives; there is one at least.
+/// Returns the facts of all blocks, one list for each combination of alternatives. There is at least one combination.
 pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Vec<Fact>> {
     let choices = RefCell::new(Choices { sizes: Vec::new(), combinations: 1 });
     let said = parsed.blocks.iter().map(|block| understood(parsed, block, names, &choices));
@@ -49,7 +49,7 @@ pub(super) fn facts(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Vec<Fact>
         .collect()
 }
 
-/// The same, with one alternative taken of each.
+/// Returns the facts of all blocks for one combination of alternatives.
 fn facts_of(
     parsed: &Parsed<'_>,
     names: &Names<'_, '_>,
@@ -96,11 +96,11 @@ fn links(parsed: &Parsed<'_>, names: &Names<'_, '_>) -> Vec<Link> {
     parsed.blocks.iter().enumerate().flat_map(of_block).collect()
 }
 
-/// What a filter says.
+/// The content of a filter.
 #[derive(Clone, Debug)]
 enum Said {
     All(Holds),
-    /// One of these, by its number among the choices.
+    /// One of these alternatives; the number is that of the choice.
     Any(usize, Vec<Vec<Holds>>),
 }
 
@@ -118,14 +118,14 @@ impl Said {
 
 /// The alternatives of a statement that are told apart.
 struct Choices {
-    /// How many there are of each.
+    /// The number of alternatives of each choice.
     sizes: Vec<usize>,
-    /// The product of those.
+    /// The product of all sizes.
     combinations: usize,
 }
 
 impl Choices {
-    /// Notes a choice of so many; nothing if they would be too many with those that there are.
+    /// Notes a choice of `size` alternatives; `None` if the combinations would become too many.
     fn add(&mut self, size: usize) -> Option<usize> {
         let combinations = self.combinations.checked_mul(size).filter(|all| *all <= COMBINATIONS_MAX)?;
         self.combinations = combinations;
@@ -133,7 +133,7 @@ impl Choices {
         Some(self.sizes.len() - 1)
     }
 
-    /// Returns what is taken of each in a combination.
+    /// Returns the alternative of each choice in a combination.
     fn of(&self, mut combination: usize) -> Vec<usize> {
         let take = |size: &usize| {
             let taken = combination % size;
@@ -144,23 +144,23 @@ impl Choices {
     }
 }
 
-/// The blocks of a statement, as they are gone through.
+/// The blocks of a statement, while they are visited.
 struct Blocks<'p, 'v> {
     parsed: &'p Parsed<'v>,
     names: &'p Names<'p, 'v>,
     /// What the filters of each block say.
     said: &'p [Group<Said>],
     links: &'p [Link],
-    /// Which of its alternatives each choice has taken.
+    /// The alternative that each choice has taken.
     taken: &'p [usize],
-    /// What is known in each block that has been looked at.
+    /// The facts of each block that has been visited.
     by_block: Vec<Option<Premises>>,
     all: Vec<Fact>,
 }
 
 impl Blocks<'_, '_> {
-    /// Looks at a block, after those that it is told something by: the one around it, and the one that reads it. These
-    /// lead outwards and, among table expressions, to later ones, and so come to an end.
+    /// Visits a block, after the blocks that it gets facts from: the block around it, and the block that reads it. These lead outwards
+    /// and, among table expressions, to later ones, so the recursion ends.
     fn visit(&mut self, id: usize) {
         let Some(block) = self.parsed.blocks.get(id) else { return };
         if self.by_block.get(id).is_none_or(Option::is_some) {
@@ -189,8 +189,8 @@ impl Blocks<'_, '_> {
         self.said.get(block).map(|said| said.map(&|said| said.holds(self.taken))).unwrap_or_default()
     }
 
-    /// Returns what IN with a subquery says of a block: of the one around it that it is one that is shown, of the subquery that it is one
-    /// that is asked for.
+    /// Returns what IN with a subquery says of a block. For the block around it: its column is one of the values shown. For the subquery:
+    /// its column is one of the values asked for.
     fn linked(&self, block: usize) -> Vec<Holds> {
         let mut holds = Vec::new();
         for link in self.links {
@@ -238,7 +238,7 @@ impl Blocks<'_, '_> {
         Some(Fact { column, via: fact.via.iter().cloned().chain(others).collect(), ..fact.clone() })
     }
 
-    /// Whether the rows of a block that become one have this column equal.
+    /// Whether the rows of a block that are merged into one have equal values in this column.
     fn is_kept_apart(&self, block: usize, column: &Column) -> bool {
         let Some(block) = self.parsed.blocks.get(block) else { return false };
         match &block.grouping {

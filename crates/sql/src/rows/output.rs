@@ -1,9 +1,10 @@
-//! What a SELECT makes of its rows: the columns of its result, and whether a condition on one of these is one on the rows.
+//! How a SELECT makes its result from its rows: the columns of the result, and whether a condition on such a column also holds of the
+//! rows.
 //!
-//! A condition on a result's column holds of every row behind it if the column is taken over from the rows as it is, and if
-//! each row of the result is made of rows with one and the same value there: of one row, or of a group by that column.
-//! A LIMIT chooses among all rows, a window function looks at all of them, and an aggregate without GROUP BY is made
-//! of all of them: then the rows that fail the condition matter too.
+//! A condition on a result's column holds of every row behind it under two conditions. The column is taken over unchanged from the rows.
+//! Each row of the result is made of rows with the same value in it: of one row, or of a group by that column. A LIMIT chooses among all
+//! rows, a window function looks at all rows, and an aggregate without GROUP BY is made of all rows. In these cases the rows that fail
+//! the condition matter too.
 
 use std::ops::Range;
 
@@ -27,25 +28,25 @@ pub(super) struct Item {
 pub(super) enum Selected {
     /// A column as it is.
     Column(ColumnName),
-    /// `*`, or that of one table.
+    /// `*`, or `t.*` of one table.
     All(Option<String>),
     /// Anything else.
     Other,
 }
 
-/// How the rows of a block become those of its result.
+/// How the rows of a block become rows of its result.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) enum Grouping {
-    /// Each for itself.
+    /// Each row becomes one row.
     #[default]
     None,
-    /// By these columns, among other expressions.
+    /// Rows are grouped by these columns, among other expressions.
     By(Vec<ColumnName>),
-    /// In a way that is not understood, or all together.
+    /// Rows are grouped in a way that is not understood, or all together.
     Opaque,
 }
 
-/// The words before a select list that both servers reserve.
+/// The reserved words (in both servers) that can stand before a select list.
 const RESERVED_MODIFIERS: &[&str] = &[
     "ALL",
     "DISTINCT",
@@ -56,7 +57,7 @@ const RESERVED_MODIFIERS: &[&str] = &[
     "SQL_SMALL_RESULT",
     "STRAIGHT_JOIN",
 ];
-/// Those that may be a column as well.
+/// The words that can stand there and may be a column's name as well.
 const FREE_MODIFIERS: &[&str] = &["SQL_BUFFER_RESULT", "SQL_CACHE", "SQL_NO_CACHE"];
 
 /// The pure functions that make one value of many rows, or rank them.
@@ -145,7 +146,7 @@ fn lower(source: &Source<'_>, at: usize) -> Option<String> {
     source.name(at).map(|name| name.to_ascii_lowercase())
 }
 
-/// Returns the grouping of a GROUP BY, or none; `select` is what is computed from the rows: the select list and HAVING.
+/// Returns the grouping of a GROUP BY, or of none. `select` is the part computed from the rows: the select list and HAVING.
 pub(super) fn grouping(
     source: &Source<'_>,
     group_by: Option<Range<usize>>,
@@ -158,7 +159,7 @@ pub(super) fn grouping(
     match group_by {
         None if select.iter().any(|range| has_aggregate(source, range.clone())) => Grouping::Opaque,
         None => Grouping::None,
-        // The sums of sums are made of all rows, and have NULL for what they are not grouped by.
+        // The totals of ROLLUP and its like are made of all rows, and have NULL in the columns that they are not grouped by.
         Some(range) if range.clone().any(|at| source.any(at, &["CUBE", "ROLLUP", "SETS"])) => {
             Grouping::Opaque
         }
@@ -169,8 +170,8 @@ pub(super) fn grouping(
     }
 }
 
-/// Reads a column to group by. A name without a table is looked for among the tables and in the select list; where that takes
-/// over a column of this name, it is the one that is meant either way.
+/// Reads a column to group by. The servers look for a name without a table among the tables and in the select list. If the select list
+/// takes over a column of this name, both ways lead to the same column.
 fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Option<ColumnName> {
     let end = piece.end;
     let (named, read_to) = conjunct::column(source, piece);
@@ -185,7 +186,7 @@ fn grouped_by(source: &Source<'_>, piece: Range<usize>, items: &[Item]) -> Optio
     }
 }
 
-/// Whether anything in `range` may be made of more rows than one. A subquery may hold an aggregate of this block.
+/// Whether an expression in `range` may be made of more than one row. A subquery may hold an aggregate of this block.
 pub(super) fn has_aggregate(source: &Source<'_>, range: Range<usize>) -> bool {
     range.clone().any(|at| {
         let is_call =
@@ -200,7 +201,7 @@ fn is_plain_call(source: &Source<'_>, at: usize) -> bool {
     (pure || functions::is_grammar(name, source.modes)) && !crate::words::is_in(name, AGGREGATES)
 }
 
-/// Whether equal rows of the result are one.
+/// Whether equal rows of the result are merged.
 pub(super) fn is_distinct(source: &Source<'_>, select: Range<usize>) -> bool {
     let mut at = select.start;
     while source.any(at, RESERVED_MODIFIERS) || source.any(at, FREE_MODIFIERS) {

@@ -1,5 +1,5 @@
-//! A SELECT taken apart: its blocks, the tables of each with the conditions on them, and where the rows of one block are
-//! the rows that another one reads.
+//! A SELECT taken apart: its blocks, the tables of each block with the conditions on them, and the links between a block and the block
+//! that reads its rows.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,50 +16,50 @@ pub(super) struct Leaf {
     pub name: String,
     /// The name is an alias.
     pub aliased: bool,
-    /// None for what is neither a table nor a view by itself.
+    /// None for a derived table and a table expression.
     pub table: Option<TableName>,
-    /// The columns of a table, in lower case; None if they are not known, or it is no table.
+    /// The columns of a table, in lower case; None if they are not known, or the leaf is no table.
     pub columns: Option<Arc<[String]>>,
     /// No column of the table is hidden from `*` and from NATURAL joins.
     pub shows_all: bool,
-    /// The query whose result it is: a derived table's, a table expression's, a view's.
+    /// The query whose result the leaf is, for a derived table, a table expression or a view.
     pub query: Option<usize>,
-    /// The block in whose FROM it stands.
+    /// The block whose FROM contains the leaf.
     pub block: usize,
-    /// The view whose text names it, as a leaf.
+    /// The leaf of the view whose text names this leaf.
     pub inside: Option<usize>,
 }
 
-/// What rows of a block have to satisfy.
+/// A condition on the rows of a block.
 #[derive(Clone, Debug)]
 pub(super) enum Filter {
-    /// WHERE, which sees the block's tables and, beyond them, the blocks around it.
+    /// WHERE, which sees the block's tables and the blocks around it.
     Where(Range<usize>),
     /// ON, which sees the tables of the join's operands.
     On(Range<usize>, Vec<usize>),
-    /// The columns that a join has merged are equal: the join's place among the block's merges.
+    /// The columns that a join has merged are equal. The number is the join's place among the block's merges.
     Merged(usize),
 }
 
-/// A join by USING, or a NATURAL one: it makes one column of two that are equal.
+/// A join by USING or a NATURAL join: it merges two equal columns into one.
 #[derive(Debug)]
 pub(super) struct Merge {
-    /// The columns' names, in lower case; None for all that the operands have in common.
+    /// The columns' names, in lower case; None for all columns that both operands have.
     pub columns: Option<Vec<String>>,
     /// The tables of the left operand.
     pub left: Vec<usize>,
     /// The tables of the right operand.
     pub right: Vec<usize>,
-    /// A merged column has the right operand's value: rows without a match are that operand's.
+    /// A merged column has the right operand's value, because rows without a match are kept from the right operand.
     pub keeps_right: bool,
 }
 
 /// Tables joined by inner joins, and the outer joins on top of them, in order.
 ///
-/// It stands for: the product of `leaves`, outer joined to each of `optional` in turn, filtered by all `filters`. The ON of
-/// an outer join is among the filters of its optional side, because a row of that side that fails it matches nothing.
-/// Every FROM has this form: inner joins commute with outer joins whose ON they take no part in, and a filter on the
-/// preserved side can be applied before or after the join.
+/// The group stands for the product of `leaves`, outer joined to each of `optional` in turn, filtered by all `filters`. The ON of an
+/// outer join is among the filters of its optional side: a row of that side that fails the ON matches nothing. Every FROM can be written
+/// in this form. Inner joins commute with outer joins whose ON does not name them, and a filter on the preserved side can be applied
+/// before or after the join.
 #[derive(Clone, Debug)]
 pub(super) struct Group<F> {
     pub leaves: Vec<usize>,
@@ -74,20 +74,20 @@ impl<F> Default for Group<F> {
 }
 
 impl<F> Group<F> {
-    /// Joins another to it, without a condition.
+    /// Joins another group to this one, without a condition.
     pub fn join(&mut self, other: Group<F>) {
         self.leaves.extend(other.leaves);
         self.filters.extend(other.filters);
         self.optional.extend(other.optional);
     }
 
-    /// Its tables, those of outer joins included.
+    /// Returns the group's tables, including those of outer joins.
     pub fn all_leaves(&self) -> Vec<usize> {
         let inner = self.optional.iter().flat_map(Group::all_leaves);
         self.leaves.iter().copied().chain(inner).collect()
     }
 
-    /// The same tables with what each filter stands for.
+    /// Returns the same tables, with each filter replaced by what `of_filter` makes of it.
     pub fn map<G>(&self, of_filter: &dyn Fn(&F) -> Vec<G>) -> Group<G> {
         Group {
             leaves: self.leaves.clone(),
@@ -97,42 +97,42 @@ impl<F> Group<F> {
     }
 }
 
-/// The block around a subquery, as far as the subquery may know of it.
+/// The block around a subquery, as far as the subquery can see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outer {
     pub block: usize,
-    /// A name without a table can be one of its columns. Outside of WHERE it may be an alias of the select list as well.
+    /// A name without a table can be a column of that block. Outside of WHERE such a name may be an alias of the select list instead.
     pub bare: bool,
 }
 
 /// One SELECT.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    /// The text that it is part of.
+    /// The text that contains the block.
     pub source: usize,
     pub outer: Option<Outer>,
-    /// Whatever is around it, it may see some of that: it is in a subquery, or LATERAL.
+    /// The block is in a subquery or is LATERAL, so it may see columns of the blocks around it.
     pub enclosed: bool,
     pub group: Group<Filter>,
-    /// Its joins by USING and NATURAL ones; an operand's stand before those of the join around it.
+    /// The block's joins by USING and NATURAL joins. The joins of an operand stand before the join around it.
     pub merges: Vec<Merge>,
-    /// It belongs to a recursive table expression: its rows come round again.
+    /// The block belongs to a recursive table expression, which reads its own rows again.
     pub recursive: bool,
-    /// Its select list.
+    /// The select list.
     pub items: Vec<Item>,
-    /// How its rows become those of its result.
+    /// How the block's rows become the rows of its result.
     pub grouping: Grouping,
-    /// Its clauses, where they stand.
+    /// The places of the clauses.
     pub clauses: Clauses,
 }
 
-/// Where the clauses of a block stand that say nothing of its rows.
+/// The places of the clauses that set no condition on a block's rows.
 #[derive(Debug, Default)]
 pub(super) struct Clauses {
     pub is_distinct: bool,
     pub group_by: Option<Range<usize>>,
     pub having: Option<Range<usize>>,
-    /// It defines windows.
+    /// The block defines windows.
     pub windows: bool,
 }
 
@@ -142,13 +142,13 @@ pub(super) enum Built {
     #[default]
     Nothing,
     Block(usize),
-    /// UNION, or the other two.
+    /// UNION, EXCEPT or INTERSECT.
     Set {
         is_union: bool,
         all: bool,
         both: Box<(Built, Built)>,
     },
-    /// ORDER BY and LIMIT on top of it.
+    /// A query with ORDER BY and LIMIT around it.
     Ordered {
         of: Box<Built>,
         source: usize,
@@ -173,25 +173,25 @@ impl Built {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Query {
     pub branches: Vec<usize>,
-    /// Names of its columns that stand in place of those in its select list.
+    /// The names of its columns, which replace those of its select list.
     pub columns: Vec<String>,
-    /// A row of its result comes from rows that have the same values in the columns that it takes over from them, and from
-    /// all that is in their block. It does not if there is a LIMIT, EXCEPT or INTERSECT.
+    /// Every row of the result is made only of rows that have its values in the columns taken over. LIMIT, EXCEPT and INTERSECT
+    /// break this, and so do window functions and a HAVING without GROUP BY.
     pub is_open: bool,
-    /// Rows that are equal become one.
+    /// Equal rows are merged into one.
     pub merges: bool,
-    /// How often it is named.
+    /// How often the statement names the query.
     pub namings: usize,
-    /// What it is made of.
+    /// The blocks that the query is made of.
     pub built: Built,
 }
 
-/// A subquery, where it stands in a text.
+/// The place of a subquery in a text.
 #[derive(Debug)]
 pub(super) struct Subquery {
-    /// The text.
+    /// The number of the text.
     pub source: usize,
-    /// Its first token.
+    /// The number of its first token in the text.
     pub at: usize,
     pub query: Query,
 }
@@ -199,16 +199,16 @@ pub(super) struct Subquery {
 /// A statement taken apart, with the views that it reads.
 #[derive(Debug, Default)]
 pub(super) struct Parsed<'v> {
-    /// The statement's own text, and those of the views in it: each stands behind the one that names it.
+    /// The statement's own text and the texts of its views. Each stands behind the text that names it.
     pub sources: Vec<Rc<Source<'v>>>,
     pub blocks: Vec<Block>,
     pub leaves: Vec<Leaf>,
     pub queries: Vec<Query>,
     /// The statement itself, if it is a query.
     pub whole: Query,
-    /// The subqueries of expressions; each has a block at least.
+    /// The subqueries of expressions. Each has at least one block.
     pub subqueries: Vec<Subquery>,
-    /// A column that is not named may decide about a row, such as one of a partitioning.
+    /// A column that the statement does not name may decide about a row, such as a column of a partitioning.
     pub reads_unnamed: bool,
 }
 

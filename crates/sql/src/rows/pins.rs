@@ -1,4 +1,4 @@
-//! Facts on tables as pins of their occurrences.
+//! Facts on tables, written as pins of their occurrences.
 
 use super::parsed::{Leaf, Parsed};
 use super::resolve::Names;
@@ -34,7 +34,7 @@ pub(super) fn occurrences(
     tables().filter_map(of_leaf).collect()
 }
 
-/// Alternatives, without those that allow nothing which another one does not allow as well.
+/// Returns the alternatives without those that another alternative already includes.
 fn widest(alternatives: impl Iterator<Item = Vec<Pin>>) -> Vec<Vec<Pin>> {
     let mut kept: Vec<Vec<Pin>> = Vec::new();
     for pins in alternatives {
@@ -47,8 +47,8 @@ fn widest(alternatives: impl Iterator<Item = Vec<Pin>>) -> Vec<Vec<Pin>> {
     kept
 }
 
-/// Returns a fact on a table, with the columns of tables that it came by; None if it is on no table, or if it came by a column that
-/// is not a table's.
+/// Returns a fact on a table, with the columns of tables in `via`; None if the fact is not on a table, or if one of the columns in `via`
+/// does not belong to a table.
 pub(super) fn by_tables(names: &Names<'_, '_>, fact: &Fact) -> Option<Fact> {
     if !names.is_of_table(&fact.column) {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn by_tables(names: &Names<'_, '_>, fact: &Fact) -> Option<Fact> {
     Some(Fact { via, ..fact.clone() })
 }
 
-/// Facts on one table as pins; `order` has the leaves that are tables.
+/// Returns the facts on one table as pins. `order` lists the leaves that are tables.
 pub(super) fn pins<'f>(facts: impl Iterator<Item = &'f Fact>, order: &[usize]) -> Vec<Pin> {
     let occurrence = |leaf: usize| order.iter().position(|&id| id == leaf);
     let pin = |fact: &Fact| {

@@ -1,8 +1,8 @@
-//! A SELECT as what has to be done for it: the *plan form*.
+//! The *plan form* of a SELECT: the steps that produce its result.
 //!
-//! The statement is read as for its pins ([`super::query`]): blocks, tables, joins, views and table expressions are told there, and
-//! names are resolved there ([`super::resolve`]). Here the clauses become relations and the expressions become scalars. Nothing is
-//! left out: what has no place in the form is refused, and the refusal names it.
+//! The statement is read in the same way as for its pins. [`super::query`] finds blocks, tables, joins, views and table expressions, and
+//! [`super::resolve`] resolves names. Here clauses become relations and expressions become scalars. Nothing is left out: a part that has
+//! no place in the form is refused, and the refusal names it.
 
 mod input;
 mod star;
@@ -29,46 +29,47 @@ const DEPTH_MAX: usize = 64;
 /// The plan form of a SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryPlan {
-    /// What is named in a FROM, in the order of the text; those in a view's text stand behind the view. Scans and columns are told
-    /// by the place in here.
+    /// Every table, view and query named in a FROM, in the order of the text. Those in a view's text stand behind the view. Scans and
+    /// columns refer to places in this list.
     pub named: Vec<Input>,
-    /// What the statement shows.
+    /// The relation that produces the result.
     pub root: Relation,
 }
 
-/// Rows, and how they are made.
+/// Rows, and the way in which they are made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relation {
     /// The rows of a table.
     Scan(usize),
     /// The rows of a view, a derived table or a table expression.
     Derived(usize, Box<Relation>),
-    /// Each row of one with each row of the others; one row of none.
+    /// Each row of one relation with each row of the others. Without relations: one row.
     Product(Vec<Relation>),
-    /// Each row of the first with each row of the second that satisfies all of these, or with NULLs if none does.
+    /// Each row of the first relation with each row of the second that satisfies all conditions, or with NULLs if no row does.
     LeftJoin(Box<(Relation, Relation)>, Vec<Scalar>),
-    /// The rows that satisfy all of these.
+    /// The rows that satisfy all conditions.
     Filter(Box<Relation>, Vec<Scalar>),
-    /// One row for those that are equal in all of these; of none, one row for all. What is around it may use aggregates.
+    /// One row for each group of rows that are equal in all of these values; without values, one row for all rows. The relations around
+    /// this one may use aggregates.
     Aggregate(Box<Relation>, Vec<Scalar>),
-    /// One row for each, with these named columns.
+    /// One row for each row of the relation, with these named columns.
     Project(Box<Relation>, Vec<ResultColumn>),
-    /// One of those that are equal.
+    /// One row for each group of equal rows.
     Distinct(Box<Relation>),
-    /// The rows of both.
+    /// The rows of both relations.
     UnionAll(Box<(Relation, Relation)>),
-    /// In this order; true stands for descending.
+    /// The rows in this order; true means descending.
     Order(Box<Relation>, Vec<(Scalar, bool)>),
-    /// So many rows, behind so many that are left out.
+    /// At most so many rows (the first number), after so many skipped ones (the second).
     Limit(Box<Relation>, Datum, Option<Datum>),
 }
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultColumn {
-    /// None if the server makes one up.
+    /// The column's name; None if the server makes one up.
     pub name: Option<String>,
-    /// Its value.
+    /// The column's value.
     pub value: Scalar,
 }
 
@@ -77,22 +78,23 @@ pub struct ResultColumn {
 pub enum Scalar {
     /// A column of an input, in lower case.
     Column(usize, String),
-    /// All rows, as COUNT counts them.
+    /// All rows, as in COUNT(*).
     All,
-    /// The value of a column of the projection around which this stands, by its place.
+    /// The value of a column of the projection below, by the column's place.
     Item(usize),
     /// A literal, or a parameter.
     Value(Datum),
     /// An operator or a pure function on these, in lower case: `=`, `and`, `between`, `in`, `case`, `coalesce`.
     Call(String, Vec<Scalar>),
-    /// The same on all rows of a group; true stands for DISTINCT.
+    /// An aggregate function on all rows of a group; true means DISTINCT.
     Aggregate(String, bool, Vec<Scalar>),
-    /// The rows of a subquery, as what a [`Scalar::Call`] takes: `exists`, `in`; by itself its one value.
+    /// The rows of a subquery, as an operand of a [`Scalar::Call`] such as `exists` or `in`. Elsewhere it stands for the subquery's one
+    /// value.
     Query(Box<Relation>),
 }
 
 impl Scalar {
-    /// Whether it needs the groups of the block that it stands in: a subquery's aggregates are its own.
+    /// Whether the scalar needs the groups of its block. The aggregates of a subquery belong to the subquery.
     fn is_of_groups(&self) -> bool {
         match self {
             Self::Aggregate(..) => true,
@@ -112,7 +114,7 @@ impl Scalar {
         }
     }
 
-    /// Returns the inputs that it names, those in subqueries aside.
+    /// Returns the inputs that the scalar names, except those within subqueries.
     fn inputs(&self) -> Vec<usize> {
         match self {
             Self::Column(input, _) => vec![*input],
@@ -123,7 +125,7 @@ impl Scalar {
 }
 
 impl QueryPlan {
-    /// Returns the columns of an input that the plan needs, by their names: what has to be kept of its rows.
+    /// Returns the names of the columns of an input that the plan needs. Only these have to be kept of its rows.
     #[must_use]
     pub fn columns_needed(&self, input: usize) -> Vec<&str> {
         let mut named = Vec::new();
@@ -135,7 +137,7 @@ impl QueryPlan {
 }
 
 impl Relation {
-    /// Adds the columns of an input that are named in here.
+    /// Adds the columns of an input that are named in this relation.
     fn columns_of<'p>(&'p self, input: usize, named: &mut Vec<&'p str>) {
         let mut of =
             |scalars: &'p [Scalar]| scalars.iter().for_each(|scalar| scalar.columns_of(input, named));
@@ -168,7 +170,7 @@ impl Relation {
     }
 }
 
-/// Why a statement has no plan form: what stands in the way.
+/// The reason why a statement has no plan form: the part that cannot be represented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unplanned(String);
 
@@ -186,11 +188,11 @@ impl fmt::Display for Unplanned {
 
 impl std::error::Error for Unplanned {}
 
-/// Returns the plan form of a SELECT; `definition_of` is that of [`super::row_reads`], and `columns_of` tells the columns of a table, or
-/// none if they are not known.
+/// Returns the plan form of a SELECT. `definition_of` is the same as for [`super::row_reads`]. `columns_of` returns the columns of a
+/// table, or none if they are not known.
 ///
 /// # Errors
-/// What has no place in the form.
+/// The first part that has no place in the form.
 pub fn query_plan<'v>(
     text: &[u8],
     modes: Modes,
@@ -202,7 +204,7 @@ pub fn query_plan<'v>(
     }
     let source =
         Source::cut(text, modes).ok_or_else(|| Unplanned::by("the text cannot be cut into tokens"))?;
-    // A view may outlive the statement, but not the reading of it.
+    // A view may outlive the statement, but its reading may not.
     let definitions = |table: &TableName| definition_of(table);
     let parsed =
         query::parse(source, &definitions).ok_or_else(|| Unplanned::by("its clauses are not understood"))?;
@@ -227,11 +229,11 @@ pub fn query_plan<'v>(
     Ok(QueryPlan { named: parsed.leaves.iter().zip(columns).map(input).collect(), root })
 }
 
-/// Makes relations of what was read.
+/// Makes relations from the blocks that were read.
 struct Planner<'p, 'v> {
     parsed: &'p Parsed<'v>,
     names: &'p Names<'p, 'v>,
-    /// The columns of each leaf: a table's from the beginning, a derived table's once its query is planned.
+    /// The columns of each leaf. Those of a table are there from the beginning, those of a derived table once its query is planned.
     columns: RefCell<Vec<Columns>>,
 }
 
@@ -289,14 +291,14 @@ impl Planner<'_, '_> {
         Ok(if block.clauses.is_distinct { Relation::Distinct(Box::new(relation)) } else { relation })
     }
 
-    /// Returns the tables of a FROM with their conditions, and WHERE.
+    /// Returns the tables of a FROM with their conditions, including WHERE.
     fn group(&self, block: &Block, group: &Group<Filter>, depth: usize) -> Planned<Relation> {
         let relation = self.joined(block, group, depth)?;
         let filters = self.filters(block, &group.filters, depth)?;
         Ok(if filters.is_empty() { relation } else { Relation::Filter(Box::new(relation), filters) })
     }
 
-    /// Returns the tables, without the conditions on all of them.
+    /// Returns the joined tables, without the conditions on all of them.
     fn joined(&self, block: &Block, group: &Group<Filter>, depth: usize) -> Planned<Relation> {
         let mut inner: Vec<Relation> =
             group.leaves.iter().map(|leaf| self.leaf(*leaf, depth)).collect::<Planned<_>>()?;

@@ -1,7 +1,7 @@
-//! Takes a SELECT apart into its blocks: for each, the tables of its FROM and the conditions on them.
+//! Takes a SELECT apart into its blocks. For each block the tables of its FROM and the conditions on them are noted.
 //!
-//! The reader goes by the clauses and by parentheses. Expressions are passed over, but for the subqueries in them; what is
-//! not expected ends the reading, and then nothing is known of the statement.
+//! The reader follows the clauses and the parentheses. It skips expressions, except for the subqueries in them. An unexpected word ends
+//! the reading, and then nothing is known of the statement.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,14 +13,14 @@ use super::source::Source;
 use crate::TableName;
 use crate::token::TokenKind;
 
-/// The most SELECTs of a statement, those of views included.
+/// The most SELECTs of a statement, including those of views.
 const BLOCKS_MAX: usize = 64;
-/// The most tables of a statement, derived ones and those of views included: what the servers join at most.
+/// The most tables of a statement, including derived tables and those of views. The servers join no more either.
 const LEAVES_MAX: usize = 64;
 /// How deep queries and parentheses of joins may nest.
 const DEPTH_MAX: usize = 32;
 
-/// What is known of a table or view that is named.
+/// Returns the definition of a table or view that is named.
 pub(super) type Definitions<'v, 'd> = &'d dyn Fn(&TableName) -> Option<Definition<'v>>;
 
 /// Takes a SELECT apart; None if it is not understood to its end.
@@ -34,7 +34,7 @@ pub(super) fn parse<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) ->
 #[derive(Clone)]
 pub(super) struct TableExpression {
     pub name: String,
-    /// Which query it is; None within itself.
+    /// The number of its query; None while that query itself is read.
     pub query: Option<usize>,
 }
 
@@ -43,30 +43,30 @@ pub(super) struct QueryReader<'v, 'd> {
     pub definitions: Definitions<'v, 'd>,
     pub at: usize,
     depth: usize,
-    /// The common table expressions that can be seen from here.
+    /// The common table expressions that are visible here.
     pub expressions: Vec<TableExpression>,
     recursive: bool,
     /// See [`Block::enclosed`].
     pub enclosed: bool,
-    /// The view whose text this is, as a leaf, and the schema of names that have none.
+    /// The leaf of the view whose text this is, and the schema of names without one.
     pub view: Option<(usize, String)>,
     /// How many views are around this text.
     pub views_around: usize,
     pub parsed: Parsed<'v>,
 }
 
-/// What begins the next clause of a block, or the next block.
+/// The words that begin the next clause of a block, or the next block.
 const CLAUSES: &[&str] =
     &["EXCEPT", "FROM", "GROUP", "HAVING", "INTERSECT", "LIMIT", "ORDER", "UNION", "WHERE"];
-/// What ends the ON of a join besides.
+/// The words that end the ON of a join, in addition to [`CLAUSES`].
 const JOINS: &[&str] = &["CROSS", "INNER", "JOIN", "NATURAL", "ON", "SET", "STRAIGHT_JOIN", "USING"];
-/// What stands in no statement that is understood here. The relevance that MATCH computes depends on all rows of its
-/// table, whatever the other conditions are.
+/// The words that occur in no statement that is understood here. The relevance computed by MATCH depends on all rows of its table,
+/// whatever the other conditions are.
 const REFUSED: &[&str] = &["AGAINST", "INTO", "MATCH", "PROCEDURE", "TABLE", "VALUES"];
 
 /// ORDER BY and LIMIT, if they are there.
 pub(super) struct Tail {
-    /// The query's result consists of the same rows with them as without: an aggregate in an ORDER BY makes one row of all.
+    /// The query's result has the same rows with ORDER BY and LIMIT as without. An aggregate in ORDER BY would make one row of all.
     keeps_rows: bool,
     order: Option<Range<usize>>,
     limit: Option<Range<usize>>,
@@ -98,7 +98,7 @@ impl<'v, 'd> QueryReader<'v, 'd> {
         }
     }
 
-    /// Reads the text to its end; its query.
+    /// Reads the text to its end, and returns its query.
     pub fn whole(&mut self) -> Option<Query> {
         let query = self.query(None)?;
         (self.at == self.source.tokens.len()).then_some(query)
@@ -132,7 +132,7 @@ impl QueryReader<'_, '_> {
         Some(name)
     }
 
-    /// Reads what nests, unless it is too deep.
+    /// Reads a nested part, unless it is nested too deep.
     pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= DEPTH_MAX {
             return None;
@@ -183,7 +183,7 @@ impl QueryReader<'_, '_> {
         self.block(outer)
     }
 
-    /// They may belong to a UNION: a subquery in them knows of no block.
+    /// Reads ORDER BY and LIMIT. They may belong to a UNION, so a subquery in them gets no block around it.
     pub fn order_and_limit(&mut self) -> Option<Tail> {
         let mut tail = Tail { keeps_rows: true, order: None, limit: None };
         if self.take("ORDER") {
@@ -214,7 +214,7 @@ impl QueryReader<'_, '_> {
         }
     }
 
-    /// Each expression sees those before it, and itself only if WITH is RECURSIVE.
+    /// Reads WITH. Each expression sees the earlier ones, and itself only if WITH is RECURSIVE.
     pub fn with(&mut self) -> Option<()> {
         let recursive = self.take("RECURSIVE");
         let around = self.recursive;
@@ -242,7 +242,7 @@ impl QueryReader<'_, '_> {
         Some(())
     }
 
-    /// `(a, b)`, if it is there; its names.
+    /// Reads `(a, b)`, if it is there, and returns its names.
     pub fn columns_in_parentheses(&mut self) -> Option<Vec<String>> {
         let mut names = Vec::new();
         if self.punct(b'(') {
@@ -257,7 +257,7 @@ impl QueryReader<'_, '_> {
         Some(names)
     }
 
-    /// Begins a block; its number.
+    /// Opens a block, and returns its number.
     pub fn open(&mut self, outer: Option<Outer>) -> Option<usize> {
         let id = self.parsed.blocks.len();
         if id >= BLOCKS_MAX {
@@ -269,7 +269,7 @@ impl QueryReader<'_, '_> {
         Some(id)
     }
 
-    /// Returns which of all texts this is.
+    /// Returns the number of this text among all texts.
     fn source_number(&self) -> Option<usize> {
         self.parsed.sources.iter().position(|source| Rc::ptr_eq(source, &self.source))
     }
@@ -313,20 +313,20 @@ impl QueryReader<'_, '_> {
         Some(Query { branches: vec![id], is_open, merges, built: Built::Block(id), ..Query::default() })
     }
 
-    /// Keeps a query that is named; its number.
+    /// Stores a query that is named, and returns its number.
     pub fn keep(&mut self, query: Query) -> usize {
         self.parsed.queries.push(query);
         self.parsed.queries.len() - 1
     }
 
-    /// WINDOW is a name as well, unless a window is being defined.
+    /// Whether a WINDOW clause begins here. WINDOW is also a name, unless a window is being defined.
     fn at_window(&self) -> bool {
         self.source.word(self.at, "WINDOW")
             && self.source.word(self.at + 2, "AS")
             && self.source.is(self.at + 3, b'(')
     }
 
-    /// Passes over an expression, or a list of them, and reads the subqueries in it.
+    /// Skips an expression or a list of expressions, and reads the subqueries in it.
     pub fn expression(&mut self, outer: Option<Outer>, ends: Ends) -> Option<Range<usize>> {
         let start = self.at;
         let mut depth = 0usize;
@@ -366,7 +366,7 @@ impl QueryReader<'_, '_> {
             || (ends == Ends::Join && (outer_join || self.source.any(self.at, JOINS)))
     }
 
-    /// WITH ROLLUP, and WITH in a full-text search, open no query.
+    /// Whether a query begins here. WITH ROLLUP, and WITH in a full-text search, begin none.
     fn query_here(&self) -> bool {
         let opened = self.at.checked_sub(1).is_some_and(|before| self.source.is(before, b'('));
         self.source.word(self.at, "SELECT") || (opened && self.source.word(self.at, "WITH"))

@@ -1,8 +1,8 @@
 //! Writes whose rows are found by reading: of several tables at once, from a query, or through a view.
 //!
-//! The tables, conditions and views of such a statement are read as those of a SELECT are. A row that is updated or deleted is
-//! part of a combination that passes the conditions, so that the pins of its table hold of it. A row that is made is given
-//! what its query shows, which is taken from rows that satisfy the pins of theirs.
+//! The tables, conditions and views of such a statement are read like those of a SELECT. An updated or deleted row is part of a
+//! combination that passes the conditions, so the pins of its table hold of it. A new row gets the values of its query, which come from
+//! rows that satisfy the pins of their tables.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -20,14 +20,14 @@ use super::write;
 use super::{Datum, Given, Occurrence, OnDuplicate, RowWrite};
 use crate::TableName;
 
-/// What a statement writes, a table at a time.
+/// The writes of a statement, table by table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrites {
-    /// Every naming of a table or view, and what the views are made of: [`Pin::via`] counts among these.
+    /// Every naming of a table or view, and the tables in the texts of the views. The indexes in [`Pin::via`] refer to this list.
     pub tables: Vec<TableName>,
-    /// The writes, each to a table and not to a view, with that table's place in `tables`. Where its rows satisfy one of several
-    /// alternatives, there is a write for each. Rows may be updated while others are
-    /// still looked for: the pins hold of what a row is when it is looked at.
+    /// The writes, each with the place of its table (never a view) in `tables`. If its rows satisfy one of several alternatives, there is
+    /// a write for each alternative. The server may update rows while it still looks for others: the pins hold of a row at the time it is
+    /// looked at.
     pub writes: Vec<(usize, RowWrite)>,
 }
 
@@ -38,7 +38,7 @@ const LISTED_MAX: usize = 1024;
 
 type Assigned = Vec<(String, Datum)>;
 
-/// Returns what `source` writes; None if that is not understood to its end.
+/// Returns the writes of `source`; None if the statement is not understood to its end.
 pub(super) fn row_writes<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<RowWrites> {
     if !write::runs_nothing_else(&source) {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn row_writes<'v>(source: Source<'v>, definitions: Definitions<'v, '_
     }
 }
 
-/// Rows that are written out, into a view.
+/// Returns the writes of an INSERT of rows that are written out, into a view.
 fn through_view<'v>(
     source: Source<'v>,
     mut write: RowWrite,
@@ -101,7 +101,7 @@ impl InsertTarget {
         Some(told.occurrence(told.base_of(self.leaf)?))
     }
 
-    /// Replaces the columns that the statement names, or all columns of a view, by those of the table under them.
+    /// Replaces the columns that the statement names, or all columns of a view, by the columns of the table under the view.
     fn name_columns(
         &self,
         told: &ResolvedWrite<'_>,
@@ -132,7 +132,7 @@ impl InsertTarget {
     }
 }
 
-/// Returns the one column of a table that a column shows.
+/// Returns the one column of a table that a view's column shows.
 fn origin(names: &Names<'_, '_>, column: &Column) -> Option<Column> {
     let mut origins = names.origins(column)?.into_iter();
     let only = origins.next()?;
@@ -145,7 +145,7 @@ struct ResolvedWrite<'v> {
 }
 
 impl<'v> ResolvedWrite<'v> {
-    /// None if a table is not known: it may be a view of any others.
+    /// Resolves a statement; None if a table is not known, because it may be a view of any others.
     fn of(parsed: Parsed<'v>) -> Option<Self> {
         let is_known = |leaf: &Leaf| leaf.table.is_none() || leaf.columns.is_some() || leaf.query.is_some();
         parsed.leaves.iter().all(is_known).then_some(Self { parsed })
@@ -159,7 +159,7 @@ impl<'v> ResolvedWrite<'v> {
         self.parsed.leaves.get(leaf)
     }
 
-    /// Returns the table that is written by writing to a leaf: itself, or the one table of a view.
+    /// Returns the table that a write to a leaf changes: the leaf itself, or the one table of a view.
     fn base_of(&self, mut leaf: usize) -> Option<usize> {
         for _ in 0..self.parsed.leaves.len() {
             let Some(query) = self.parsed.query_of(leaf) else { return Some(leaf) };
@@ -183,7 +183,7 @@ impl<'v> ResolvedWrite<'v> {
     }
 }
 
-/// UPDATE or DELETE, of whatever is named.
+/// Returns the writes of an UPDATE or DELETE of any number of tables and views.
 fn changed<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<RowWrites> {
     let mut reader = QueryReader::new(source, Parsed::default(), definitions);
     if reader.take("WITH") {
@@ -289,7 +289,7 @@ impl QueryReader<'_, '_> {
         Some(TableName::of(first, self.name()?))
     }
 
-    /// `a, s.b.*`.
+    /// Reads the list of tables `a, s.b.*`.
     fn targets(&mut self) -> Option<Vec<TableName>> {
         let mut targets = Vec::new();
         loop {
@@ -306,7 +306,7 @@ impl QueryReader<'_, '_> {
         }
     }
 
-    /// WHERE, and then ORDER BY and LIMIT, to the end of the text.
+    /// Reads WHERE, then ORDER BY and LIMIT, to the end of the text.
     fn conditions(&mut self, block: usize, mut group: Group<Filter>) -> Option<()> {
         if self.take("WHERE") {
             let range = self.expression(Some(Outer { block, bare: true }), Ends::Clause)?;
@@ -318,7 +318,7 @@ impl QueryReader<'_, '_> {
     }
 }
 
-/// Returns the table of a join that DELETE names.
+/// Returns the leaf of the join that a name in DELETE stands for.
 fn meant(told: &ResolvedWrite<'_>, leaves: &[usize], target: &TableName) -> Option<usize> {
     let is_meant =
         |leaf: &&usize| told.leaf(**leaf).is_some_and(|leaf| leaf.name.eq_ignore_ascii_case(&target.name));
@@ -339,7 +339,7 @@ fn assignment(
 ) -> Option<(Column, Datum)> {
     let (named, end) = conjunct::column(source, piece.clone());
     let named = named?;
-    // Of a column that a join has merged, the server chooses the table.
+    // For a column that a join has merged the server chooses the table.
     (named.len() > 1 || block.merges.is_empty()).then_some(())?;
     let column = names.own_column(block, &named)?;
     let is_one = source.is(end, b'=') && end + 1 < piece.end;
@@ -349,7 +349,7 @@ fn assignment(
         .map(|(v, c)| (c, v))
 }
 
-/// INSERT … SELECT and REPLACE … SELECT.
+/// Returns the writes of INSERT … SELECT and REPLACE … SELECT.
 fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<RowWrites> {
     let replaces = source.word(0, "REPLACE");
     let (query_end, assigned) = write::behind_query(source)?;
@@ -375,7 +375,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     let told = ResolvedWrite::of(reader.parsed)?;
     let names = told.names()?;
     let facts = known::facts(&told.parsed, &names);
-    // Of alternatives, which one a row satisfies is not known.
+    // It is not known which of several alternatives a row satisfies.
     let facts = if let [facts] = &facts[..] { facts.as_slice() } else { &[] };
     let branches = query.branches.iter().map(|branch| given(&told, &names, facts, &source, *branch));
     let branches: Vec<Vec<Given>> = branches.collect::<Option<_>>()?;
@@ -399,7 +399,7 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     even.then(|| RowWrites { tables: told.tables(), writes: branches.into_iter().map(fill).collect() })
 }
 
-/// Returns what each column holds in the rows of one branch of a query; None if it is not known how many there are.
+/// Returns the content of each column in the rows of one branch of a query; None if the number of columns is not known.
 fn given(
     told: &ResolvedWrite<'_>,
     names: &Names<'_, '_>,
@@ -411,14 +411,14 @@ fn given(
     let facts: Vec<Fact> = facts.iter().filter_map(|fact| by_tables(names, fact)).collect();
     let tables = |id: &usize| told.leaf(*id).is_some_and(|leaf| leaf.table.is_some());
     let order: Vec<usize> = (0..told.parsed.leaves.len()).filter(tables).collect();
-    // Wherever it stands, be it in ORDER BY alone, an aggregate may make one row of all, or of none.
+    // An aggregate anywhere, even in ORDER BY only, may make one row of all rows, or of none.
     let makes_one = block.grouping == Grouping::None && output::has_aggregate(source, query_in(source));
     let may_roll_up =
         block.grouping == Grouping::Opaque && query_in(source).any(|at| source.word(at, "GROUP"));
     let taken = |named: &[String]| -> Option<Given> {
         (named.len() > 1 || block.merges.is_empty()).then_some(())?;
         let column = names.own_column(block, named)?;
-        // What is outer joined may be NULL instead, and what is made of no row as well.
+        // A column of an outer joined table may be NULL instead, and so may a column of a result made of no row.
         let is_of_rows = block.group.leaves.contains(&column.leaf)
             && !makes_one
             && block.grouping != Grouping::Opaque
@@ -435,7 +435,7 @@ fn given(
         Selected::All(_) => None,
         Selected::Column(named) => Some(taken(named).unwrap_or(Given::Other)),
         Selected::Other => Some(match conjunct::datum(source, without_name(source, &item.range)) {
-            // ROLLUP puts NULL in the place of what it groups by, literals included.
+            // ROLLUP puts NULL in place of the values that it groups by, including literals.
             Datum::Other => Given::Other,
             _ if may_roll_up => Given::Other,
             datum => Given::Value(datum),
@@ -444,7 +444,7 @@ fn given(
     block.items.iter().map(one).collect()
 }
 
-/// From the first SELECT to what an INSERT has behind its query.
+/// Returns the range from the first SELECT to the part of the INSERT behind its query.
 fn query_in(source: &Source<'_>) -> Range<usize> {
     let all = 0..source.tokens.len();
     let find = |word: &str| all.clone().find(|at| source.word(*at, word));

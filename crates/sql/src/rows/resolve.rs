@@ -1,11 +1,11 @@
-//! Whose column a name is.
+//! Finds the column that a name stands for.
 //!
-//! The servers look first among the tables of the block that the name stands in, then in the block around it. A name is
-//! resolved here only if that can be followed to its end: every table that could have the column is known, or the name
-//! says which table it means. An error to the servers may be resolved to anything.
+//! The servers look first among the tables of the name's own block, then in the block around it. A name is resolved here only if this
+//! search can be followed to its end: every table that could have the column is known, or the name itself gives the table. A name that is
+//! an error to the servers may be resolved to anything.
 //!
-//! A derived table, a table expression and a view have the columns of their select list. No two of these can have one name,
-//! or the servers refuse it. So a column that is found among those that are understood is the one that is meant.
+//! A derived table, a table expression and a view have the columns of their select list. The servers refuse a list in which two columns
+//! have one name. So if a column of the name is found among those that are understood, the name stands for it.
 
 use super::conjunct::{self, ColumnName, Conjunct};
 use super::output::{Item, Selected};
@@ -32,7 +32,7 @@ const NATURAL_MAX: usize = 6;
 /// The most columns that a NATURAL join is asked about.
 const NATURAL_COLUMNS_MAX: usize = 256;
 
-/// What can be looked up for a name: a block's own tables, and what is around them.
+/// The scope of a name: a block's own tables, and the blocks around it.
 #[derive(Clone, Copy)]
 struct NameScope<'b> {
     block: &'b Block,
@@ -41,7 +41,7 @@ struct NameScope<'b> {
 }
 
 impl<'p, 'v> Names<'p, 'v> {
-    /// None if two names of tables in one text differ in their case alone: whether they are one then depends on the server.
+    /// Returns the names; None if two table names of one text differ only in case. Then the server decides whether they are equal.
     pub fn new(parsed: &'p Parsed<'v>) -> Option<Self> {
         let differ = |a: &Leaf, b: &Leaf| {
             a.name.eq_ignore_ascii_case(&b.name)
@@ -53,13 +53,13 @@ impl<'p, 'v> Names<'p, 'v> {
         (!leaves.iter().enumerate().any(is_unclear)).then_some(Names { parsed })
     }
 
-    /// Whether every known column is called by ASCII alone. The servers take `e` for `é` in the name of a column.
+    /// Whether the names of all known columns are ASCII. The servers take `e` for `é` in the name of a column.
     pub fn are_ascii(&self) -> bool {
         let known = self.parsed.leaves.iter().filter_map(|leaf| leaf.columns.as_ref());
         known.flat_map(|columns| columns.iter()).all(|column| column.is_ascii())
     }
 
-    /// Whether a column is a table's own.
+    /// Whether a column belongs to a table and not to a query.
     pub fn is_of_table(&self, column: &Column) -> bool {
         self.parsed.leaves.get(column.leaf).is_some_and(|leaf| leaf.table.is_some() && leaf.query.is_none())
     }
@@ -103,8 +103,8 @@ impl<'p, 'v> Names<'p, 'v> {
         }
     }
 
-    /// Returns the column of a subquery's one block that its select list shows as it is, and that block, if nothing else is in the list and
-    /// each row that the block finds is shown, or one that is equal.
+    /// Returns the column that a subquery of one block shows unchanged, and that block. The select list must hold nothing else, and the
+    /// result must contain every row that the block finds, or an equal row.
     pub fn shown_alone(&self, source: usize, at: usize) -> Option<(usize, Column)> {
         let is_it = |subquery: &&Subquery| (subquery.source, subquery.at) == (source, at);
         let query = &self.parsed.subqueries.iter().find(is_it)?.query;
@@ -151,7 +151,7 @@ impl<'p, 'v> Names<'p, 'v> {
         }
     }
 
-    /// Whether the column at a place is the same item of every branch: with `*` before it, it is not known which it is.
+    /// Whether the column at a place is the same item in every branch. Behind a `*` the item is not known.
     fn counts_to(&self, query: &Query, at: usize) -> bool {
         let is_one = |item: &Item| !matches!(item.what, Selected::All(_));
         let has_place = |branch: &usize| {
@@ -162,9 +162,9 @@ impl<'p, 'v> Names<'p, 'v> {
         (query.branches.len() == 1 && query.columns.is_empty()) || query.branches.iter().all(has_place)
     }
 
-    /// Whether a column is one of those that `SELECT *` stands for. A column may be hidden from `*`; then the name is
-    /// another's, if there is one that could be: a table of which nothing is known, or an item whose name the server has
-    /// made up. That no table around the reader can be meant has been seen to.
+    /// Whether a column is one of the columns of `SELECT *`. A column may be hidden from `*`. Then the name could stand for another
+    /// column: of a table that is not known, or of an item whose name the server makes up. Both are excluded here. The caller has made
+    /// sure that no table around the reader can be meant.
     fn is_among_all(&self, query: &Query, block: &Block, name: &str) -> bool {
         let made_up = |item: &Item| item.name.is_none() && item.what == Selected::Other;
         let all = block.items.iter().any(|item| item.what == Selected::All(None));
@@ -176,7 +176,8 @@ impl<'p, 'v> Names<'p, 'v> {
             && self.own_column(block, &[name.to_owned()]).is_some()
     }
 
-    /// Returns what is understood of a filter, with its columns resolved; what names a column that cannot be is left out.
+    /// Returns the understood conjuncts of a filter, with their columns resolved. A conjunct is left out if one of its columns cannot be
+    /// resolved.
     pub fn conjuncts(&self, block: &Block, filter: &Filter, source: &Source<'_>) -> Vec<Conjunct<Column>> {
         let all = block.group.all_leaves();
         let (range, leaves, outward) = match filter {
@@ -236,8 +237,8 @@ impl<'p, 'v> Names<'p, 'v> {
         columns.iter().filter(is_merged).filter_map(|column| equal(column)).collect()
     }
 
-    /// Whether a join merges the columns of this name of its operands; None if that is not known: NATURAL merges those that
-    /// both have and show.
+    /// Whether a join merges the columns of this name of its operands; None if that is not known. NATURAL merges the columns that both
+    /// operands have and show.
     fn merges(&self, block: &Block, merge: &Merge, column: &str) -> Option<bool> {
         if let Some(columns) = &merge.columns {
             return Some(columns.iter().any(|merged| merged == column));
@@ -284,14 +285,14 @@ impl<'p, 'v> Names<'p, 'v> {
         (all_named && !may_have).then_some(false)
     }
 
-    /// A name without a table. Where one table has the column, no other can, or the servers would not know either; but a
-    /// column that a join has merged is more than one table's.
+    /// Finds the column of a name without a table. If one table has the column, no other table can have it, or the server refuses the
+    /// name as ambiguous. A column that a join has merged is an exception.
     fn bare(&self, scope: NameScope<'_>, column: &str) -> Option<Found> {
         self.among(scope.block, scope.leaves, column)
     }
 
-    /// Whose column a name without a table is among these tables of a block. A merged column is that of the operand whose rows are
-    /// kept, and of the left one where both are; so the servers say.
+    /// Finds the column of a name without a table among these tables of a block. A merged column is the column of the operand whose rows
+    /// are kept, and of the left operand if the rows of both are kept. The servers document it so.
     fn among(&self, block: &Block, leaves: &[usize], column: &str) -> Option<Found> {
         let unknown = leaves.iter().any(|&leaf| self.has(leaf, column).is_none());
         let may_merge =
@@ -342,17 +343,17 @@ impl<'p, 'v> Names<'p, 'v> {
     }
 }
 
-/// Where a column is made in a select list.
+/// The place in a select list where a column is made.
 #[derive(Clone, Copy)]
 enum MadeAt {
     At(usize),
-    /// It is one of those that `*` stands for.
+    /// The column is one of those of `*`.
     AmongAll,
 }
 
-/// Where a name leads.
+/// The outcome of the search for a name.
 enum Found {
     Here(usize),
-    /// No table of the block can be meant: it is of a block around it.
+    /// No table of the block has the column: it belongs to a block around it.
     Outside,
 }

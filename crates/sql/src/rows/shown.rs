@@ -1,4 +1,4 @@
-//! Whether a result shows the rows that it was made of.
+//! Whether a result shows the rows that it is made of.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use super::source::Source;
 use crate::modes::Modes;
 use crate::tokens::Tokens;
 
-/// Words by which rows are merged, dropped or made, or that begin a query of their own.
+/// Words that merge, drop or make rows, or that begin a query of their own.
 const RESHAPES: [&str; 12] = [
     "DISTINCT",
     "DISTINCTROW",
@@ -25,8 +25,8 @@ const RESHAPES: [&str; 12] = [
     "VALUES",
 ];
 
-/// Whether each row of the result of a SELECT from one table is one row of the table. False where it is not certain: any call
-/// in the select list or in ORDER BY may be an aggregate.
+/// Whether each row of the result of a SELECT from one table is one row of the table. False if that is not certain: any call in the
+/// select list or in ORDER BY may be an aggregate.
 pub fn shows_rows(text: &[u8], modes: Modes) -> bool {
     let Some(source) = Source::cut(text, modes) else { return false };
     let mut selects = (0..source.tokens.len()).filter(|at| source.word(*at, "SELECT"));
@@ -36,11 +36,11 @@ pub fn shows_rows(text: &[u8], modes: Modes) -> bool {
     is_single && calls == 0 && !has_word(&source, &RESHAPES)
 }
 
-/// Words with which a row of a result may be there though none of a table was read: a full-text search may show what its index holds.
+/// Words with which a result may have a row although no row of a table was read. A full-text search may show the content of its index.
 const UNREAD: [&str; 7] = ["DUAL", "HAVING", "JSON_TABLE", "MATCH", "PROCEDURE", "TABLE", "VALUES"];
 
 impl Tokens<'_> {
-    /// Whether a SELECT that names base tables alone has read a row of one of them if its answer has a row.
+    /// Whether a SELECT that names only base tables has read a row of one of them whenever its result has a row.
     #[must_use]
     pub fn shows_rows_read(&self) -> bool {
         let Some(source) = Source::of_tokens(self) else { return false };
@@ -51,10 +51,11 @@ impl Tokens<'_> {
     }
 }
 
-/// How many queries are looked at for one statement: a table expression may name others often.
+/// The most queries that are visited for one statement, because a table expression may name others often.
 const QUERIES_MAX: usize = 64;
 
-/// Whether each row of a query's result is made of rows of a table, at least; `left`: how many queries may be looked at for it.
+/// Whether each row of a query's result is made of at least one row of a table. `left` is the number of queries that may still be
+/// visited.
 fn reads_for_each_row(parsed: &Parsed<'_>, query: &Query, left: &Cell<usize>) -> bool {
     let Some(others) = left.get().checked_sub(1) else { return false };
     left.set(others);
@@ -77,7 +78,7 @@ fn has_word(source: &Source<'_>, words: &[&str]) -> bool {
     (0..source.tokens.len()).any(|at| source.any(at, words))
 }
 
-/// Returns how many parentheses stand in ORDER BY or behind it: an aggregate there makes one row of all, or of none.
+/// Returns the number of parentheses in ORDER BY or behind it. An aggregate there makes one row of all rows, or of none.
 fn calls_in_order_by(source: &Source<'_>) -> usize {
     let order = (0..source.tokens.len()).skip_while(|at| !source.word(*at, "ORDER"));
     order.filter(|at| source.is(*at, b'(')).count()

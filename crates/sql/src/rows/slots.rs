@@ -1,11 +1,11 @@
-//! Statements that differ in their literals alone are read once: the literals become parameters, and the next statement
-//! brings its own values along.
+//! Statements that differ only in their literals are read once. The literals become parameters, and the next statement brings its own
+//! values.
 //!
-//! A *form* is what such statements have in common: all of their tokens, with a mark for each literal. Whatever is told of a
-//! text by its tokens, and not by what its literals hold, is told by its form.
+//! A *form* is the common part of such statements: all of their tokens, with a mark for each literal. If a finding depends on the tokens
+//! of a text and not on the content of its literals, the form is enough for it.
 //!
-//! A literal is a parameter only where it stands for a value that is compared, listed or counted. Any other, such as a
-//! column's alias in quotes, means more than its value: then the rows that are read are told for each statement by itself.
+//! A literal is a parameter only where it stands for a value that is compared, listed or counted. Any other literal, such as a column's
+//! alias in quotes, means more than its value: then the rows read are found for each statement by itself.
 
 use super::conjunct;
 use super::{Condition, Datum, Given, OnDuplicate, Pin, RowReads, RowWrite};
@@ -20,35 +20,34 @@ const TEXT_MAX: usize = 2048;
 /// The most literals that become parameters.
 const VALUES_MAX: usize = 48;
 
-/// Behind these words a literal is a value and nothing else.
+/// Behind these words a literal is only a value.
 const WORDS: &[&str] = &["AND", "BETWEEN", "LIMIT", "NOT", "OFFSET", "ON", "OR", "WHERE"];
-/// And behind these operators.
+/// Behind these operators a literal is only a value, too.
 const OPERATORS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
 /// The mark of a literal that is no parameter.
 const NO_VALUE: u8 = b'-';
-/// What stands behind the statement. It can stand in a statement too, but not outside of a quoted name.
+/// The byte behind the statement. It can occur in a statement too, but only within a quoted name.
 const TEXT_END: u8 = 0;
-/// What stands behind the marks. No statement that can be cut has it.
+/// The byte behind the marks. No statement that can be cut contains it.
 const MARKS_END: u8 = 0xFF;
 
-/// A statement's form, and the values of its literals. It can be filled again and again, and keeps its memory.
+/// A statement's form, and the values of its literals. It can be filled repeatedly, and keeps its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slotted {
-    /// The statement with `?` for each literal, [`TEXT_END`], a mark for the kind of each literal, [`MARKS_END`], and how and where
-    /// the statement is read.
+    /// The statement with `?` for each literal, [`TEXT_END`], a mark for the kind of each literal, [`MARKS_END`], and the modes and the
+    /// schema under which the statement is read.
     form: Vec<u8>,
     /// The marks, until they are put behind the statement.
     marks: Vec<u8>,
-    /// How much of `form` is the statement.
+    /// The length of the statement within `form`, in bytes.
     text_bytes: usize,
     is_shared: bool,
-    /// The values, in the order of the text. None of them is NULL, a parameter, or unknown. Every literal has one if
-    /// [`Slotted::is_shared`].
+    /// The values, in the order of the text. No value is NULL, a parameter or unknown. If [`Slotted::is_shared`], every literal has one.
     pub values: Vec<Datum>,
 }
 
 impl Slotted {
-    /// Returns what two statements have in common that differ in the values of their literals alone.
+    /// Returns the common part of two statements that differ only in the values of their literals.
     #[must_use]
     pub fn form(&self) -> &[u8] {
         &self.form
@@ -60,7 +59,7 @@ impl Slotted {
         self.form.get(..self.text_bytes).unwrap_or_default()
     }
 
-    /// Whether all that [`row_reads_of`] makes something of is in the form and in the values.
+    /// Whether the form and the values hold everything that [`row_reads_of`] uses.
     ///
     /// [`row_reads_of`]: super::row_reads_of
     #[must_use]
@@ -74,7 +73,7 @@ impl Slotted {
         self.read_from(Lexer::new(text, modes), schema)
     }
 
-    /// The same of a text that has been cut.
+    /// Returns the same for a text that has already been cut.
     pub fn read_tokens(&mut self, tokens: &Tokens<'_>, schema: Option<&str>) -> bool {
         self.read_from(tokens.walk(), schema)
     }
@@ -109,7 +108,7 @@ fn takes_value(before: Token, text: &[u8]) -> bool {
     }
 }
 
-/// Whether a sign behind this token belongs to a literal. No server counts rows with one.
+/// Whether a sign behind this token belongs to a literal. No server accepts a sign in a number of rows.
 fn takes_sign(before: Token, text: &[u8]) -> bool {
     takes_value(before, text) && !before.is_word(text, "LIMIT") && !before.is_word(text, "OFFSET")
 }
@@ -123,7 +122,7 @@ struct FormWriter<'a> {
 }
 
 impl FormWriter<'_> {
-    /// None if the text has no form.
+    /// Writes the form; None if the text has none.
     fn write(&mut self, mut lexer: Lexer<'_>) -> Option<()> {
         let (mut sign, mut before): (Option<Token>, Option<Token>) = (None, None);
         for token in lexer.by_ref() {
@@ -144,7 +143,7 @@ impl FormWriter<'_> {
                     sign = Some(token);
                     continue;
                 }
-                // What a pattern starts with decides what is made of it.
+                // The beginning of a pattern decides how the pattern is read.
                 TokenKind::Word if token.is_word(self.text, "LIKE") => self.slotted.is_shared = false,
                 _ => {}
             }
@@ -172,7 +171,7 @@ impl FormWriter<'_> {
         self.slotted.is_shared &= kind != NO_VALUE;
     }
 
-    /// Notes the value of a literal; its kind. None if it is no parameter.
+    /// Notes the value of a literal, and returns its kind; None if the literal is no parameter.
     fn value(&mut self, sign: Option<Token>, token: Token, before: Option<Token>) -> Option<u8> {
         before.filter(|before| takes_value(*before, self.text))?;
         let is_negative = sign.is_some_and(|sign| sign.is(b'-'));
@@ -196,7 +195,7 @@ impl FormWriter<'_> {
         Some(kind)
     }
 
-    /// Whether there is a gap decides what a word before a parenthesis is.
+    /// Notes a gap between tokens: it decides the meaning of a word before a parenthesis.
     fn gap(&mut self, start: usize) {
         if start > self.end {
             self.slotted.form.push(b' ');
@@ -205,7 +204,7 @@ impl FormWriter<'_> {
 }
 
 impl RowReads {
-    /// The same with values in the places of parameters; those that have none stay.
+    /// Returns the reads with values in the places of parameters. A parameter without a value stays.
     #[must_use]
     pub fn with_values(mut self, values: &[Datum]) -> Self {
         for occurrence in &mut self.occurrences {
@@ -217,7 +216,7 @@ impl RowReads {
 }
 
 impl RowWrite {
-    /// The same with values in the places of parameters; those that have none stay.
+    /// Returns the write with values in the places of parameters. A parameter without a value stays.
     #[must_use]
     pub fn with_values(mut self, values: &[Datum]) -> Self {
         let of_pins = |pins: &mut Vec<Pin>| pins.iter_mut().for_each(|pin| fill(&mut pin.condition, values));

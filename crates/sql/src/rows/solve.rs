@@ -1,10 +1,10 @@
-//! From conjuncts to pins: what each table's rows must satisfy to take part.
+//! Makes pins from conjuncts: the conditions that each table's rows must satisfy to take part.
 //!
-//! A *fact* says that a column satisfies a condition, in every row of the join that can still take part, or that it is
-//! NULL there because its table was outer joined and had no match. A true equality of two columns carries a fact from one
-//! to the other, since neither is NULL then. The facts on a group's own tables, found from its own filters and from what
-//! is known outside of it, are their pins: a row that fails one is in no combination that passes the filters, and as an
-//! outer join's NULLs for *other* tables depend on those tables alone, it changes no other combination.
+//! A *fact* says that a column satisfies a condition in every row of the join that can still take part, or that the column is NULL there
+//! because its table was outer joined and had no match. A true equality of two columns carries a fact from one column to the other,
+//! because then neither is NULL. The facts on a group's own tables are found from its own filters and from the facts known outside of the
+//! group. These facts are the pins. A row that fails one is in no combination that passes the filters. It changes no other combination
+//! either: whether an outer join yields NULLs for *other* tables depends only on those tables.
 
 use super::conjunct::Conjunct;
 use super::parsed::Group;
@@ -19,13 +19,13 @@ const FACTS_MAX: usize = 256;
 pub(super) struct Fact {
     pub column: Column,
     pub condition: Condition,
-    /// It does not hold of NULL.
+    /// The condition does not hold of NULL.
     pub rejects_null: bool,
-    /// The columns that it came by.
+    /// The columns through which equalities carried the fact.
     pub via: Vec<Column>,
 }
 
-/// What a filter says.
+/// The content of a filter.
 #[derive(Clone, Debug)]
 pub(super) enum Holds {
     Is(Fact),
@@ -34,7 +34,7 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// Returns what a conjunct says; nothing, if it is one of alternatives.
+    /// Returns what a conjunct says; None for a conjunct of alternatives.
     pub fn of(conjunct: Conjunct<Column>) -> Option<Self> {
         match conjunct {
             Conjunct::Is(column, condition, rejects_null) => {
@@ -46,7 +46,7 @@ impl Holds {
     }
 }
 
-/// What holds in a group and is true in all that stands inside of it.
+/// The facts and equalities that hold in a group and in all groups within it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Premises {
     pub facts: Vec<Fact>,
@@ -55,10 +55,10 @@ pub(super) struct Premises {
 
 type Tables = Group<Holds>;
 
-/// Returns the facts on the tables of a group, outer joined ones included, of which `known` holds outside: their pins.
+/// Returns the facts on the tables of a group, including outer joined ones. `known` holds outside of the group. These facts are the pins.
 pub(super) fn solve(mut group: Tables, known: &Premises) -> Vec<Fact> {
     tighten(&mut group);
-    // What is still said of the outer joined tables holds of NULL: it is no condition on their rows.
+    // A filter that remains on the outer joined tables holds of NULL, so it sets no condition on their rows.
     let nullable: Vec<usize> = group.optional.iter().flat_map(Group::all_leaves).collect();
     group.filters.retain(|filter| !mentions(filter, &nullable));
     let mut inside = known.clone();
@@ -72,8 +72,8 @@ pub(super) fn solve(mut group: Tables, known: &Premises) -> Vec<Fact> {
     let is_own = |fact: &&Fact| group.leaves.contains(&fact.column.leaf);
     let mut found: Vec<Fact> = inside.facts.iter().filter(is_own).cloned().collect();
     for optional in group.optional {
-        // What its ON says of the tables outside is true of the matches alone, and so stays in there; what is found of
-        // its own tables is true or NULL, and may be carried into a later join.
+        // What the ON says of the tables outside is true only of rows with a match, so it does not leave the join. The facts on the
+        // join's own tables are true or NULL, and may be carried into a later join.
         let facts = solve(optional, &inside);
         inside.facts.extend(facts.iter().cloned());
         found.extend(facts);
@@ -81,7 +81,7 @@ pub(super) fn solve(mut group: Tables, known: &Premises) -> Vec<Fact> {
     found
 }
 
-/// Makes inner joins of the outer joins whose NULLs the filters reject: then no row comes from there without a match.
+/// Makes inner joins of the outer joins whose NULLs the filters reject: a row without a match does not pass these filters.
 fn tighten(group: &mut Tables) {
     while let Some(at) = group.optional.iter().position(|optional| rejects_nulls_of(&group.filters, optional))
     {
@@ -105,7 +105,7 @@ fn mentions(filter: &Holds, leaves: &[usize]) -> bool {
     }
 }
 
-/// Returns what is known of a column that is equal to that of a fact; `None` where equality says nothing.
+/// Returns what is known of the column `to`, which is equal to the fact's column; `None` if the fact does not carry over.
 pub(super) fn across(fact: &Fact, to: &Column) -> Option<Fact> {
     let carries = matches!(fact.condition, Condition::OneOf(_) | Condition::Between { .. });
     carries.then(|| carried(fact, to))
@@ -124,7 +124,7 @@ fn spread(known: &mut Premises) {
             } else {
                 continue;
             };
-            // A prefix or IS NULL says nothing of what is equal by collation, or equal at all.
+            // A prefix says nothing of a column that is equal by collation, and IS NULL says nothing of any equal column.
             let Some(new) = across(&fact, other) else { continue };
             let is_known = |known: &Fact| known.column == new.column && known.condition == new.condition;
             if known.facts.len() < FACTS_MAX && !known.facts.iter().any(is_known) {
@@ -140,7 +140,7 @@ fn carried(fact: &Fact, to: &Column) -> Fact {
     Fact { column: to.clone(), condition: fact.condition.clone(), rejects_null: true, via }
 }
 
-/// Joins the first lower and the first upper bound that a column has, by the same way, to one range.
+/// Joins the first lower and the first upper bound of a column, if both came through the same columns, to one range.
 pub(super) fn pair_bounds(pins: &mut Vec<Pin>) {
     let mut at = 0;
     while at < pins.len() {
@@ -159,7 +159,7 @@ pub(super) fn pair_bounds(pins: &mut Vec<Pin>) {
     }
 }
 
-/// Returns the range between a lower bound alone and an upper bound alone.
+/// Returns the range of a condition with only a lower bound and one with only an upper bound.
 fn both(a: &Condition, b: &Condition) -> Option<Condition> {
     match (a, b) {
         (

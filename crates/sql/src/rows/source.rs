@@ -9,29 +9,29 @@ use crate::reserved::{is_reserved, structures};
 use crate::token::{Token, TokenKind};
 use crate::tokens::Tokens;
 
-/// The most tokens of a statement that is looked at.
+/// The most tokens of a statement that is analysed.
 const TOKENS_MAX: usize = 16_384;
 
-/// One statement, to its end.
+/// One statement, read to its end.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     pub text: &'a [u8],
     pub modes: Modes,
     pub tokens: Vec<Token>,
-    /// For each opening parenthesis, where it closes; for other tokens, themselves.
+    /// The closing parenthesis of each opening one; for any other token, the token itself.
     closes: Vec<usize>,
     /// Where the parameters stand, in order.
     params: Vec<usize>,
 }
 
 impl<'a> Source<'a> {
-    /// None if the text is more than one statement, cannot be read to its end, or has a name beyond ASCII: which
-    /// characters those bytes are, and what the server takes for equal to them, is not known here.
+    /// Cuts a text; None if it is more than one statement, cannot be read to its end, or has a name beyond ASCII. Such a name's
+    /// characters, and the names that the server takes for equal to it, are not known here.
     pub fn cut(text: &'a [u8], modes: Modes) -> Option<Self> {
         Self::of(Lexer::new(text, modes))
     }
 
-    /// The same of a text that has been cut.
+    /// Returns the same for a text that has already been cut.
     pub fn of_tokens(tokens: &'a Tokens<'_>) -> Option<Self> {
         Self::of(tokens.walk())
     }
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
         pieces
     }
 
-    /// Whether the word `at` stands alone, so that it can be a keyword: behind or before a dot it is a name.
+    /// Whether the word `at` can be a keyword. Behind or before a dot it is a name.
     fn stands_alone(&self, at: usize) -> bool {
         let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
         self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word)
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
         words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word)) && self.stands_alone(at)
     }
 
-    /// Returns the identifier `at`, without quotes, in its own case. A word has to be free to be a name, unless it follows a dot.
+    /// Returns the identifier `at`, without quotes, in its own case. A word must be free to be a name, unless it follows a dot.
     pub fn name(&self, at: usize) -> Option<String> {
         let token = self.token(at).filter(Token::is_name)?;
         let behind_dot = at.checked_sub(1).is_some_and(|before| self.is(before, b'.'));
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
         unquote_name(token.kind, self.bytes(at))
     }
 
-    /// Whether the name `at` is quoted, or a word that has no meaning of its own anywhere.
+    /// Whether the name `at` is quoted, or is a word without any meaning of its own.
     pub fn is_plain(&self, at: usize) -> bool {
         self.token(at).is_some_and(|token| match token.kind {
             TokenKind::Name => true,
@@ -141,8 +141,8 @@ impl<'a> Source<'a> {
 
 /// Whether a word can name something: it is neither reserved, nor a value, nor a function without parentheses.
 ///
-/// A few reserved words whose place decides what they are pass as well; in the places where names are read here, those
-/// are errors to the servers.
+/// A few reserved words pass as well, whose meaning depends on their place. In the places where names are read here, these words are
+/// errors to the servers.
 fn is_free(word: &[u8]) -> bool {
     let value = crate::words::is_in(word, &["FALSE", "NULL", "TRUE"]);
     !value && !is_reserved(word) && !crate::functions::is_volatile_word(word)

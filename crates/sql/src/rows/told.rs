@@ -1,4 +1,4 @@
-//! What is told of the rows that a statement reads or writes.
+//! The rows that a statement reads or writes, as far as they can be found.
 
 use crate::modes::TableName;
 
@@ -9,32 +9,32 @@ pub enum Datum {
     Null,
     /// An integer, with its sign.
     Int(i128),
-    /// An integer that is compared within a row with several rows, 0 or more: it does not stand for a place in a list of names.
+    /// An integer of 0 or more, from a comparison of a row with several rows. It does not stand for a place in a list of names.
     InRow(i64),
     /// A number with a point and without an exponent, with its sign: digits as they were written.
     Decimal(String),
-    /// An integer of less than 2^53 either way that a parameter gives as DOUBLE. The servers compare it as such: only with integers is it
-    /// certain what is equal to it.
+    /// An integer between -2^53 and 2^53 that a parameter gives as DOUBLE. The servers compare it as DOUBLE: only for integers is it
+    /// certain which values are equal to it.
     Double(i64),
     /// The content of a string: printable ASCII without a backslash, and UTF-8 of up to three bytes a character beyond it.
     Text(Vec<u8>),
-    /// A moment or a date that a parameter gives as such, in the canonical form of its text. The servers compare it as what it
-    /// is, even with a text: '2024-2-9' is equal to it too.
+    /// A moment or a date that a parameter gives as such, as text in canonical form. The servers compare it as such, even with a text:
+    /// '2024-2-9' is equal to it too.
     Moment(Vec<u8>),
     /// A `?` marker; they are numbered from 0 in the order of the text.
     Param(u16),
-    /// Any other value: it cannot be told from the text alone. Never part of a condition.
+    /// Any other value: the text alone does not decide it. It is never part of a condition.
     Other,
 }
 
-/// What a pinned column must be.
+/// The condition that a pin sets on its column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// Equal to one of these: `=`, `IN`, `<=>`. A NULL among them, written or by parameter, is equal to NULL here.
+    /// Equal to one of these values: `=`, `IN`, `<=>`. A NULL in the list, written or from a parameter, is equal to NULL here.
     OneOf(Vec<Datum>),
-    /// Between two bounds, each with whether it is itself included; at least one is there. Neither is NULL unless it is
-    /// a parameter, and then no row satisfies it. Where a text meets a number, which only parameters can bring about, the
-    /// servers choose one type for both and the column: then it says nothing.
+    /// Between two bounds, each with a flag: whether the bound itself is included. At least one bound is there. A bound is NULL only if a
+    /// parameter gives it, and then no row satisfies the condition. A parameter may also bring a text together with a number. Then the
+    /// servers choose one type for both bounds and the column, and the condition says nothing.
     Between {
         /// The lower bound.
         low: Option<(Datum, bool)>,
@@ -43,8 +43,8 @@ pub enum Condition {
     },
     /// LIKE 'abc%': starts with this text, which holds ASCII letters, digits, blanks and `-` only.
     Prefix(Datum),
-    /// IS NULL. The servers also find '0000-00-00' in a DATE or DATETIME column declared NOT NULL by this, and with
-    /// `sql_auto_is_null` the row inserted last: of such columns it says nothing.
+    /// IS NULL. In a DATE or DATETIME column declared NOT NULL the servers also find '0000-00-00' by this, and with `sql_auto_is_null`
+    /// the row inserted last. For such columns the condition says nothing.
     IsNull,
 }
 
@@ -53,10 +53,10 @@ pub enum Condition {
 pub struct Pin {
     /// The column, in lower case.
     pub column: String,
-    /// What it must be.
+    /// The condition on the column.
     pub condition: Condition,
-    /// Other columns, by the index of their occurrence, through which equality carried the value here. The pin holds only
-    /// if all of them compare as this column does: the same type and collation.
+    /// Other columns through which an equality carried the condition here, each with the index of its occurrence. The pin holds only if
+    /// all of them compare like this column: with the same type and collation.
     pub via: Vec<(usize, String)>,
 }
 
@@ -65,16 +65,16 @@ pub struct Pin {
 pub struct Occurrence {
     /// The table, as the statement names it.
     pub table: TableName,
-    /// A row of it that matters satisfies all conditions of at least one of these; there is one at least.
+    /// A row that matters satisfies all pins of at least one alternative. There is at least one alternative.
     pub alternatives: Vec<Vec<Pin>>,
-    /// The occurrence of the view whose text names it; None if the statement itself does. Its name is in full then.
+    /// The occurrence of the view whose text names the table; None if the statement itself names it. Within a view the name is in full.
     pub inside: Option<usize>,
-    /// It is a view, and its text was read: what it reads are the occurrences inside of it.
+    /// The occurrence is a view whose text was read. The occurrences inside of it are what the view reads.
     pub expanded: bool,
 }
 
 impl Occurrence {
-    /// One in the statement itself, of a table, all of whose rows that matter satisfy the same conditions.
+    /// Returns an occurrence in the statement itself. Its table's rows that matter all satisfy the same conditions.
     #[must_use]
     pub fn of(table: TableName, pins: Vec<Pin>) -> Self {
         Self { table, alternatives: vec![pins], inside: None, expanded: false }
@@ -84,35 +84,35 @@ impl Occurrence {
 /// The columns whose values can influence a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnsRead {
-    /// Any of them.
+    /// Any column.
     All,
     /// At most these, in lower case: every identifier that occurs anywhere in the statement, or in a view that it reads.
     Named(Vec<String>),
 }
 
-/// What a SELECT can read.
+/// The rows and columns that a SELECT can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowReads {
-    /// Every naming of a table or view, in the order of the text; those in a view's text behind the view.
+    /// Every naming of a table or view, in the order of the text. Those in a view's text stand behind the view.
     pub occurrences: Vec<Occurrence>,
     /// The columns read, of all tables together.
     pub columns: ColumnsRead,
 }
 
-/// What a write can touch.
+/// The rows that a write can touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowWrite {
     /// INSERT of rows written out.
     Insert {
         /// The table.
         table: TableName,
-        /// The columns named, in lower case; None if none were: then there is a value for every column in order.
+        /// The columns named, in lower case; None if none is named: then each row has a value for every column in order.
         columns: Option<Vec<String>>,
-        /// The values as written, each row as long as `columns`. What the server stores may be converted.
+        /// The values as written; each row has as many as `columns`. The server may convert them when it stores them.
         rows: Vec<Vec<Datum>>,
     },
-    /// INSERT … ON DUPLICATE KEY UPDATE of rows written out, or REPLACE: each may make a row, and may change those that
-    /// have one of its unique keys.
+    /// INSERT … ON DUPLICATE KEY UPDATE of rows written out, or REPLACE. Each row written out may make a new row, and may change rows
+    /// that share a unique key with it.
     Upsert {
         /// The table.
         table: TableName,
@@ -120,18 +120,18 @@ pub enum RowWrite {
         columns: Option<Vec<String>>,
         /// As in an INSERT.
         rows: Vec<Vec<Datum>>,
-        /// What is assigned to a row that is there, as in an UPDATE; None if such rows are replaced.
+        /// The columns assigned in an existing row, as in an UPDATE; None if existing rows are replaced.
         assigned: Option<Vec<(String, Datum)>>,
     },
-    /// INSERT or REPLACE of rows that a query shows, of which there may be any number.
+    /// INSERT or REPLACE of the rows of a query, in any number.
     Fill {
         /// The table.
         table: TableName,
         /// As in an INSERT.
         columns: Option<Vec<String>>,
-        /// What each row is given, as long as `columns`.
+        /// The content of each column of the new rows, as many as `columns`.
         given: Vec<Given>,
-        /// What becomes of rows that are there.
+        /// The effect on existing rows.
         on_duplicate: OnDuplicate,
     },
     /// UPDATE of one table.
@@ -152,12 +152,12 @@ pub enum RowWrite {
     },
 }
 
-/// What a row that is made holds in a column.
+/// The content of a column in a row that is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// What is written. What the server stores may be converted.
+    /// A value written in the statement. The server may convert it when it stores it.
     Value(Datum),
-    /// What a row of a table that is read holds in a column.
+    /// The content of a column in a row of a table that the statement reads.
     Taken {
         /// The table, by its place in [`RowWrites::tables`].
         from: usize,
@@ -166,18 +166,18 @@ pub enum Given {
         /// What is known of that column.
         pins: Vec<Pin>,
     },
-    /// It cannot be told.
+    /// A content that is not known.
     Other,
 }
 
-/// What becomes of a row that stands in the way of a new one.
+/// The effect on an existing row that has a unique key of a new row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// It stays as it is, and the new one is not made.
+    /// The existing row stays as it is, and the new row is not made.
     Refused,
-    /// It is replaced.
+    /// The existing row is replaced.
     Replaced,
-    /// It is updated: the columns assigned, as in an UPDATE.
+    /// The existing row is updated. The columns assigned are given as in an UPDATE.
     Updated(Vec<(String, Datum)>),
 }
 
@@ -210,7 +210,7 @@ impl RowWrite {
         table
     }
 
-    /// Whether it makes rows, or may.
+    /// Whether the write makes rows, or may make rows.
     #[must_use]
     pub const fn is_insert(&self) -> bool {
         matches!(self, Self::Insert { .. } | Self::Upsert { .. } | Self::Fill { .. })

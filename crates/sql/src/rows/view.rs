@@ -1,10 +1,9 @@
-//! Views, read as what they stand for: a derived table of the view's own text.
+//! Reads a view as a derived table of the view's own text.
 //!
-//! The servers keep that text with every name in full and with `*` written out, in their own quotes, whatever the modes
-//! were under which the view was made. The names of the view's columns are *not* in it: MySQL shows the text without the
-//! column list of CREATE VIEW, so that `CREATE VIEW v (a, b) AS SELECT b, a` reads as if `a` were `a`. They are known from
-//! elsewhere, and go by their place. A view that is not understood is left as it is: whoever asks then takes it for the whole
-//! of its tables.
+//! The servers keep that text with every name in full, with `*` written out and in their own quotes, whatever modes were set when the
+//! view was made. The text does *not* contain the names of the view's columns: MySQL shows the text without the column list of CREATE
+//! VIEW, so that `CREATE VIEW v (a, b) AS SELECT b, a` reads as if `a` were `a`. The names come from another source, in the order of
+//! their places. A view that is not understood stays unread: the caller then uses the whole of the view's tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use crate::tokens::Tokens;
 /// How deep views may nest.
 const VIEWS_DEPTH_MAX: usize = 8;
 
-/// A view's text, and what a full parser found in it.
+/// A view's text, and the findings of a full parser in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     text: String,
@@ -33,14 +32,14 @@ pub struct View {
 }
 
 impl View {
-    /// Whether what it shows may depend on the current date: [`Tokens::is_dated`].
+    /// Whether the view's rows may depend on the current date: [`Tokens::is_dated`].
     #[must_use]
     pub fn is_dated(&self, times: &mut BTreeSet<String>) -> bool {
         let tokens = Tokens::cut(self.text.as_bytes(), self.modes);
         if tokens.is_dated(times) {
             return true;
         }
-        // Which columns are TIMEs goes by their place where they are named otherwise.
+        // Where columns are renamed, their places say which of them are TIMEs.
         let columns = || self.columns.iter().map(|column| column.to_lowercase());
         if tokens.names_any(times) && !tokens.shown_as().into_iter().eq(columns()) {
             times.extend(columns());
@@ -48,10 +47,10 @@ impl View {
         false
     }
 
-    /// Reads the text of a view in `schema`, whose columns are called `columns` in this order.
+    /// Reads the text of a view in `schema`, with the names of its columns in order.
     ///
     /// # Errors
-    /// Why results that read it cannot be depended on.
+    /// The reason why results that read the view cannot be tracked.
     pub fn read(text: &str, schema: &str, columns: &[&str], modes: Modes) -> Result<Self, Reason> {
         let (tables, named) = view_named(text.as_bytes(), modes)?;
         let in_full = |table: TableName| in_schema(table, schema);
@@ -60,21 +59,21 @@ impl View {
         Ok(Self { text: text.to_owned(), modes, schema: schema.to_owned(), columns, tables, named })
     }
 
-    /// Returns the tables and views that its text names, in full and once each; there may be none.
+    /// Returns the tables and views that the view's text names, each once and with its full name. The list may be empty.
     #[must_use]
     pub fn tables(&self) -> &[TableName] {
         &self.tables
     }
 }
 
-/// What is known of a table or view that a statement names.
+/// The definition of a table or view that a statement names.
 #[derive(Clone, Debug)]
 pub enum Definition<'v> {
     /// A table.
     Table {
-        /// Its columns, in lower case.
+        /// The table's columns, in lower case.
         columns: Arc<[String]>,
-        /// None of them is hidden from `*`.
+        /// No column is hidden from `*`.
         shows_all: bool,
     },
     /// A view with this text.
@@ -107,7 +106,7 @@ impl<'v> QueryReader<'v, '_> {
         Some(group)
     }
 
-    /// Reads the view that a leaf names; nothing is changed if that cannot be done.
+    /// Reads the view that a leaf names. If this fails, nothing is changed.
     fn expand(&mut self, leaf: usize, view: &'v View) {
         if self.views_around >= VIEWS_DEPTH_MAX {
             return;
@@ -133,7 +132,7 @@ impl<'v> QueryReader<'v, '_> {
     }
 }
 
-/// Whether the full parser has found the same tables in a view's text, and named as often.
+/// Whether the full parser has found the same tables in the view's text, each as often.
 fn agrees(parsed: &Parsed<'_>, leaf: usize, view: &View) -> bool {
     let inside = parsed.leaves.iter().filter(|inner| inner.inside == Some(leaf));
     let named: Vec<&TableName> = inside.filter_map(|inner| inner.table.as_ref()).collect();
@@ -142,7 +141,7 @@ fn agrees(parsed: &Parsed<'_>, leaf: usize, view: &View) -> bool {
         && view.tables.iter().all(|table| named.contains(&table))
 }
 
-/// Whether each branch of a view's query selects one item for each of its columns.
+/// Whether each branch of a view's query selects one item for each column of the view.
 fn has_columns(parsed: &Parsed<'_>, query: &Query, view: &View) -> bool {
     let is_one = |item: &Item| !matches!(item.what, Selected::All(_));
     let fits = |branch: &usize| {
@@ -152,7 +151,7 @@ fn has_columns(parsed: &Parsed<'_>, query: &Query, view: &View) -> bool {
     view.columns.iter().all(|column| column.is_ascii()) && query.branches.iter().all(fits)
 }
 
-/// How much had been read.
+/// The amount that had been read before.
 struct Size {
     sources: usize,
     blocks: usize,

@@ -1,6 +1,6 @@
-//! Writes to one table whose rows are written out, or picked by conditions.
+//! Writes to one table, with rows written out or chosen by conditions.
 //!
-//! Each form is read to its last token: any word that is not expected may widen what the statement touches.
+//! Each form is read to its last token, because an unexpected word may widen the rows that the statement touches.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,17 +16,17 @@ use crate::TableName;
 use crate::modes::Flavor;
 use crate::scan::Scan;
 
-/// The most rows of an INSERT that are told one by one.
+/// The most rows of an INSERT that are listed one by one.
 const ROWS_MAX: usize = 256;
 /// The most values of an INSERT, and the most columns assigned by an UPDATE.
 const VALUES_MAX: usize = 4096;
-/// What follows assignments. Before ON, MySQL names the new row by AS, which stands in no assignment outside of parentheses.
+/// The words that end assignments. MySQL names the new row by AS before ON; AS stands in no assignment outside of parentheses.
 const ASSIGNMENTS_END: &[&str] = &["AS", "LIMIT", "ON", "ORDER", "RETURNING", "WHERE"];
 
 /// The columns and the rows of an INSERT.
 type Listed = (Option<Vec<String>>, Vec<Vec<Datum>>);
 
-/// Returns the write, if it is one of these forms and calls nothing that could write elsewhere.
+/// Returns the write, if it has one of these forms and calls nothing that could write elsewhere.
 pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     if !runs_nothing_else(source) || is_of_query(source) {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn row_write(source: &Source<'_>) -> Option<RowWrite> {
     (reader.at == source.tokens.len()).then_some(write)
 }
 
-/// Returns what stands between the parentheses of a CALL.
+/// Returns the arguments between the parentheses of a CALL.
 pub(super) fn call_arguments(source: &Source<'_>) -> Option<Vec<Datum>> {
     let mut reader = WriteReader { source, at: 0 };
     reader.take("CALL").then_some(())?;
@@ -67,8 +67,8 @@ pub(super) fn runs_nothing_else(source: &Source<'_>) -> bool {
     !(facts.unknown_call || facts.changes_session || facts.lost)
 }
 
-/// Returns where ON DUPLICATE KEY UPDATE stands outside of parentheses, and what it assigns, to the end of the text or to RETURNING.
-/// The outer None: it is not understood.
+/// Returns where ON DUPLICATE KEY UPDATE stands outside of parentheses, with its assignments, up to the end of the text or RETURNING. The
+/// outer None means that the statement is not understood.
 #[expect(clippy::type_complexity, reason = "it is two things or neither")]
 pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option<Vec<(String, Datum)>>)> {
     let mut at = 0;
@@ -84,8 +84,8 @@ pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option
     Some((None, None))
 }
 
-/// Whether there is a query or a join outside of parentheses: what is written is then not what is read here. A subquery is a
-/// value, or an operand of a condition, of which nothing is told; it takes no row away from what the conditions beside it say.
+/// Whether there is a query or a join outside of parentheses. Such a write does not have the forms that are read here. A subquery in
+/// parentheses is a value or an operand of a condition. Nothing is known of it, and it takes no row away from the conditions beside it.
 fn is_of_query(source: &Source<'_>) -> bool {
     let mut at = 0;
     while at < source.tokens.len() {
@@ -98,7 +98,7 @@ fn is_of_query(source: &Source<'_>) -> bool {
     false
 }
 
-/// The table that is written, and the name that its columns are qualified with.
+/// The table that is written, and the name by which its columns are qualified.
 struct WriteTarget {
     table: TableName,
     alias: Option<String>,
@@ -143,7 +143,7 @@ impl WriteReader<'_, '_> {
         let table = self.table()?;
         let behind_as = self.source.word(self.at, "AS");
         let at = self.at + usize::from(behind_as);
-        // SET, RETURNING and the like follow a table; SET is reserved, RETURNING is to MariaDB alone.
+        // SET, RETURNING and the like follow a table's name. SET is reserved; RETURNING is reserved by MariaDB only.
         let word = self.source.any(at, &["FOR", "PORTION", "RETURNING"]);
         let alias = (self.source.is_plain(at) && !word).then(|| self.source.name(at)).flatten();
         if alias.is_some() {
@@ -177,7 +177,7 @@ impl WriteReader<'_, '_> {
         })
     }
 
-    /// `(a, b) VALUES (1, 2), (3, 4)`.
+    /// Reads `(a, b) VALUES (1, 2), (3, 4)`.
     fn listed(&mut self) -> Option<Listed> {
         let mut columns = None;
         if self.source.is(self.at, b'(') {
@@ -196,7 +196,7 @@ impl WriteReader<'_, '_> {
         even.then_some((columns, rows))
     }
 
-    /// MySQL has names for the new row, in front of ON DUPLICATE KEY UPDATE alone.
+    /// Reads the names of the new row, which MySQL has before ON DUPLICATE KEY UPDATE only.
     fn row_alias(&mut self) -> Option<()> {
         if self.source.modes.flavor == Flavor::MySql && self.take("AS") {
             self.source.is_plain(self.at).then_some(())?;
@@ -209,7 +209,7 @@ impl WriteReader<'_, '_> {
         Some(())
     }
 
-    /// Returns what ON DUPLICATE KEY UPDATE assigns, behind its first word.
+    /// Returns the assignments of ON DUPLICATE KEY UPDATE, behind its first word.
     fn on_duplicate(&mut self) -> Option<Vec<(String, Datum)>> {
         let is_whole = self.take("DUPLICATE") && self.take("KEY") && self.take("UPDATE");
         is_whole.then(|| self.assignments())?
@@ -253,7 +253,7 @@ impl WriteReader<'_, '_> {
         }
     }
 
-    /// Returns the pieces of a list between its commas; none of them is empty.
+    /// Returns the pieces of a list between its commas, none of which is empty.
     fn items(&self, start: usize, end: usize) -> Option<Vec<Range<usize>>> {
         let mut items = Vec::new();
         let (mut from, mut at) = (start, start);
@@ -270,7 +270,7 @@ impl WriteReader<'_, '_> {
         items.iter().all(|item| !item.is_empty()).then_some(items)
     }
 
-    /// `a = 1, b = c + 1`, each column once; one that is assigned twice has a value that is not told.
+    /// Reads `a = 1, b = c + 1`, with each column once. A column that is assigned twice gets [`Datum::Other`].
     fn assignments(&mut self) -> Option<Vec<(String, Datum)>> {
         let end = self.clause_end(self.at, ASSIGNMENTS_END);
         let mut assigned: Vec<(String, Datum)> = Vec::new();
@@ -313,7 +313,7 @@ impl WriteReader<'_, '_> {
         at
     }
 
-    /// RETURNING reads the rows just written, whatever it says of them.
+    /// Skips RETURNING. It reads the rows just written, so its content does not matter.
     fn returning(&mut self) {
         if self.source.modes.flavor == Flavor::MariaDb && self.take("RETURNING") {
             self.at = self.source.tokens.len();
@@ -342,7 +342,7 @@ impl WriteReader<'_, '_> {
         Some(RowWrite::Delete { table: target.table, pins })
     }
 
-    /// WHERE, and then ORDER BY and LIMIT, which can only make the rows fewer.
+    /// Reads WHERE, then ORDER BY and LIMIT, which can only reduce the rows.
     fn pins(&mut self, target: &WriteTarget) -> Option<Vec<super::Pin>> {
         let mut filters = Vec::new();
         if self.take("WHERE") {
@@ -364,7 +364,7 @@ impl WriteReader<'_, '_> {
     }
 }
 
-/// Where there is one table, a name without a table is its column.
+/// Resolves the columns of a conjunct. There is one table, so a name without a table is its column.
 fn resolved(target: &WriteTarget, named: Conjunct<Vec<String>>) -> Option<Conjunct<Column>> {
     let column = |named: &[String]| -> Option<Column> {
         let of_target = match named {

@@ -1,4 +1,4 @@
-//! What each column cost and how long its answers took.
+//! The cost of each column, and how long its answers took.
 
 use crate::benchmark::column::Column;
 use crate::benchmark::measured::{Measured, Row};
@@ -7,7 +7,7 @@ use crate::benchmark::sample::Sample;
 
 use super::grid::{self, line, of_group};
 
-/// The numbers of a detail, and how they are written.
+/// The numbers of a detail, and the format in which they are written.
 type Detail = (&'static str, fn(&Sample) -> f64, fn(f64) -> String);
 
 const DETAILS: [Detail; 13] = [
@@ -26,7 +26,7 @@ const DETAILS: [Detail; 13] = [
     ("proxy MiB", |sample| sample.proxy_mib, whole),
 ];
 
-/// Returns a group's details, folded away, and its latencies at a given rate.
+/// Returns a group's details, folded, and its latencies at a given rate.
 pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(row) = &measured.at_rate {

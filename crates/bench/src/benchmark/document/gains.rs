@@ -7,7 +7,7 @@ use crate::benchmark::plan::Across;
 
 use super::grid::{self, line, of_group};
 
-/// Returns what a group's columns gain over its direct.
+/// Returns the gains of a group's columns over its direct column.
 pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String> {
     let direct = of_group(columns, group).find(|(_, column)| column.role == Role::Direct).map(|(at, _)| at);
     let published = measured.table.published;

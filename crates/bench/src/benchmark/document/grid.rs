@@ -12,7 +12,7 @@ pub fn line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// Returns a table's head: so many columns to the left, the others to the right.
+/// Returns a table's head: the first `left` columns are aligned to the left, the others to the right.
 pub fn head(names: &[String], left: usize) -> [String; 2] {
     let rule = "---|".repeat(left) + &"---:|".repeat(names.len().saturating_sub(left));
     [line(names), format!("|{rule}")]

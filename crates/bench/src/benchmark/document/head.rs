@@ -1,4 +1,4 @@
-//! How it was measured.
+//! The head of the report: how it was measured.
 
 use std::fs;
 use std::thread;
@@ -13,18 +13,18 @@ use crate::benchmark::results::Results;
 /// The machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// What its processors call themselves.
+    /// The name that its processors report.
     pub processor: String,
-    /// How many cores it has for this program.
+    /// The number of cores that this program can use.
     pub cores: usize,
     /// Its memory in GiB.
     pub gib: f64,
-    /// The version of its Linux.
+    /// The version of its Linux kernel.
     pub linux: String,
 }
 
 impl Machine {
-    /// This one.
+    /// Returns the machine that this program runs on.
     pub fn now() -> Machine {
         let of = |file: &str, name: &str| {
             let text = fs::read_to_string(file).unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     lines.extend(options.says.iter().map(|says| format!("- {says}")));
     let seconds = results.took.as_secs();
     lines.push(format!("- It took {} min {} s. {}", seconds / 60, seconds % 60, others(results)));
-    // An error may have many lines, of which a list's has one.
+    // An error may have many lines; an item of a list has one.
     lines.extend(
         results
             .failed
@@ -77,7 +77,7 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     lines
 }
 
-/// What the columns are.
+/// The explanations of the columns.
 const COLUMNS: [&str; 6] = [
     "- *direct*: the server itself, its query cache off. Each column has a server of its own, all alike.",
     "- *native cache*: MariaDB with its query cache on, of the same size as Freshet's.",
@@ -89,7 +89,7 @@ const COLUMNS: [&str; 6] = [
      shows.",
 ];
 
-/// Whether somebody else used the machine.
+/// Returns the sentence that says how much of the machine other processes used.
 fn others(results: &Results<'_>) -> String {
     let rows = results.tables.iter().flat_map(|measured| measured.rows.iter().chain(&measured.at_rate));
     let others = rows.flat_map(|row| row.cells.iter().flatten()).map(|sample| sample.others);

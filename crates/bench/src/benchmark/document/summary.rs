@@ -1,4 +1,4 @@
-//! All tables in short: how many times direct's statements a second Freshet has.
+//! A summary of all tables: Freshet's statements a second as a multiple of those of direct.
 
 use crate::benchmark::column::{Column, Role, groups, server_of};
 use crate::benchmark::measured::{Measured, Row};
@@ -33,7 +33,7 @@ pub fn lines(results: &Results<'_>) -> Vec<String> {
     lines
 }
 
-/// The same where rows are no numbers of clients, with the hits.
+/// Returns the same for tables whose rows are not numbers of clients, with the hits.
 fn of_other_rows(results: &Results<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for measured in results.tables.iter().filter(|measured| measured.table.across != Across::Clients) {
@@ -58,7 +58,7 @@ fn name(measured: &Measured) -> String {
     format!("{}: {}", measured.table.id, measured.table.title)
 }
 
-/// Returns the places of the server itself and of Freshet before its like.
+/// Returns the places of the server itself and of Freshet in a group.
 fn pair(columns: &[Column], group: &str) -> Option<(usize, usize)> {
     let of = |role| of_group(columns, group).find(|(_, column)| column.role == role).map(|(at, _)| at);
     Some((of(Role::Direct)?, of(Role::Freshet)?))

@@ -1,7 +1,7 @@
 //! Conditions joined by OR, and rows that are compared with several.
 //!
-//! Each alternative is a conjunction of its own. What all of them say of one column is a conjunct like any other: `(a = 1 AND
-//! b = 2) OR (a = 3 AND c = 4)` says `a IN (1, 3)`. The alternatives themselves are told apart by whoever can.
+//! Each alternative is a conjunction of its own. If all alternatives say something of one column, that is a conjunct like any other: `(a
+//! = 1 AND b = 2) OR (a = 3 AND c = 4)` says `a IN (1, 3)`. Callers that can do so also look at the alternatives one by one.
 
 use std::mem::discriminant;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::token::TokenKind;
 /// The most alternatives that are told apart.
 pub(in crate::rows) const ALTERNATIVES_MAX: usize = 8;
 
-/// The longest decimal that is compared within rows, in characters: it is less than any number whose bits could be another's.
+/// The longest decimal that is compared within rows, in characters. A longer number could have the same bits as another one.
 const DIGITS_MAX: usize = 18;
 /// The most conjuncts of an alternative that are looked for in all others.
 const COMMON_MAX: usize = 16;
@@ -22,8 +22,8 @@ const COMMON_MAX: usize = 16;
 /// A conjunction.
 type All = Vec<Conjunct<ColumnName>>;
 
-/// Returns what a condition says whose operands are joined by OR, which binds less tightly than whatever else can stand there. Nothing,
-/// if one of the operands is not understood: then any row may satisfy it.
+/// Returns what a condition says whose operands are joined by OR, the operator that binds least here. The result is empty if one operand
+/// is not understood, because then any row may satisfy it.
 pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> Vec<Conjunct<ColumnName>> {
     let Some(operands) = operands(source, range) else { return Vec::new() };
     let mut alternatives = Vec::with_capacity(operands.len());
@@ -40,11 +40,11 @@ pub(super) fn of_or(source: &Source<'_>, range: Range<usize>, depth: usize) -> V
     said(alternatives)
 }
 
-/// Returns what it says of these columns that they are one of these rows.
+/// Returns what a comparison says of these columns, which are equal to one of these rows.
 ///
-/// MySQL compares such rows in ways of its own: with a number by its bits, whatever its sign, and with a name in a list by the
-/// number's digits. So negative and very large numbers are left out, as are parameters and columns in which the kinds of values
-/// differ, and an integer is given as [`Datum::InRow`].
+/// MySQL compares such rows in ways of its own: a number by its bits, whatever its sign, and a name in a list by the digits of
+/// the number beside it. So negative and very large numbers are left out, and so are parameters and columns with values of
+/// several kinds. An integer is given as [`Datum::InRow`].
 pub(super) fn of_rows(columns: &[ColumnName], rows: &[Vec<Datum>]) -> Option<Vec<Conjunct<ColumnName>>> {
     let rows: Vec<Vec<Datum>> =
         rows.iter().map(|row| row.iter().map(in_row).collect()).collect::<Option<_>>()?;
@@ -80,7 +80,7 @@ fn in_row(datum: &Datum) -> Option<Datum> {
     }
 }
 
-/// Returns the operands of OR, two or more; None if something binds less tightly, or there is no OR.
+/// Returns the two or more operands of OR; `None` if an operator binds less tightly, or there is no OR.
 fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>>> {
     let mut operands = Vec::new();
     let (mut start, mut at, mut cases) = (range.start, range.start, 0usize);
@@ -92,7 +92,7 @@ fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>
             TokenKind::Op if matches!(source.bytes(at), b"||" | b":=") => return None,
             TokenKind::Word if source.any(at, &["SELECT", "WITH"]) => return None,
             TokenKind::Word if source.word(at, "CASE") => cases += 1,
-            // More ENDs than CASEs: one of them is a name, and which one is not known.
+            // There are more ENDs than CASEs: one END is a name, and it is not known which.
             TokenKind::Word if source.word(at, "END") => cases = cases.checked_sub(1)?,
             TokenKind::Word if cases == 0 && source.word(at, "OR") => {
                 operands.push(start..at);
@@ -106,7 +106,7 @@ fn operands(source: &Source<'_>, range: Range<usize>) -> Option<Vec<Range<usize>
     (cases == 0 && operands.len() > 1 && operands.len() <= LIST_MAX).then_some(operands)
 }
 
-/// Returns what alternatives say, none of which is empty.
+/// Returns what a list of non-empty alternatives says.
 fn said(alternatives: Vec<All>) -> Vec<Conjunct<ColumnName>> {
     let mut said = common(&alternatives);
     if let Some(alternatives) = flat(alternatives).map(merged)
@@ -118,7 +118,7 @@ fn said(alternatives: Vec<All>) -> Vec<Conjunct<ColumnName>> {
     said
 }
 
-/// Returns the values of the columns that every alternative compares with some.
+/// Returns the columns that every alternative compares with values, with all these values.
 fn common(alternatives: &[All]) -> Vec<Conjunct<ColumnName>> {
     let Some((first, rest)) = alternatives.split_first() else { return Vec::new() };
     let mut found: Vec<Conjunct<ColumnName>> = Vec::new();
@@ -147,7 +147,7 @@ fn values(conjunct: &Conjunct<ColumnName>) -> Option<(&ColumnName, &[Datum], boo
     }
 }
 
-/// With alternatives within alternatives multiplied out; None if they are too many.
+/// Multiplies out alternatives within alternatives; `None` if the result has too many.
 fn flat(alternatives: Vec<All>) -> Option<Vec<All>> {
     let mut flat: Vec<All> = Vec::with_capacity(alternatives.len());
     for alternative in alternatives {
@@ -161,7 +161,7 @@ fn flat(alternatives: Vec<All>) -> Option<Vec<All>> {
                     };
                     products = products.iter().flat_map(with).collect();
                 }
-                // It narrows an alternative that has other conjuncts.
+                // A nested alternative only narrows an alternative that has other conjuncts.
                 Conjunct::Any(_) => {}
                 conjunct => products.iter_mut().for_each(|all| all.push(conjunct.clone())),
             }
@@ -171,7 +171,7 @@ fn flat(alternatives: Vec<All>) -> Option<Vec<All>> {
     flat.iter().all(|all| !all.is_empty()).then_some(flat)
 }
 
-/// With alternatives that compare the same one column made one.
+/// Merges the alternatives that compare only one column, the same in each.
 fn merged(alternatives: Vec<All>) -> Vec<All> {
     let mut merged: Vec<All> = Vec::with_capacity(alternatives.len());
     for alternative in alternatives {

@@ -7,7 +7,7 @@ use crate::rows::{Condition, Datum};
 use crate::string::unquote_bytes;
 use crate::token::TokenKind;
 
-/// The most columns of a row that is compared.
+/// The most columns of a row in a comparison.
 const COLUMNS_MAX: usize = 16;
 
 /// Matches tokens against the patterns.
@@ -29,7 +29,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// With its operands exchanged.
+    /// Returns the comparison with its operands exchanged.
     fn mirrored(self) -> Self {
         match self {
             Comparison::Less => Comparison::Greater,
@@ -77,7 +77,7 @@ impl Pattern<'_, '_> {
         }
     }
 
-    /// `(a, b) = (1, c)` and `(a, b) IN ((1, 2), (3, 4))`: the servers compare rows column by column.
+    /// Reads `(a, b) = (1, c)` or `(a, b) IN ((1, 2), (3, 4))`. The servers compare rows column by column.
     pub fn rows(&mut self) -> Option<Vec<Conjunct<ColumnName>>> {
         let left = self.row()?;
         if !self.word("IN") {
@@ -109,7 +109,7 @@ impl Pattern<'_, '_> {
         here
     }
 
-    /// `(a, 1)` or `ROW(a, 1)`, of two operands or more.
+    /// Reads `(a, 1)` or `ROW(a, 1)`, with two operands or more.
     fn row(&mut self) -> Option<Vec<Operand>> {
         let _ = self.source.is(self.at + 1, b'(') && self.word("ROW");
         self.punct(b'(').then_some(())?;
@@ -202,12 +202,12 @@ impl Pattern<'_, '_> {
         Some(datum)
     }
 
-    /// Returns a bound of a range. With NULL there is nothing to compare.
+    /// Returns a bound of a range. NULL is no bound: no comparison with it is true.
     fn bound(&mut self) -> Option<Datum> {
         self.literal().filter(|datum| *datum != Datum::Null)
     }
 
-    /// `(SELECT …)`: its first token.
+    /// Reads `(SELECT …)`, and returns its first token.
     fn subquery(&mut self) -> Option<usize> {
         let close = self.source.closing(self.at).filter(|close| *close < self.end)?;
         let first = self.at + 1;
@@ -216,7 +216,7 @@ impl Pattern<'_, '_> {
         Some(first)
     }
 
-    /// `(1, 2, 3)`, of literals alone.
+    /// Reads `(1, 2, 3)`, a list of literals only.
     fn list(&mut self) -> Option<Vec<Datum>> {
         let mut list = Vec::new();
         if !self.punct(b'(') {
@@ -235,7 +235,7 @@ impl Pattern<'_, '_> {
 
     /// Returns the text before the only `%` of a pattern, which is its last character.
     ///
-    /// Only characters that every collation compares one by one, and that LIKE takes for themselves, may be in it.
+    /// The text may hold only characters that every collation compares one by one and that LIKE takes literally.
     fn prefix(&mut self) -> Option<Datum> {
         let Datum::Text(mut pattern) = self.literal()? else {
             return None;
@@ -310,7 +310,7 @@ fn is_param(datum: &Datum) -> bool {
     matches!(datum, Datum::Param(_))
 }
 
-/// The value of a literal; `None` if it is not told by its text alone.
+/// Returns the value of a literal; `None` if the text alone does not decide it.
 pub(in crate::rows) fn value(kind: TokenKind, bytes: &[u8], negative: bool, modes: Modes) -> Option<Datum> {
     match kind {
         TokenKind::Int => integer(bytes, negative),
@@ -325,7 +325,7 @@ fn integer(digits: &[u8], negative: bool) -> Option<Datum> {
     Some(Datum::Int(if negative { -value } else { value }))
 }
 
-/// With an exponent it is a binary fraction, which is compared in other ways.
+/// Returns a decimal. A number with an exponent is a binary fraction and compares differently.
 fn decimal(digits: &[u8], negative: bool) -> Option<Datum> {
     let digits = std::str::from_utf8(digits).ok()?;
     if !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
@@ -334,7 +334,7 @@ fn decimal(digits: &[u8], negative: bool) -> Option<Datum> {
     Some(Datum::Decimal(if negative { format!("-{digits}") } else { digits.to_owned() }))
 }
 
-/// UTF-8 without characters of four bytes, which older collations do not tell apart.
+/// Whether the content is UTF-8 without characters of four bytes. Older collations do not tell such characters apart.
 fn is_of_three_bytes(content: &[u8]) -> bool {
     std::str::from_utf8(content).is_ok() && !content.iter().any(|byte| *byte >= 0xF0)
 }

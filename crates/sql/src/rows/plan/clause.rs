@@ -10,7 +10,7 @@ use crate::rows::parsed::{Block, Built, Filter};
 use crate::rows::resolve;
 use crate::rows::{Datum, conjunct};
 
-/// The most columns of one projection, as the servers have it.
+/// The most columns of one projection. The servers have the same limit.
 const COLUMNS_MAX: usize = 4096;
 
 impl Planner<'_, '_> {
@@ -30,7 +30,7 @@ impl Planner<'_, '_> {
         Ok(all)
     }
 
-    /// Returns the equalities of a join that merges columns. Those that cannot be told are refused, not left out.
+    /// Returns the equalities of a join that merges columns. An equality that cannot be found is refused, not left out.
     fn merged(&self, block: &Block, filter: &Filter) -> Planned<Vec<Scalar>> {
         let told = self.names.conjuncts(block, filter, self.source_of(block.source)?);
         let Filter::Merged(at) = filter else { return Ok(Vec::new()) };
@@ -47,7 +47,7 @@ impl Planner<'_, '_> {
         told.into_iter().map(equal).collect()
     }
 
-    /// GROUP BY and HAVING, and the one group of a block whose aggregates have none.
+    /// Applies GROUP BY and HAVING. A block with aggregates and without GROUP BY has one group.
     pub(super) fn aggregated(
         &self,
         block: &Block,
@@ -92,7 +92,8 @@ impl Planner<'_, '_> {
         Ok(columns)
     }
 
-    /// Returns what a query is ordered by: of one block, whatever that can see; of a union, its columns.
+    /// Returns the order of a query. ORDER BY of one block can use everything that the block sees; that of a union can use only the
+    /// union's columns.
     pub(super) fn order(
         &self,
         of: &Built,
@@ -109,7 +110,7 @@ impl Planner<'_, '_> {
             let descends = source.word(last, "DESC");
             let ends = descends || source.word(last, "ASC");
             let piece = piece.start..piece.end - usize::from(ends);
-            // A number counts the columns.
+            // A number is a column's place in the select list.
             if let Datum::Int(number) = conjunct::datum(source, piece.clone()) {
                 let at = usize::try_from(number.saturating_sub(1)).ok().filter(|at| *at < items.len());
                 return Ok((Scalar::Item(at.ok_or_else(|| Unplanned::by("ORDER BY a number"))?), descends));
@@ -142,7 +143,7 @@ impl Planner<'_, '_> {
         Ok(by)
     }
 
-    /// `LIMIT 5`, `LIMIT 10, 5` and `LIMIT 5 OFFSET 10`.
+    /// Applies `LIMIT 5`, `LIMIT 10, 5` or `LIMIT 5 OFFSET 10`.
     pub(super) fn limit(&self, rows: Relation, source: usize, range: &Range<usize>) -> Planned<Relation> {
         let source = self.source_of(source)?;
         let datum = |at: usize| conjunct::datum(source, at..at + 1);
@@ -155,7 +156,7 @@ impl Planner<'_, '_> {
         Ok(Relation::Limit(Box::new(rows), count, offset))
     }
 
-    /// Returns the value of an expression of a block, to its end.
+    /// Returns the value of an expression of a block. The expression must fill the whole range.
     pub(super) fn scalar(
         &self,
         block: &Block,
@@ -174,7 +175,7 @@ fn is_of_groups(items: &[ResultColumn]) -> bool {
     items.iter().any(|item| item.value.is_of_groups())
 }
 
-/// Returns where the value of an item stands.
+/// Returns the range of an item without its alias.
 fn without_alias(source: &crate::rows::source::Source<'_>, item: &output::Item) -> Range<usize> {
     let range = item.range.clone();
     let last = range.end.saturating_sub(1);

@@ -1,30 +1,30 @@
-//! What a plan reads: tables and queries, with the types of their columns.
+//! The inputs of a plan: tables and queries, with the types of their columns.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::TableName;
 
-/// What is named in a FROM.
+/// A table, view or query that is named in a FROM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The name that columns are qualified with.
     pub name: String,
-    /// None for a derived table, and for a table expression.
+    /// The table; None for a derived table and for a table expression.
     pub table: Option<TableName>,
-    /// Its columns in their order. A derived table's are those that its query shows; a column that has no name there cannot be
-    /// named here either, and is left out.
+    /// The columns in their order. A derived table has the columns that its query shows. A column without a name there cannot be named
+    /// here, and is left out.
     pub columns: Vec<InputColumn>,
 }
 
-/// A column of what is named in a FROM.
+/// A column of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputColumn {
     /// Its name, in lower case.
     pub name: String,
-    /// None where it is computed, and where nothing is known of the table's types.
+    /// The column's type; None if the column is computed, or if the types of the table are not known.
     pub data_type: Option<DataType>,
-    /// It may be NULL.
+    /// The column may be NULL.
     pub is_nullable: bool,
     /// `*` leaves it out.
     pub is_hidden: bool,
@@ -35,15 +35,16 @@ pub struct InputColumn {
 pub struct DataType {
     /// Its name in lower case, such as `int`, `varchar` or `decimal`.
     pub name: Box<str>,
-    /// Of a number that has no sign.
+    /// The type is a number without a sign.
     pub is_unsigned: bool,
     /// The most characters of CHAR and VARCHAR, the most bytes of BINARY and VARBINARY, the digits of a DECIMAL.
     pub length: Option<u32>,
-    /// The digits behind the point: of a DECIMAL, and of the seconds of a time.
+    /// The digits behind the point, of a DECIMAL or of the seconds of a time.
     pub scale: Option<u32>,
-    /// Of a text.
+    /// The collation of a text.
     pub collation: Option<Box<str>>,
-    /// The names of an ENUM or a SET in their order, if they are printable ASCII and its collation tells them apart. No name of a SET is empty.
+    /// The names of an ENUM or a SET in their order, if all are printable ASCII and the collation tells them apart. No name of a SET is
+    /// empty.
     pub names: Option<Arc<[Vec<u8>]>>,
 }
 
@@ -70,10 +71,10 @@ impl fmt::Display for InputColumn {
     }
 }
 
-/// What is known of an input's columns while a plan is made.
+/// The known columns of an input, while a plan is made.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub all: Vec<InputColumn>,
-    /// There are no others.
+    /// The list is complete.
     pub is_whole: bool,
 }

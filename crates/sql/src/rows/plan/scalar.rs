@@ -1,4 +1,4 @@
-//! Expressions, by the precedence that both servers give their operators.
+//! Reads expressions, with the precedence of operators that both servers have.
 
 use super::{Planned, Planner, Scalar, Unplanned};
 use crate::functions::{self, Class};
@@ -9,23 +9,23 @@ use crate::rows::source::Source;
 use crate::rows::{Datum, conjunct::ColumnName};
 use crate::token::TokenKind;
 
-/// What a name can mean where an expression stands.
+/// What a name in an expression can stand for.
 #[derive(Clone, Copy)]
 pub(super) enum Sees<'a> {
-    /// It is computed from the rows of its block: a column, or one of a block around it.
+    /// The expression is computed from the rows of its block: a name is a column of the block, or of a block around it.
     Rows,
-    /// It joins these tables.
+    /// The expression joins these tables: a name is one of their columns.
     Join(&'a [usize]),
-    /// It may name items of the select list as well.
+    /// A name may be an item of the select list as well.
     Items,
 }
 
-/// Operators between two operands from the one that binds least, each with the words or signs that it is written with.
+/// Binary operators, from the one that binds least to the one that binds most, each with its words or signs.
 const BINARY: &[&[(&str, &str)]] = &[
     &[("OR", "or")],
     &[("XOR", "xor")],
     &[("AND", "and"), ("&&", "and")],
-    // NOT stands here.
+    // The place of NOT.
     &[],
     &[
         ("=", "="),
@@ -48,7 +48,7 @@ const NOT: usize = 3;
 const COMPARISON: usize = 4;
 const ABOVE_COMPARISON: usize = COMPARISON + 1;
 
-/// Words that change how what stands beside them is read, and have no place in the form.
+/// Words that change how the expression beside them is read, and have no place in the form.
 const REFUSED: &[&str] = &[
     "ALL",
     "ANY",
@@ -91,7 +91,7 @@ impl Expression<'_, '_, '_> {
         self.at == self.end
     }
 
-    /// The token here is why there is no plan.
+    /// Returns a refusal that names the token here.
     pub(super) fn refused(&self) -> Unplanned {
         let token = if self.at < self.end { self.source.bytes(self.at) } else { b"an end" };
         Unplanned::by(format!("{} in an expression", String::from_utf8_lossy(token)))
@@ -113,7 +113,7 @@ impl Expression<'_, '_, '_> {
         if here { Ok(()) } else { Err(self.refused()) }
     }
 
-    /// Any expression.
+    /// Reads any expression.
     pub(super) fn any(&mut self, depth: usize) -> Planned<Scalar> {
         self.level(0, depth)
     }
@@ -152,7 +152,7 @@ impl Expression<'_, '_, '_> {
         Some(name)
     }
 
-    /// IS, BETWEEN, IN and LIKE behind an operand.
+    /// Reads IS, BETWEEN, IN or LIKE behind an operand.
     fn test(&mut self, left: &Scalar, depth: usize) -> Planned<Option<Scalar>> {
         if self.word("IS") {
             let is_not = self.word("NOT");
@@ -182,7 +182,7 @@ impl Expression<'_, '_, '_> {
         Ok(Some(negated(is_not, tested)))
     }
 
-    /// Reads what stands in parentheses that have been opened, and the closing one.
+    /// Reads the content of parentheses that are already open, and the closing one.
     fn arguments(&mut self, args: &mut Vec<Scalar>, depth: usize) -> Planned<()> {
         if self.punct(b')') {
             return Ok(());
@@ -199,7 +199,7 @@ impl Expression<'_, '_, '_> {
         }
     }
 
-    /// Reads the subquery that begins here, behind its parenthesis.
+    /// Reads the subquery that begins here, behind its opening parenthesis.
     fn subquery(&mut self, depth: usize) -> Planned<Option<Scalar>> {
         let parsed = self.planner.parsed;
         let is_here = |it: &&Subquery| it.source == self.block.source && it.at == self.at;
@@ -229,7 +229,7 @@ impl Expression<'_, '_, '_> {
         self.operand(depth)
     }
 
-    /// A row of several values is one call.
+    /// Reads parentheses. A row of several values becomes one call.
     fn parenthesis(&mut self, depth: usize) -> Planned<Scalar> {
         let mut values = Vec::new();
         self.arguments(&mut values, depth)?;
@@ -240,7 +240,7 @@ impl Expression<'_, '_, '_> {
     fn literal(&mut self) -> Option<Datum> {
         let signs = usize::from(self.source.is(self.at, b'-') || self.source.is(self.at, b'+'));
         let end = self.at + signs + 1;
-        // What stands next to a string belongs to it.
+        // A string that follows belongs to the literal.
         let is_joined = self.source.token(end).is_some_and(|next| next.kind == TokenKind::Str);
         if end > self.end || is_joined {
             return None;
@@ -278,7 +278,7 @@ impl Expression<'_, '_, '_> {
         Ok(value)
     }
 
-    /// Reads the column or the item that is named.
+    /// Resolves a name to a column or to an item.
     fn named(&self, named: &ColumnName) -> Planned<Scalar> {
         let column = match self.place {
             Sees::Join(operands) => self.planner.names.joined_column(self.block, operands, named),
@@ -332,7 +332,7 @@ impl Expression<'_, '_, '_> {
         if !is_aggregate {
             return Ok(Scalar::Call(name, args));
         }
-        // An aggregate of nothing but columns around its block is one of the block that has these.
+        // An aggregate whose columns all belong to a block around its own is an aggregate of that outer block.
         let (inputs, own) = (args.iter().flat_map(Scalar::inputs), self.block.group.all_leaves());
         let inputs: Vec<usize> = inputs.collect();
         if !inputs.is_empty() && !inputs.iter().any(|input| own.contains(input)) {

@@ -1,4 +1,4 @@
-//! The plan form in words, a line for each relation.
+//! Shows a plan in words, with one line for each relation.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl QueryPlan {
         format!("{}{line}\n{below}", "  ".repeat(depth))
     }
 
-    /// Returns the name and the number, since a table may be named twice.
+    /// Returns the name and the number of an input, because a table may be named twice.
     fn input(&self, input: usize) -> String {
         let Some(known) = self.named.get(input) else { return format!("#{input}") };
         let table = known.table.as_ref().filter(|table| table.name != known.name);
@@ -55,7 +55,7 @@ impl QueryPlan {
         format!("{table}{}#{input}", known.name)
     }
 
-    /// Those of its columns that the plan names, with their types.
+    /// Returns the columns of an input that the plan names, with their types.
     fn columns(&self, input: usize) -> String {
         let Some(known) = self.named.get(input) else { return String::new() };
         let needed = self.columns_needed(input);

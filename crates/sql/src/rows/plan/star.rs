@@ -1,4 +1,4 @@
-//! What `*` stands for, and so which columns a query has.
+//! Finds the columns that `*` stands for, and with them the columns of a query.
 
 use super::input::InputColumn;
 use super::{Planned, Planner, Relation, ResultColumn, Scalar, Unplanned};
@@ -9,7 +9,7 @@ use crate::rows::parsed::{Block, Merge};
 type Shown = Vec<(usize, String)>;
 
 impl Planner<'_, '_> {
-    /// Notes the columns of a derived table, which `relation` makes. `names` stand in place of its own.
+    /// Notes the columns of a derived table that `relation` makes. `names` replace the query's own names.
     pub(super) fn note_columns(&self, leaf: usize, names: &[String], relation: &Relation) {
         let made = projection(relation).unwrap_or_default();
         let is_one = !is_union(relation);
