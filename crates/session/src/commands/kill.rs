@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use freshet_protocol::{Command, ErrPacket};
-use freshet_sql::{Effects, Kill, PreparedKill, Using};
+use freshet_sql::{Effects, Kill, PreparedKill, Using, contains_ignoring_case};
 
 use super::refusals::{malformed, unavailable};
 use super::text::{Query, forward};
@@ -79,7 +79,7 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
 
 /// Carries out KILL @id, alone in its text. Returns `None` if the text is no such KILL, or if the value is no id of a client of Freshet.
 pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
-    if !may_kill(query.text()) {
+    if !contains_ignoring_case(query.text(), b"kill") {
         return None;
     }
     let at = freshet_sql::kill_by_variable(query.text(), session.modes())?;
