@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 /// How many hashes of met prefixes are remembered, in a table that forgets by overwriting.
 const MET: usize = 32;
 /// The bytes that a prefix takes beside its own: its place in the list, and in the tree.
-const OVERHEAD: usize = 96;
+const OVERHEAD: usize = 128;
 
 /// The beginnings of a key's text and of a body.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -71,12 +71,13 @@ impl Prefixes {
         self.charge
     }
 
-    /// Returns the prefix with this number; an empty prefix where there is no number.
+    /// Returns the prefix with this number; an empty prefix where there is no number. `None` if there is no such prefix, which never is
+    /// so while an entry holds the number.
     #[inline]
-    pub(crate) fn get(&self, number: Option<PrefixNumber>) -> Prefix<'_> {
+    pub(crate) fn get(&self, number: Option<PrefixNumber>) -> Option<Prefix<'_>> {
         match number {
-            None => Prefix::default(),
-            Some(number) => self.held(number).map(Held::prefix).unwrap_or_default(),
+            None => Some(Prefix::default()),
+            Some(number) => self.held(number).map(Held::prefix),
         }
     }
 

@@ -266,7 +266,8 @@ pub(crate) struct Stored<'a> {
     /// The bytes of the first block.
     front: &'a [u8],
     header: Header,
-    prefix: Prefix<'a>,
+    /// None never, as long as entries and prefixes are counted right; such an entry is nobody's.
+    prefix: Option<Prefix<'a>>,
 }
 
 impl<'a> Stored<'a> {
@@ -279,13 +280,20 @@ impl<'a> Stored<'a> {
     }
 
     #[inline]
+    fn prefix(&self) -> Prefix<'a> {
+        self.prefix.unwrap_or_default()
+    }
+
+    #[inline]
     pub(crate) const fn header(&self) -> &Header {
         &self.header
     }
 
     #[inline]
     pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
-        let Some(own) = key.text.strip_prefix(self.prefix.text) else { return false };
+        let Some(own) = self.prefix.and_then(|prefix| key.text.strip_prefix(prefix.text)) else {
+            return false;
+        };
         let (from, len) = (self.header.before_text(), own.len());
         self.header.environment == key.environment
             && self.header.text_len as usize == len
@@ -311,19 +319,19 @@ impl<'a> Stored<'a> {
     /// Returns the text of its key.
     pub(crate) fn text(&self) -> Vec<u8> {
         let own = self.read(self.header.before_text(), self.header.text_len as usize);
-        iter::once(self.prefix.text).chain(own).collect::<Vec<_>>().concat()
+        iter::once(self.prefix().text).chain(own).collect::<Vec<_>>().concat()
     }
 
     /// Returns the length of the key's text, in bytes.
-    pub(crate) const fn text_len(&self) -> usize {
-        self.prefix.text.len() + self.header.text_len as usize
+    pub(crate) fn text_len(&self) -> usize {
+        self.prefix().text.len() + self.header.text_len as usize
     }
 
     /// Returns the body, if it is not kept apart.
     #[inline]
     pub(crate) fn body(&self) -> Body<'a> {
         let own = self.read(self.header.before_body(), self.header.body_len as usize);
-        Body::in_blocks(self.prefix.body, own)
+        Body::in_blocks(self.prefix().body, own)
     }
 
     #[inline]

@@ -18,13 +18,14 @@ fn one_is_stored_when_it_is_met_again_and_freed_with_its_last_holder() {
     assert_eq!(hold(&mut prefixes, 7 << 32, it, &budget), None);
     let first = hold(&mut prefixes, 7 << 32, it, &budget);
     assert_eq!(hold(&mut prefixes, 7 << 32, it, &budget), first);
-    assert!(prefixes.get(first) == it && prefixes.get(None) == Prefix::default());
+    assert!(prefixes.get(first) == Some(it) && prefixes.get(None) == Some(Prefix::default()));
     assert!(budget.used() == prefixes.charge() && budget.used() >= it.len());
     prefixes.audit([first, first].into_iter().flatten());
     prefixes.let_go(first, &budget);
-    assert!(prefixes.get(first) == it);
+    assert!(prefixes.get(first) == Some(it));
     prefixes.let_go(first, &budget);
     assert_eq!((budget.used(), prefixes.charge()), (0, 0));
+    assert!(prefixes.get(first).is_none(), "nothing is taken for a prefix that is gone");
     prefixes.audit(std::iter::empty());
 }
 

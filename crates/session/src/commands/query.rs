@@ -351,11 +351,15 @@ impl<'a> ByFormHere<'a> {
         &self.by_form
     }
 
-    /// Returns what a statement is: as it was found, if the session is still in the same environment. `is_another`: the statement was
-    /// rewritten since.
+    /// Returns what a statement is: as it was found, if the session is still in the same environment, and no definition has changed that
+    /// the result rests on. `is_another`: the statement was rewritten since.
     fn of(self, session: &Session, query: &Query<'a>, is_another: bool) -> Option<ByForm<'a>> {
         let is_here = !is_another && self.looked_up_in == session.environment_now();
-        self.by_form.filter(|_| is_here).or_else(|| found(session, query))
+        let is_current = |by_form: &ByForm<'_>| match by_form {
+            ByForm::Known(Bound::Select(known)) => session.shared.upstream.is_current(&known.template().told),
+            ByForm::Known(Bound::Write(_)) | ByForm::New(_) => true,
+        };
+        self.by_form.filter(|it| is_here && is_current(it)).or_else(|| found(session, query))
     }
 }
 
