@@ -174,7 +174,7 @@ fn a_digest_is_printed() {
 const EXPLAINED: &str = "\
 verdict
   cacheable
-digest
+digest text
   SELECT c.name,SUM(b.total) FROM customers c JOIN big b ON b.customer = c.id WHERE c.id IN (?,?) GROUP BY c.name
 tables
   program_explain.customers: id integer(32), name text(30) ascii_general_ci

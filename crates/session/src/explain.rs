@@ -68,7 +68,7 @@ impl Explained {
         let columns_of = |table: &TableName| tables.columns_of(table, schema);
         Self {
             verdict,
-            digest: freshet_sql::shape(text, modes).text,
+            digest: freshet_digest::text(text, &freshet_digest::Options::default()),
             reads: if is_cached { ReadPlan::of(statement, &tables).in_words(&tables) } else { Vec::new() },
             columns: tables.known.iter().chain(&tables.below).map(columns).collect(),
             plan: freshet_sql::query_plan(text, modes, &definition_of, &columns_of),
@@ -98,7 +98,7 @@ impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         writeln!(text, "verdict\n  {}", self.verdict)?;
-        writeln!(text, "digest\n  {}", String::from_utf8_lossy(&self.digest))?;
+        writeln!(text, "digest text\n  {}", String::from_utf8_lossy(&self.digest))?;
         for (title, lines) in [("tables", &self.columns), ("depends on", &self.reads)] {
             if !lines.is_empty() {
                 writeln!(text, "{title}")?;
