@@ -13,20 +13,23 @@
 //! `libconfig`, `config_file`); carrying out commands (`admin`, `import`, `shows`); and the client's way in (`accounts`, `login`,
 //! `prepared`, `server`).
 
+// The questions.
+mod statements;
 mod command;
 mod error;
-mod lock;
-mod runtime;
-mod statements;
-mod statistics;
-mod tables;
-mod variables;
-
-mod times;
 mod bounded;
-mod dictionary;
+
+// The tables and the variables.
+mod tables;
+mod statistics;
+mod variables;
+mod runtime;
+
+// Where they are kept.
+mod lock;
 mod store;
-mod accounts;
+mod dictionary;
+mod times;
 mod history;
 mod monitor;
 mod hostgroups;
@@ -34,10 +37,13 @@ mod libconfig;
 mod config_file;
 mod computed;
 
+// Carrying statements out.
 mod admin;
 mod import;
 mod shows;
 
+// A client's way in.
+mod accounts;
 mod login;
 mod prepared;
 mod server;

@@ -1,32 +1,45 @@
 //! The commands of the protocol, each in a file of its own, and the choice of the command for a packet.
 
-mod admitting;
-mod asked;
-mod attributes;
-mod bargain;
-mod caches;
-mod decided;
-mod explain;
-mod filling;
-mod maintained;
-mod identity;
-mod introspect;
-mod kill;
-mod ours;
-mod ours_prepared;
-mod plain;
-mod prepared;
-mod processes;
-mod query;
-mod refusals;
-mod replication;
-mod riding;
-mod rules;
-mod select;
+// A statement on its way, and the errors of those that do not reach the server.
 mod text;
-mod text_prepared;
+mod attributes;
+mod refusals;
+
+// What query rules decide before anything else.
+mod decided;
+mod rules;
+
+// Texts, and what they turn out to be.
+mod query;
 mod transaction;
 mod write;
+mod text_prepared;
+mod kill;
+mod processes;
+
+// A SELECT: what it asks for, from memory, from a lane, from the server, and into memory.
+mod asked;
+mod select;
+mod bargain;
+mod riding;
+mod admitting;
+mod filling;
+mod maintained;
+
+// Prepared statements.
+mod prepared;
+mod ours_prepared;
+
+// Statements that Freshet answers itself.
+mod ours;
+mod caches;
+mod explain;
+mod introspect;
+
+// The other commands.
+mod plain;
+mod identity;
+mod replication;
 
 pub(crate) use filling::returns_what_it_finds;
 pub(crate) use introspect::begin_in;

@@ -5,10 +5,13 @@
 //! (GTIDs, watched variables), and a client that did not ask for session tracking gets the form of
 //! OK packet that it understands.
 
+// What is taken from an answer, and what is taken out of it.
 mod capture;
 mod filter;
-mod listed;
+
+// Rows of the server's that Freshet corrects.
 mod text_row;
+mod listed;
 mod uncounted;
 mod processes;
 mod own_channel;

@@ -1,13 +1,18 @@
 //! From the plan form to a query that is maintained.
 
-mod amounts;
-mod conditions;
-mod having;
+// The whole query, and its output.
+mod whole;
 mod output;
+mod having;
+
+// Conditions and values.
+mod conditions;
 mod subqueries;
+mod amounts;
+
+// Texts.
 mod texts;
 mod uses;
-mod whole;
 
 use std::fmt;
 

@@ -1,16 +1,21 @@
 //! A prepared statement, with all that Freshet knows of it.
 
-mod carriable;
-mod elsewhere;
-mod first;
-mod history;
-mod ours;
+// The statements of a connection, and what is known of one.
+mod statements;
 mod prepared_in;
 mod select;
-mod statements;
-mod stock;
-mod substitute;
 mod types;
+mod history;
+mod first;
+
+// Statements on other connections than that of their session.
+mod carriable;
+mod elsewhere;
+mod stock;
+
+// Statements of Freshet's own.
+mod ours;
+mod substitute;
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
