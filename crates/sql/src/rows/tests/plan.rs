@@ -3,7 +3,7 @@
 use super::*;
 
 /// Those of [`columns_of`], `id` of each an INT that is not NULL, `c` a VARCHAR, `y` hidden, all others INTs.
-pub(super) fn typed(table: &TableName) -> Vec<InputColumn> {
+fn typed(table: &TableName) -> Vec<InputColumn> {
     let Some(Definition::Table { columns, .. }) = columns_of(table) else { return Vec::new() };
     let integer = DataType {
         name: "int".into(),
@@ -56,14 +56,24 @@ fn statements_are_what_has_to_be_done_for_them() {
 #[test]
 fn what_has_a_plan_reads_the_tables_that_its_pins_are_on() {
     for text in SNAPSHOTS.split("\n\n").filter_map(|snapshot| snapshot.lines().next()) {
-        let (Ok(plan), Some(reads)) = (
-            query_plan(text.as_bytes(), MYSQL, &columns_of, &typed),
-            row_reads(text.as_bytes(), MYSQL, &columns_of),
-        ) else {
-            continue;
-        };
-        let planned: Vec<&TableName> = plan.named.iter().filter_map(|input| input.table.as_ref()).collect();
-        let read: Vec<&TableName> = reads.occurrences.iter().map(|occurrence| &occurrence.table).collect();
-        assert_eq!(planned, read, "{text}");
+        is_planned(text);
     }
+    let mut planned = 0;
+    super::evaluator::some(1, 2000, &mut |text| {
+        planned += usize::from(is_planned(text));
+        text.to_owned()
+    });
+    assert!(planned > 300, "{planned} random statements have a plan");
+}
+
+/// Whether a statement has a plan. The plan is on the tables that the pins are on.
+fn is_planned(text: &str) -> bool {
+    let plan = query_plan(text.as_bytes(), MYSQL, &columns_of, &typed);
+    let (Ok(plan), Some(reads)) = (plan, row_reads(text.as_bytes(), MYSQL, &columns_of)) else {
+        return false;
+    };
+    let planned: Vec<&TableName> = plan.named.iter().filter_map(|input| input.table.as_ref()).collect();
+    let read: Vec<&TableName> = reads.occurrences.iter().map(|occurrence| &occurrence.table).collect();
+    assert_eq!(planned, read, "{text}");
+    true
 }
