@@ -173,12 +173,7 @@ impl Header {
 
 /// Returns the most bytes of memory that an entry for this result takes, its slot in the index apart: in blocks, and in a large body.
 pub(crate) const fn charge_for(key: Key<'_>, fill: &Fill) -> (usize, usize) {
-    let body = if is_large(fill) { 0 } else { fill.body.len() };
-    let bytes = Header::BYTES
-        .saturating_add(fill.deps.len().saturating_mul(DEP_BYTES))
-        .saturating_add(key.text.len())
-        .saturating_add(body);
-    (blocks_for(bytes).saturating_mul(BLOCK_CHARGE), large::charge_for(fill.body.len()))
+    (charge_without(0, key, fill), large::charge_for(fill.body.len()))
 }
 
 pub(crate) const fn is_large(fill: &Fill) -> bool {
@@ -188,14 +183,18 @@ pub(crate) const fn is_large(fill: &Fill) -> bool {
 /// Returns the prefix that a result shares with others; `None` if the entry would take no block less without it.
 pub(crate) fn prefix_of<'a>(key: Key<'a>, fill: &'a Fill) -> Option<Prefix<'a>> {
     let prefix = Prefix { text: key.text.get(..fill.text_prefix)?, body: fill.body.get(..fill.body_prefix)? };
-    let saved = charge_for(key, fill).0.checked_sub(charge_without(prefix.len(), key, fill))?;
-    if saved == 0 || is_large(fill) { None } else { Some(prefix) }
+    let is_shorter = charge_without(prefix.len(), key, fill) < charge_without(0, key, fill);
+    if is_shorter && !is_large(fill) { Some(prefix) } else { None }
 }
 
 /// Returns the bytes that an entry takes in blocks if so many of its bytes are in a prefix.
 pub(crate) const fn charge_without(bytes: usize, key: Key<'_>, fill: &Fill) -> usize {
-    let all = Header::BYTES + fill.deps.len() * DEP_BYTES + key.text.len() + fill.body.len();
-    blocks_for(all - bytes) * BLOCK_CHARGE
+    let body = if is_large(fill) { 0 } else { fill.body.len() };
+    let all = Header::BYTES
+        .saturating_add(fill.deps.len().saturating_mul(DEP_BYTES))
+        .saturating_add(key.text.len())
+        .saturating_add(body);
+    blocks_for(all.saturating_sub(bytes)).saturating_mul(BLOCK_CHARGE)
 }
 
 /// Returns header and dependencies of a new entry, as they will lie in memory. The lengths in the header are those without the prefix.

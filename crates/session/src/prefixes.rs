@@ -1,7 +1,7 @@
 //! The common beginning of stored answers to statements of one form, which is stored once.
 
 use freshet_cache::Key;
-use freshet_protocol::HEADER_LEN;
+use freshet_protocol::{FrameHeader, HEADER_LEN};
 
 use crate::environment::is_of_executions;
 
@@ -10,9 +10,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Returns the first packet with its header.
 pub(crate) fn packet(bytes: &[u8]) -> Option<&[u8]> {
-    let [a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
-    let length = usize::from(*a) | usize::from(*b) << 8 | usize::from(*c) << 16;
-    bytes.get(..HEADER_LEN + length)
+    bytes.get(..HEADER_LEN + FrameHeader::parse(bytes)?.len)
 }
 
 /// Returns how many bytes of a key's text come before the first value in it. An execution's key begins with the prepared text, and ends
@@ -49,7 +47,7 @@ pub(crate) fn head(body: &[u8], status_at: [u32; 2]) -> Option<Head> {
     for _ in 0..packets {
         bytes += packet(body.get(bytes..)?)?.len();
     }
-    let sequence = first[3].wrapping_add(u8::try_from((1 + packets) % 256).ok()?);
+    let sequence = FrameHeader::parse(first)?.seq.wrapping_add(u8::try_from((1 + packets) % 256).ok()?);
     Some(Head { bytes, columns, sequence })
 }
 

@@ -50,10 +50,9 @@ impl Measuring<'_> {
 
     async fn across_clients(&self) -> Result<Measured, Failure> {
         self.warm(self.table.cache_bytes).await?;
-        let mut rows = Vec::new();
-        for clients in self.options.clients() {
-            rows.push(self.row(clients.to_string(), &self.load(clients)).await?);
-        }
+        let rows = self
+            .rows(self.options.clients().into_iter().map(|clients| (clients, self.load(clients))))
+            .await?;
         let at_rate = if self.table.rate { self.at_rate(&rows).await? } else { None };
         Ok(Measured { table: self.table, rows, at_rate })
     }
@@ -77,12 +76,17 @@ impl Measuring<'_> {
 
     async fn across_depths(&self) -> Result<Measured, Failure> {
         self.warm(self.table.cache_bytes).await?;
-        let mut rows = Vec::new();
-        for depth in DEPTHS {
-            let load = Load { pipeline: depth, ..self.load(1) };
-            rows.push(self.row(depth.to_string(), &load).await?);
-        }
+        let rows = self.rows(DEPTHS.map(|depth| (depth, Load { pipeline: depth, ..self.load(1) }))).await?;
         Ok(Measured { table: self.table, rows, at_rate: None })
+    }
+
+    /// Measures a row for each load, under its number.
+    async fn rows(&self, loads: impl IntoIterator<Item = (u32, Load)>) -> Result<Vec<Row>, Failure> {
+        let mut rows = Vec::new();
+        for (number, load) in loads {
+            rows.push(self.row(number.to_string(), &load).await?);
+        }
+        Ok(rows)
     }
 
     fn load(&self, clients: u32) -> Load {
