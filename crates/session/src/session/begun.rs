@@ -33,7 +33,7 @@ use touch::Touch;
 use words::{first_word_is, only_ends, plain, savepoint, starts};
 
 use super::lanes::crowd;
-use super::tx::{Begun, Tx};
+use super::tx::{Begun, Stage};
 use super::view::{Manner, Mark};
 use super::{Flow, Forward, Message, Session, query_prefix};
 use crate::counters::Count;
@@ -71,7 +71,7 @@ impl Session {
 
     /// Like [`Self::begins`], without an answer.
     fn begins_unanswered(&mut self, read_only: Option<bool>) -> bool {
-        let tx = self.state.tx;
+        let tx = &self.state.tx;
         let is_begun_here = tx.begun().is_some_and(|begun| !begun.is_at_server || self.is_untouched());
         let is_free = tx.surely_autocommits() || tx.begins_by_itself() || is_begun_here;
         let transactions = self.state.environment.current().map(|known| known.transactions);
@@ -86,7 +86,7 @@ impl Session {
         };
         let passes_level_on = is_begun_here && self.state.view.said.isolation.is_some();
         let is_refused = || read_only == Some(false) && self.is_server_read_only();
-        if !is_free || manner.is_none() || self.state.holds_tables || passes_level_on || is_refused() {
+        if !is_free || manner.is_none() || tx.standing().open_tables || passes_level_on || is_refused() {
             return false;
         }
         let mut said = tx.said();
@@ -96,8 +96,7 @@ impl Session {
         if at_server.is_some_and(|begun| begun.is_read_only != is_read_only) {
             return false;
         }
-        let begun = Begun { is_explicit: true, is_read_only, is_at_server: at_server.is_some() };
-        self.state.tx = tx.begin(begun);
+        self.state.tx.begun_here(is_read_only);
         self.state.view.begin(manner);
         self.state.view.said = said;
         self.leaves_nothing();
@@ -113,7 +112,7 @@ impl Session {
     /// Whether the server is now told to begin a transaction whose isolation level Freshet learns later. Returns the version of the
     /// environment that decides the level.
     pub(crate) fn begins_undecided(&self) -> Option<u64> {
-        let tx = self.state.tx;
+        let tx = &self.state.tx;
         let is_free = tx.surely_autocommits() || tx.begins_by_itself();
         let is_unsaid = !tx.next_differs() && tx.said().is_empty();
         let is_plain = is_free && is_unsaid && !self.state.locked && !self.is_told_of_reads();
@@ -122,10 +121,7 @@ impl Session {
 
     /// Notes that the server has begun such a transaction.
     pub(crate) fn has_begun_undecided(&mut self, version: u64) {
-        if self.state.tx.is_open() {
-            let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
-            self.state.tx =
-                self.state.tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: true });
+        if self.state.tx.begun_at_server() {
             self.state.view.begin_undecided(version);
         }
     }
@@ -151,19 +147,20 @@ impl Session {
         let chains = completion.chain.unwrap_or(known.chain);
         let releases = completion.release.unwrap_or(known.release);
         let is_fit = !begun.is_at_server || chains && !releases && self.is_untouched();
-        if !is_fit || !known.leave_no_trace || self.state.holds_tables {
+        if !is_fit || !known.leave_no_trace || self.state.tx.standing().open_tables {
             return None;
         }
         if self.state.view.has_served {
             self.shared.counters.add(Count::Transactions);
         }
         let (manner, said) = (self.state.view.manner(), self.state.view.said);
-        self.state.tx = self.state.tx.end();
-        self.state.view.end();
         if chains {
-            self.state.tx = self.state.tx.begin(Begun { is_explicit: true, ..begun });
+            self.state.tx.chained_here();
             self.state.view.begin(manner);
             self.state.view.said = said;
+        } else {
+            self.state.tx.ended_here();
+            self.state.view.end();
         }
         self.leaves_nothing();
         self.state.ended_since = Some(0);
@@ -209,13 +206,13 @@ impl Session {
 
     /// Begins the transaction again; these savepoints are all that is left of it.
     async fn begins_again(&mut self, savepoints: &[String]) -> Result<(), Lost> {
-        let Some(begun) = self.can_begin_again() else { return Ok(()) };
+        let Some(is_read_only) = self.can_begin_again() else { return Ok(()) };
         let said = self.state.view.said;
         self.roll_back().await?;
         if self.state.tx.may_be_open() {
             return Ok(());
         }
-        self.state.tx = self.state.tx.begin(begun);
+        self.state.tx.begun_here(is_read_only);
         self.state.view.begin(Some(Manner::Shared));
         self.state.view.said = said;
         self.state.view.savepoints = savepoints.to_vec();
@@ -226,8 +223,8 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the transaction as it can be begun again, if it can be.
-    fn can_begin_again(&self) -> Option<Begun> {
+    /// Whether the transaction is read only when it is begun again; `None` if it cannot be begun again.
+    fn can_begin_again(&self) -> Option<bool> {
         let known = self.state.environment.current()?.transactions;
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
         let said = self.state.view.said;
@@ -235,7 +232,7 @@ impl Session {
             && known.autocommit == self.state.tx.autocommits()
             && (is_read_only || !known.are_read_only || said.read_only == Some(false));
         let is_free = self.state.tx.is_open() && !self.state.locked;
-        (is_alike && is_free).then_some(Begun { is_explicit: true, is_read_only, is_at_server: false })
+        (is_alike && is_free).then_some(is_read_only)
     }
 
     /// Returns how the transaction reads that the server is now told to begin with a read view, and a position that the read view shows at
@@ -261,11 +258,11 @@ impl Session {
     /// before anything else that decides about the answer. `None` if the position is not known.
     pub(crate) fn valid_from(&self) -> Option<Position> {
         let now = self.shared.freshness().valid_from();
-        match self.state.tx {
-            Tx::None(_) if self.state.tx.begins_by_itself() => self.manner_of_transactions().map(|_| now),
-            Tx::None(_) | Tx::Begun { .. } => Some(now),
-            Tx::Open { .. } => self.state.view.valid_from(now),
-            Tx::Unclear { .. } => None,
+        match self.state.tx.stage() {
+            Stage::None if self.state.tx.begins_by_itself() => self.manner_of_transactions().map(|_| now),
+            Stage::None | Stage::Begun(_) => Some(now),
+            Stage::Open { .. } => self.state.view.valid_from(now),
+            Stage::Unclear { .. } => None,
         }
     }
 
@@ -315,7 +312,7 @@ impl Session {
 
     /// Returns what precedes a command because of its transaction. Costs nothing if no transaction has begun.
     pub(super) async fn enter(&mut self, forward: &Forward<'_>) -> Result<Entered, Lost> {
-        let tx = self.state.tx;
+        let tx = &self.state.tx;
         let may_be_due = tx.begun().is_some()
             || tx.begins_by_itself()
             || tx.is_open() && self.state.view.is_to_be_proven();
@@ -565,7 +562,8 @@ impl Session {
     pub(super) fn manner_of_transactions(&self) -> Option<Manner> {
         let known = self.state.environment.current()?.transactions;
         // A transaction that begins releases LOCK TABLES, and savepoints outside of any transaction.
-        let lets_go = self.state.locked || self.state.marked && self.state.tx.begins_by_itself();
+        let lets_go =
+            self.state.locked || self.state.tx.standing().savepoint && self.state.tx.begins_by_itself();
         let is_certain = !self.state.tx.next_differs()
             && known.autocommit == self.state.tx.autocommits()
             && !lets_go

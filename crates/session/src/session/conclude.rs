@@ -7,7 +7,7 @@ use freshet_sql::{
 };
 
 use super::begun::words::may_mark;
-use super::tx::{Begun, Tx};
+use super::tx::{Begun, Stage, Standing};
 use super::view::{moves, place};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
@@ -94,14 +94,12 @@ impl Session {
             || facts.runs_unknown_code;
         let is_new =
             !self.state.view.has_read && !self.state.view.has_served && self.state.pending.is_empty();
-        match self.state.tx {
-            Tx::None(_) => self.state.view.end(),
-            Tx::Open { .. } if !is_other => self.state.view.has_read = true,
-            Tx::Unclear { .. } if is_new && self.state.view.is_shared_view() && is_unresolved(relayed) => {
+        match self.state.tx.stage() {
+            Stage::None => self.state.view.end(),
+            Stage::Open { .. } if !is_other => self.state.view.has_read = true,
+            Stage::Unclear { .. } if is_new && self.state.view.is_shared_view() && is_unresolved(relayed) => {
                 // The statement has read nothing: the next one that reads begins the transaction anew.
-                let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
-                let begun = Begun { is_explicit: true, is_read_only, is_at_server: true };
-                self.state.tx = self.state.tx.begin(begun);
+                self.state.tx.found_unread();
                 self.state.view.note_not_open();
                 self.state.view.has_unread_view = true;
             }
@@ -117,11 +115,13 @@ impl Session {
         );
         let has_ended = ends && !effects.several && relayed.error.is_none();
         let marks = facts.run_code() || effects.commits_inside || may_mark(text);
-        let goes_on = !has_ended && !self.state.tx.surely_autocommits();
-        let opens_tables =
+        let open_tables =
             !effects.reads.is_nothing() || !effects.calls.is_nothing() || effects.writes != Writes::Nothing;
-        self.state.holds_tables = goes_on && (self.state.holds_tables || opens_tables);
-        self.state.marked = goes_on && (self.state.marked || marks);
+        if has_ended {
+            self.state.tx.completed_at_server();
+        } else {
+            self.state.tx.left_behind(Standing { savepoint: marks, open_tables });
+        }
         if marks && !self.state.view.early.is_empty() {
             let control = Some(text).filter(|text| text.len() < LONG_BYTES_MIN);
             let control = control.and_then(|text| freshet_sql::transaction_control(text, self.modes()));
@@ -140,7 +140,7 @@ impl Session {
     /// Notes the server's report of a transaction's characteristics, if there is one.
     pub(super) fn characterized(&mut self, relayed: &Relayed) {
         if let Some(differs) = relayed.characteristics {
-            self.state.tx = self.state.tx.characterized(differs);
+            self.state.tx.characterized(differs);
         }
     }
 

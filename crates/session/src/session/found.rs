@@ -42,7 +42,7 @@ const VALUE_BYTES_MAX: usize = 16;
 impl Session {
     /// Answers the question about the rows found from memory, if possible.
     pub(crate) fn answer_found_rows(&mut self, text: &[u8]) -> bool {
-        let tx = self.state.tx;
+        let tx = &self.state.tx;
         let is_clear = tx.surely_autocommits() || tx.surely_transacts();
         let Some(rows) = self.state.found.rows.filter(|_| is_clear && !self.shows_older_diagnostics()) else {
             return false;
@@ -68,7 +68,7 @@ impl Session {
         self.active(now_ms());
         self.note_answered_from_memory(text, Some(1));
         // If the client asks for the counts, the statement is repeated in the transaction.
-        self.state.view.has_served |= tx.begun().is_some();
+        self.state.view.has_served |= self.state.tx.begun().is_some();
         true
     }
 

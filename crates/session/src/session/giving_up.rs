@@ -164,16 +164,14 @@ impl Session {
     /// Whether the connection has nothing of the session that another connection would not have. `is_read_first`: the environment is read
     /// before.
     pub(super) fn leaves_nothing_elsewhere(&mut self, asks: Asks, is_read_first: bool) -> bool {
-        let tx = self.state.tx;
+        let (tx, standing) = (&self.state.tx, self.state.tx.standing());
         let is_none_of_its_own = |hold: Hold| match hold {
             Hold::CacheOff => true,
             Hold::LastStatement => asks == Asks::Nothing,
             Hold::PreparedStatements => true,
             Hold::EnvironmentUnknown => is_read_first,
             // No connection knows of a transaction that has begun only here.
-            Hold::Transaction => {
-                !tx.may_be_open_at_server() && !self.state.marked && !self.state.holds_tables
-            }
+            Hold::Transaction => !tx.may_be_open_at_server() && !standing.savepoint && !standing.open_tables,
             _ => false,
         };
         // The last answer may be repeated, by the server's number of the statement.

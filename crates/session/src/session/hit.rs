@@ -25,7 +25,7 @@ mod taken;
 use super::begun::is_proven_now;
 use super::destination::Destination;
 use super::seen::Seen;
-use super::tx::{Begun, Tx};
+use super::tx::BeforeBegin;
 use super::view::{Opens, Reads};
 use super::{Missed, Session};
 use crate::counters::Count;
@@ -146,7 +146,6 @@ impl Session {
     /// Takes a stored answer as the session's transaction reads. If autocommit is off and no transaction has begun, one begins with the
     /// answer.
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
-        let before = self.state.tx;
         let begins = self.begin_by_itself();
         if !writes_or_ends(key.text) {
             self.state.view.reads = self.state.view.reads.saturating_add(1);
@@ -171,33 +170,31 @@ impl Session {
         match taken {
             Ok(_) => self.state.view.has_served = true,
             // The read view is opened for this statement, whoever answers it.
-            Err(missed) if begins && missed.unsettled && self.opens_before() => {}
-            Err(_) if begins => self.takes_back_beginning(before),
-            Err(_) => {}
+            Err(missed) if missed.unsettled && self.opens_before() => {}
+            Err(_) => self.takes_back_beginning(begins),
         }
         taken
     }
 
-    /// Begins a transaction with an answer from memory, if autocommit is off and none has begun. Returns whether one has begun.
-    fn begin_by_itself(&mut self) -> bool {
-        let before = self.state.tx;
-        if !before.begins_by_itself() {
-            return false;
-        }
+    /// Begins a transaction with an answer from memory, if autocommit is off and none has begun. Returns the state before, if one has begun.
+    fn begin_by_itself(&mut self) -> Option<BeforeBegin> {
+        self.state.tx.begins_by_itself().then_some(())?;
+        let (before, said) = (self.state.tx.before_begin(), self.state.tx.said());
         let manner = self.manner_of_transactions();
-        let said = before.said();
         let default = || self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
         let is_read_only = said.read_only.unwrap_or_else(default);
-        self.state.tx = before.begin(Begun { is_explicit: false, is_read_only, is_at_server: false });
+        self.state.tx.begun_by_itself(is_read_only);
         self.state.view.begin_by_itself(manner);
         self.state.view.said = said;
-        true
+        Some(before)
     }
 
-    /// Takes back the beginning of a transaction, because there was no such answer.
-    fn takes_back_beginning(&mut self, before: Tx) {
-        self.state.tx = before;
-        self.state.view.end();
+    /// Takes back the beginning of a transaction, if one has begun, because there was no such answer.
+    fn takes_back_beginning(&mut self, before: Option<BeforeBegin>) {
+        if let Some(before) = before {
+            self.state.tx.taken_back(before);
+            self.state.view.end();
+        }
     }
 
     /// Whether an answer of this moment may be given. An answer of another moment than the read view's still needs a proof.

@@ -206,7 +206,7 @@ impl Session {
 
     /// Returns how the session's next read is carried, if its transaction allows it.
     fn carriage(&self) -> Option<Carriage> {
-        let (tx, view) = (self.state.tx, &self.state.view);
+        let (tx, view) = (&self.state.tx, &self.state.view);
         if tx.surely_autocommits() {
             return Some(Carriage::Alone);
         }
@@ -216,7 +216,7 @@ impl Session {
             None if tx.begins_by_itself() && view.may_be_bound_next() => self.manner_of_transactions()?,
             None => return None,
         };
-        if !known.leave_no_trace || self.state.holds_tables {
+        if !known.leave_no_trace || tx.standing().open_tables {
             return None;
         }
         match manner {

@@ -140,10 +140,10 @@ impl Session {
 
     /// Returns statements that leave no counts and no warnings, and leave the transaction at the server as it is.
     fn nothing_done(&self) -> &'static [&'static str] {
-        let tx = self.state.tx;
+        let tx = &self.state.tx;
         // If autocommit is off, the repeated statement has begun a transaction, which END ends. But savepoints may stand there without
         // a transaction, and END would remove them.
-        let is_marked = self.state.marked && !tx.autocommits();
+        let is_marked = tx.standing().savepoint && !tx.autocommits();
         if tx.may_be_open_at_server() || is_marked { &MARK_NOTHING } else { &[END] }
     }
 

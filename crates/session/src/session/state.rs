@@ -14,7 +14,7 @@ use super::prepared::Prepared;
 use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
-use super::tx::{Begun, Tx};
+use super::tx::{Begun, Stage, Tx};
 use super::unlocking::Unlocking;
 use super::user_variables::UserVariables;
 use super::view::ReadView;
@@ -51,13 +51,6 @@ pub(crate) struct State {
     pub(crate) tx: Tx,
     /// What the session's transaction reads.
     pub(crate) view: ReadView,
-    /// A savepoint may stand at the server. If autocommit is off, a savepoint can stand while the server reports no open transaction.
-    /// A statement that begins a transaction would remove that savepoint.
-    pub(crate) marked: bool,
-    /// A statement has opened tables since the last COMMIT or ROLLBACK that the server knows of. If autocommit is off, the server lets no
-    /// other session redefine these tables until the next COMMIT or ROLLBACK, even while no transaction is open: tables without
-    /// transactions open none.
-    pub(crate) holds_tables: bool,
     pub(crate) environment: Known,
     /// Increases with each statement that may have changed the environment.
     pub(crate) environment_version: u64,
@@ -135,8 +128,6 @@ impl State {
             status,
             tx: Tx::new(status),
             view: ReadView::default(),
-            marked: false,
-            holds_tables: false,
             environment: Known::Unknown,
             environment_version: 0,
             schema: None,
@@ -177,7 +168,7 @@ impl State {
     /// Takes over what an answer says of the session; see [`Tx::answered`].
     pub(crate) fn answered(&mut self, may_move: bool, status: Option<StatusFlags>, failed: bool) {
         self.status = status.unwrap_or(self.status);
-        self.tx = self.tx.answered(may_move, status, failed);
+        self.tx.answered(may_move, status, failed);
     }
 
     /// Returns the flags of an answer of Freshet's own.
@@ -192,27 +183,24 @@ impl State {
             let known = self.environment.current();
             known.is_none_or(|known| known.transactions.autocommit == self.tx.autocommits())
         };
-        match self.tx {
-            Tx::None(_) => agrees(),
-            Tx::Begun { .. } | Tx::Open { .. } => self.view.is_known(),
-            Tx::Unclear { .. } => false,
+        match self.tx.stage() {
+            Stage::None => agrees(),
+            Stage::Begun(_) | Stage::Open { .. } => self.view.is_known(),
+            Stage::Unclear { .. } => false,
         }
     }
 
     /// Notes an answer to a statement that has touched nothing of the transaction.
     pub(crate) fn stays(&mut self, begun: Begun, status: Option<StatusFlags>) {
         self.status = status.unwrap_or(self.status);
-        self.tx = self.tx.begin(begun);
+        self.tx.left_untouched(begun);
     }
 
     /// Notes that a transaction is still begun only here, or that the server has not done all that was due at its begin. `last`: the server's
     /// last flags, if there were any.
     pub(crate) fn note_not_entered(&mut self, last: Option<StatusFlags>) {
         self.view.note_not_open();
-        if let Some(begun) = self.tx.begun() {
-            let is_at_server = last.map_or(begun.is_at_server, |last| last.contains(StatusFlags::IN_TRANS));
-            self.tx = self.tx.begin(Begun { is_at_server, ..begun });
-        }
+        self.tx.not_entered(last);
     }
 
     /// Marks the environment as unknown, because anything may have changed it.

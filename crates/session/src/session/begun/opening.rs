@@ -134,7 +134,7 @@ impl Opened {
     pub(in crate::session) fn note(self, state: &mut State) -> bool {
         match self {
             Self::Open(status) => {
-                state.tx = state.tx.answered(true, status, false);
+                state.tx.answered(true, status, false);
                 true
             }
             Self::Refused(status) => {

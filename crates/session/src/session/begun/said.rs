@@ -9,7 +9,6 @@ use freshet_sql::{Characteristics, Completion, Isolation};
 
 use super::words::characterizes;
 use crate::relay::Lost;
-use crate::session::tx::Begun;
 use crate::session::view::Manner;
 use crate::session::{Forward, Reports, Session};
 
@@ -23,7 +22,7 @@ impl Session {
     /// Notes what SET TRANSACTION says of the next transaction. Returns false if the server has to be told: it refuses the statement within
     /// a transaction.
     pub(crate) fn characterizes(&mut self, said: Characteristics) -> bool {
-        let tx = self.state.tx;
+        let tx = &self.state.tx;
         let is_outside = tx.surely_autocommits() || tx.begins_by_itself();
         let told = self.state.told.as_deref();
         const VARIABLES: [&[u8]; 4] =
@@ -34,7 +33,7 @@ impl Session {
         if !is_outside || !is_known || !is_served || told.is_some_and(is_told) {
             return false;
         }
-        self.state.tx = tx.says(said);
+        self.state.tx.characterized_here(said);
         self.leaves_nothing();
         self.state.ended_since = Some(0);
         self.refresh_key();
@@ -70,11 +69,10 @@ impl Session {
 
     /// Notes that the server has begun the next transaction.
     pub(crate) fn has_chained(&mut self, (manner, said): (Manner, Characteristics)) {
-        if !self.state.tx.is_open() {
+        if !self.state.tx.begun_at_server() {
             return;
         }
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
-        self.state.tx = self.state.tx.begin(Begun { is_explicit: true, is_read_only, is_at_server: true });
         let defaults = self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
         self.state.view.begin(Some(manner));
         self.state.view.said = said;
@@ -94,8 +92,7 @@ impl Session {
         }
         Box::pin(self.replay_last_hit()).await?;
         self.forget_last_hit();
-        // The server reports later when this does not hold any more.
-        self.state.tx = self.state.tx.says_no_more().characterized(true);
+        self.state.tx.passed_on();
         Ok(characterizes(said).into_iter().collect())
     }
 }

@@ -40,12 +40,12 @@ impl Session {
     /// # Errors
     /// The server is lost.
     pub(crate) async fn begins_as_of_now(&mut self, read_only: Option<bool>) -> Result<bool, Lost> {
-        let before = self.state.tx;
+        let before = self.state.tx.before_begin();
         // At READ COMMITTED, MySQL gives a warning that there is no read view.
         let is_shared = self.manner_of_transactions() == Some(Manner::Shared);
         if !self.lease.is_ready()
             || !is_shared
-            || before.begun().is_some()
+            || self.state.tx.begun().is_some()
             || !self.begins_unanswered(read_only)
         {
             return Ok(false);
@@ -54,7 +54,7 @@ impl Session {
         let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
         let opened = Opening { due: Instant::now(), begun }.open(at_server, &self.shared).await?;
         if !opened.note(&mut self.state) {
-            self.state.tx = before;
+            self.state.tx.taken_back(before);
             self.state.view.end();
             self.refresh_key();
             return Ok(false);

@@ -17,14 +17,13 @@ impl Session {
             self.shared.counters.add(Count::NotProven);
             return false;
         }
-        let before = self.state.tx;
         let begins = self.begin_by_itself();
         let is_taken = self.serves_read(deps, read) && !self.runs_out(level);
         if is_taken {
             self.state.view.has_served = true;
             self.state.view.rides = true;
-        } else if begins {
-            self.takes_back_beginning(before);
+        } else {
+            self.takes_back_beginning(begins);
         }
         is_taken
     }

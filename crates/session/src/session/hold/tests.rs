@@ -45,7 +45,7 @@ fn a_transaction_and_what_is_said_for_the_next_bar_hits() {
         (true, false, true)
     );
     assert_eq!(bars(|state| state.answered(true, None, true)), (true, false, true));
-    assert_eq!(bars(|state| state.tx = state.tx.characterized(true)), (false, true, true));
+    assert_eq!(bars(|state| state.tx.characterized(true)), (false, true, true));
 }
 
 #[test]
