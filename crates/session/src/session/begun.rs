@@ -84,7 +84,7 @@ impl Session {
             }
             None => self.manner_of_transactions(),
         };
-        let passes_level_on = is_begun_here && self.state.view.said.isolation.is_some();
+        let passes_level_on = is_begun_here && self.state.view.said().isolation.is_some();
         let is_refused = || read_only == Some(false) && self.is_server_read_only();
         if !is_free || manner.is_none() || tx.standing().open_tables || passes_level_on || is_refused() {
             return false;
@@ -97,8 +97,7 @@ impl Session {
             return false;
         }
         self.state.tx.begun_here(is_read_only);
-        self.state.view.begin(manner);
-        self.state.view.said = said;
+        self.state.view.begin(manner, said);
         self.leaves_nothing();
         self.refresh_key();
         true
@@ -136,7 +135,7 @@ impl Session {
 
     /// Whether Freshet knows how the transaction reads that the server has begun, and nothing was read in it there.
     fn is_untouched(&self) -> bool {
-        self.state.view.manner().is_some() && !self.state.view.has_unread_view
+        self.state.view.manner().is_some() && !self.state.view.course.is_view_unread()
     }
 
     /// Ends a transaction of which the server knows nothing, or only its begin. In the second case the transaction can only end here if
@@ -150,14 +149,13 @@ impl Session {
         if !is_fit || !known.leave_no_trace || self.state.tx.standing().open_tables {
             return None;
         }
-        if self.state.view.has_served {
+        if self.state.view.course.has_served() {
             self.shared.counters.add(Count::Transactions);
         }
-        let (manner, said) = (self.state.view.manner(), self.state.view.said);
+        let (manner, said) = (self.state.view.manner(), self.state.view.said());
         if chains {
             self.state.tx.chained_here();
-            self.state.view.begin(manner);
-            self.state.view.said = said;
+            self.state.view.begin(manner, said);
         } else {
             self.state.tx.ended_here();
             self.state.view.end();
@@ -193,30 +191,26 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn goes_back(&mut self, message: Message<'_>, name: &str) -> Result<(), Lost> {
-        let early = self.state.view.early.clone();
+        let early = self.state.view.savepoints.early_up_to(name);
         let effects = Effects::none();
         let relayed = self.forward(message.with_effects(&effects)).await?;
-        match super::view::place(&early, name) {
-            Some(at) if relayed.error.is_none() => {
-                self.begins_again(early.get(..=at).unwrap_or_default()).await
-            }
+        match early {
+            Some(early) if relayed.error.is_none() => self.begins_again(early).await,
             _ => Ok(()),
         }
     }
 
     /// Begins the transaction again; these savepoints are all that is left of it.
-    async fn begins_again(&mut self, savepoints: &[String]) -> Result<(), Lost> {
+    async fn begins_again(&mut self, savepoints: Vec<String>) -> Result<(), Lost> {
         let Some(is_read_only) = self.can_begin_again() else { return Ok(()) };
-        let said = self.state.view.said;
+        let said = self.state.view.said();
         self.roll_back().await?;
         if self.state.tx.may_be_open() {
             return Ok(());
         }
         self.state.tx.begun_here(is_read_only);
-        self.state.view.begin(Some(Manner::Shared));
-        self.state.view.said = said;
-        self.state.view.savepoints = savepoints.to_vec();
-        self.state.view.early = savepoints.to_vec();
+        self.state.view.begin(Some(Manner::Shared), said);
+        self.state.view.savepoints.keep(savepoints);
         self.leaves_nothing();
         self.state.ended_since = Some(0);
         self.refresh_key();
@@ -227,7 +221,7 @@ impl Session {
     fn can_begin_again(&self) -> Option<bool> {
         let known = self.state.environment.current()?.transactions;
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
-        let said = self.state.view.said;
+        let said = self.state.view.said();
         let is_alike = Manner::of(known, said.isolation) == Some(Manner::Shared)
             && known.autocommit == self.state.tx.autocommits()
             && (is_read_only || !known.are_read_only || said.read_only == Some(false));
@@ -246,10 +240,10 @@ impl Session {
         if !self.state.tx.is_open() {
             return;
         }
-        self.state.view.begin(manner);
+        self.state.view.begin(manner, Characteristics::default());
         self.state.view.opened(contains, self.shared.freshness().ends_asked());
         // The transaction is not begun anew: its moment is now.
-        self.state.view.has_read = true;
+        self.state.view.course.note_read();
         self.shared.upstream.ask_end();
         self.refresh_key();
     }
@@ -320,7 +314,7 @@ impl Session {
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
         let touch = if may_be_due || tx.is_open() { self.touch(forward) } else { Touch::Nothing };
         if tx.is_open() {
-            self.state.view.note_needs(touch.needs());
+            self.state.view.course.note_needs(touch.needs());
         }
         if !may_be_due || ends && is_at_server || touch == Touch::Resets {
             return Ok(Entered::With(self.tells_what_was_said(forward).await?));
@@ -328,8 +322,8 @@ impl Session {
         if let Some(begun) = tx.begun() {
             if ends && forward.effects.transaction == TransactionEffect::Begins {
                 // Nothing else of this transaction matters any more.
-                let passes_on = self.passes_read_only_on() || self.state.view.said.isolation.is_some();
-                let said = self.state.view.said;
+                let passes_on = self.passes_read_only_on() || self.state.view.said().isolation.is_some();
+                let said = self.state.view.said();
                 return Ok(Entered::With(if passes_on { plain(begun, said) } else { Vec::new() }));
             }
             // An XA command does not run within a transaction, and begins none itself.
@@ -350,11 +344,11 @@ impl Session {
 
     /// Whether a statement asks about another statement that the server only gets now.
     fn replays(&self, forward: &Forward<'_>) -> bool {
-        let is_last = !self.state.found.is_past() || self.state.view.is_by_itself;
+        let is_last = !self.state.found.is_past() || self.state.view.is_by_itself();
         let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since.is_some();
         let asks = forward.effects.reads_last_statement && is_owed;
         let clears = forward.may_keep_diagnostics() && self.shows_older_diagnostics();
-        self.state.view.has_served && (asks || clears)
+        self.state.view.course.has_served() && (asks || clears)
     }
 
     /// Begins a transaction with this statement, because autocommit is off.
@@ -367,8 +361,8 @@ impl Session {
         if touch == Touch::Nothing {
             return Vec::new();
         }
-        self.state.view.begin_by_itself(manner);
-        self.state.view.note_needs(touch.needs());
+        self.state.view.begin_by_itself(manner, Characteristics::default());
+        self.state.view.course.note_needs(touch.needs());
         match (manner, touch) {
             (Some(Manner::Shared), Touch::ReadView) => {
                 let is_read_only = said.read_only == Some(true);
@@ -390,7 +384,7 @@ impl Session {
             // Only BEGIN is sent: what is known of the transaction's reads stays true. The answer's flags show that it is open, whoever has
             // begun it.
             let stays = Begun { is_at_server: true, ..begun };
-            let said = self.state.view.said;
+            let said = self.state.view.said();
             let begins = if begun.is_at_server { Vec::new() } else { starts(begun, said, false) };
             return Ok(Entered::Stays(begins, stays));
         }
@@ -400,14 +394,15 @@ impl Session {
             _ => {
                 self.state.view.note_read_at_server(self.shared.freshness());
                 // Savepoints and similar statements that were answered here belong to a transaction: the server must have one, too.
-                let has_marked = self.state.ended_since.is_some() || !self.state.view.savepoints.is_empty();
+                let has_marked =
+                    self.state.ended_since.is_some() || !self.state.view.savepoints.here().is_empty();
                 let is_explicit = begun.is_explicit || has_marked;
                 let begun = Begun { is_explicit, ..begun };
-                if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said) }
+                if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said()) }
             }
         };
-        statements.extend(self.state.view.savepoints.iter().map(|name| savepoint(name)));
-        self.state.view.note_needs(touch.needs());
+        statements.extend(self.state.view.savepoints.here().iter().map(|name| savepoint(name)));
+        self.state.view.course.note_needs(touch.needs());
         if !is_bound && touch == Touch::ReadView {
             return Ok(Entered::With(statements));
         }
@@ -423,7 +418,7 @@ impl Session {
         let contains = self.shared.freshness().valid_from();
         // Until the view is open, nothing that it may show is settled.
         self.state.view.opened(contains, u64::MAX);
-        let mut statements = starts(begun, self.state.view.said, true);
+        let mut statements = starts(begun, self.state.view.said(), true);
         if questions {
             statements.extend(shown::questions(&mut self.state.view, &self.shared, statements.len()));
         }
@@ -497,8 +492,8 @@ impl Session {
         let is_ready = is_owed && (self.lease.is_ready() || self.state.given_up.is_some());
         let since = Instant::from_std(since);
         // If a lane carries any of the transaction's reads, reads that the transaction has not sent yet are carried as well.
-        let rides =
-            self.state.view.rides || self.state.view.opens_late() && self.are_there_for_transactions();
+        let rides = self.state.view.course.rides()
+            || self.state.view.opens_late() && self.are_there_for_transactions();
         let due = if rides {
             // If many sessions wait for the server, their clients take longer as well.
             let times = crowd().min(CROWD_MAX);

@@ -2,13 +2,10 @@
 //! raised for the statement.
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{
-    Effects, Temporary, TrackingEffect, TransactionControl, TransactionEffect, Writes, contains_ignoring_case,
-};
+use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes, contains_ignoring_case};
 
 use super::begun::words::may_mark;
 use super::tx::{Begun, Stage, Standing};
-use super::view::{moves, place};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, ConcludedStatement, InFlight, Left};
@@ -92,16 +89,14 @@ impl Session {
             || effects.several
             || facts.may_commit
             || facts.runs_unknown_code;
-        let is_new =
-            !self.state.view.has_read && !self.state.view.has_served && self.state.pending.is_empty();
+        let is_new = self.state.view.course.is_new() && self.state.pending.is_empty();
         match self.state.tx.stage() {
             Stage::None => self.state.view.end(),
-            Stage::Open { .. } if !is_other => self.state.view.has_read = true,
+            Stage::Open { .. } if !is_other => self.state.view.course.note_read(),
             Stage::Unclear { .. } if is_new && self.state.view.is_shared_view() && is_unresolved(relayed) => {
                 // The statement has read nothing: the next one that reads begins the transaction anew.
                 self.state.tx.found_unread();
-                self.state.view.note_not_open();
-                self.state.view.has_unread_view = true;
+                self.state.view.note_unread();
             }
             _ => self.state.view.lose(),
         }
@@ -122,18 +117,10 @@ impl Session {
         } else {
             self.state.tx.left_behind(Standing { savepoint: marks, open_tables });
         }
-        if marks && !self.state.view.early.is_empty() {
+        if marks && self.state.view.savepoints.has_early() {
             let control = Some(text).filter(|text| text.len() < LONG_BYTES_MIN);
             let control = control.and_then(|text| freshet_sql::transaction_control(text, self.modes()));
-            let early = &mut self.state.view.early;
-            match control {
-                Some(TransactionControl::Savepoint(name)) => moves(early, &name),
-                Some(TransactionControl::Release(name)) => {
-                    early.truncate(place(early, &name).unwrap_or(usize::MAX))
-                }
-                Some(TransactionControl::RollbackTo(_)) => {}
-                _ => early.clear(),
-            }
+            self.state.view.savepoints.note_at_server(control.as_ref());
         }
     }
 

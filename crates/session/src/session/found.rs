@@ -68,7 +68,9 @@ impl Session {
         self.active(now_ms());
         self.note_answered_from_memory(text, Some(1));
         // If the client asks for the counts, the statement is repeated in the transaction.
-        self.state.view.has_served |= self.state.tx.begun().is_some();
+        if self.state.tx.begun().is_some() {
+            self.state.view.course.note_served();
+        }
         true
     }
 

@@ -26,7 +26,7 @@ use super::begun::is_proven_now;
 use super::destination::Destination;
 use super::seen::Seen;
 use super::tx::BeforeBegin;
-use super::view::{Opens, Reads};
+use super::view::Reads;
 use super::{Missed, Session};
 use crate::counters::Count;
 use crate::level::Level;
@@ -148,7 +148,7 @@ impl Session {
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
         let begins = self.begin_by_itself();
         if !writes_or_ends(key.text) {
-            self.state.view.reads = self.state.view.reads.saturating_add(1);
+            self.state.view.course.note_look();
         }
         if self.state.view.is_unproven() {
             is_proven_now(&mut self.state.view, &self.shared);
@@ -168,7 +168,7 @@ impl Session {
             Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
         };
         match taken {
-            Ok(_) => self.state.view.has_served = true,
+            Ok(_) => self.state.view.course.note_served(),
             // The read view is opened for this statement, whoever answers it.
             Err(missed) if missed.unsettled && self.opens_before() => {}
             Err(_) => self.takes_back_beginning(begins),
@@ -184,8 +184,7 @@ impl Session {
         let default = || self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
         let is_read_only = said.read_only.unwrap_or_else(default);
         self.state.tx.begun_by_itself(is_read_only);
-        self.state.view.begin_by_itself(manner);
-        self.state.view.said = said;
+        self.state.view.begin_by_itself(manner, said);
         Some(before)
     }
 
@@ -205,7 +204,7 @@ impl Session {
 
     /// Whether the read view is opened before the first answer from memory.
     fn opens_before(&self) -> bool {
-        self.state.view.opens == Opens::Before && !self.state.locals.opens_eagerly(&self.shared.globals)
+        self.state.view.opens_before() && !self.state.locals.opens_eagerly(&self.shared.globals)
     }
 
     /// Gives no answer, and returns whether there would be one. If there is none, the server is asked and the answer is stored.

@@ -201,7 +201,7 @@ impl Session {
         // A command that arrives now waits for one exchange with the server.
         match opening.open((handle, lease, view), &self.shared).await {
             Ok(opened) => {
-                self.state.view.is_opened_in_time = true;
+                self.state.view.course.note_opened_in_time();
                 opened.note(&mut self.state)
             }
             Err(lost) => {

@@ -9,6 +9,9 @@
 //!
 //! If the server may have opened a read view at an unknown moment, nothing is served from memory. [`perhaps`] says when the moment
 //! becomes known after all.
+//!
+//! [`course`] has what has happened in the transaction so far, [`caution`] what the session's later transactions learn from it, and
+//! [`savepoints`] the places that the transaction may go back to.
 
 use std::time::Instant;
 
@@ -17,12 +20,18 @@ use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Untouched, 
 use freshet_follow::{Shown, Upstream};
 use freshet_sql::{Characteristics, Isolation};
 
-pub(crate) use caution::{Needs, Opens};
+pub(crate) use caution::Needs;
+use caution::Opens;
+use course::Course;
+pub(crate) use savepoints::Mark;
+use savepoints::Savepoints;
 
 use crate::environment::Transactions;
 
 mod caution;
+mod course;
 mod perhaps;
+mod savepoints;
 
 /// How many dependencies of served results are kept: a transaction that reads more from memory asks the server for the rest.
 const SERVED_MAX: usize = 8192;
@@ -52,7 +61,41 @@ impl Manner {
     }
 }
 
-/// The read view at the server.
+/// What is known of how a transaction reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum KnownManner {
+    #[default]
+    Unknown,
+    /// The manner shows when the environment is read, if the environment still has this version.
+    Undecided(u64),
+    Decided(Manner),
+}
+
+impl From<Option<Manner>> for KnownManner {
+    fn from(manner: Option<Manner>) -> Self {
+        manner.map_or(Self::Unknown, Self::Decided)
+    }
+}
+
+/// What binds a transaction to a moment that the server does not know: results were served as of the moment.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    /// The position that was applied at the first read from memory, or a later one at which all served results are true too.
+    at: Position,
+    /// When the first read from memory was, if the server may open the read view before a statement needs it.
+    since: Option<Instant>,
+}
+
+/// The read view at the server. Each row is one transition:
+///
+/// | what has happened | method | from | the new state |
+/// |---|---|---|---|
+/// | the server opens a read view, and Freshet knows when | [`ReadView::opened`] | any | `Open` |
+/// | the server has opened none, though it was told to | [`ReadView::note_not_open`] | any | `None` |
+/// | the server may read by a read view that it opens by itself | [`ReadView::note_read_at_server`] | `None` | `Perhaps` |
+/// | rows were read by the read view | [`ReadView::note_rows_read`] | `Perhaps` | `Open` |
+/// | anything may have happened to the transaction | [`ReadView::lose`] | any | `Unknown` |
+/// | the transaction has ended | [`ReadView::end`] | any | `None` |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum AtServer {
     /// There is no read view.
@@ -89,70 +132,28 @@ pub(crate) struct ViewQuestions {
 /// What is known of the reads of a session's transaction.
 #[derive(Debug, Default)]
 pub(crate) struct ReadView {
-    /// How the transaction reads; `None`: unknown.
-    manner: Option<Manner>,
+    manner: KnownManner,
     /// The characteristics of this transaction alone.
-    pub(crate) said: Characteristics,
-    /// How the transaction reads shows when the environment is read, if the environment still has this version.
-    undecided: Option<u64>,
+    said: Characteristics,
+    /// No statement has begun the transaction. MySQL does not report such a begin, but reports the statement with which Freshet begins it.
+    /// That holds to the end of the transaction, whatever becomes known of its reads.
+    is_by_itself: bool,
     at_server: AtServer,
     /// The most that the read view shows, and how many transactions were applied before the server was asked for that.
     shown: Option<(Shown, u64)>,
     /// The questions for `shown` that are on their way.
     asked: ViewQuestions,
-    /// The position that was applied at the first read from memory.
-    as_of: Option<Position>,
-    /// When the first read from memory was.
-    since: Option<Instant>,
-    /// The dependencies of the answers that were served as of that position.
+    bound: Option<Bound>,
+    /// The dependencies of the answers that were served as of the moment of `bound`.
     served: Vec<Dep>,
     /// The dependencies of the definitions of the tables whose results were served. The server does not know that these tables were read,
     /// and lets others redefine them.
     named: Vec<Dep>,
-    /// The server has opened a read view for the transaction, and nothing was read by it.
-    pub(crate) has_unread_view: bool,
-    /// No statement has begun the transaction. MySQL does not report such a begin, but reports the statement with which Freshet begins it.
-    pub(crate) is_by_itself: bool,
-    /// The server has carried out a statement in the transaction that may have read or written.
-    pub(crate) has_read: bool,
-    /// Something was served from memory in the transaction.
-    pub(crate) has_served: bool,
-    /// A result was read for the transaction in a read view that transactions share.
-    pub(crate) rides: bool,
-    /// What the transaction's statements have needed.
-    needs: Needs,
-    /// The server has opened the read view because the client took its time, and no statement has needed the read view.
-    pub(crate) is_opened_in_time: bool,
+    pub(crate) course: Course,
     /// When the server opens the read view.
-    pub(crate) opens: Opens,
+    opens: Opens,
     caution: caution::Caution,
-    /// How often the transaction has looked for an answer in memory.
-    pub(crate) reads: u32,
-    /// The savepoints that were set before the server knew of the transaction, in their order.
-    pub(crate) savepoints: Vec<String>,
-    /// The savepoints before the first read, also when the server knows of the transaction: after going back to one of them, nothing has
-    /// been read.
-    pub(crate) early: Vec<String>,
-}
-
-/// A statement on a savepoint.
-pub(crate) enum Mark<'a> {
-    Set(&'a str),
-    BackTo(&'a str),
-    Remove(&'a str),
-}
-
-/// The most savepoints that are remembered in the server's place.
-const SAVEPOINTS_MAX: usize = 64;
-
-/// Returns the place of a savepoint among others.
-pub(super) fn place(names: &[String], name: &str) -> Option<usize> {
-    names.iter().position(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Removes a savepoint that is set anew, after all others.
-pub(super) fn moves(names: &mut Vec<String>, name: &str) {
-    names.retain(|known| !known.eq_ignore_ascii_case(name));
+    pub(crate) savepoints: Savepoints,
 }
 
 /// Which moment a statement reads.
@@ -169,10 +170,11 @@ pub(crate) enum Reads {
 }
 
 impl ReadView {
-    /// Begins a transaction that has read nothing.
-    pub(crate) fn begin(&mut self, manner: Option<Manner>) {
+    /// Begins a transaction that has read nothing. `said`: the characteristics of this transaction alone.
+    pub(crate) fn begin(&mut self, manner: Option<Manner>, said: Characteristics) {
         self.end();
-        self.manner = manner;
+        self.manner = manner.into();
+        self.said = said;
         self.opens = self.caution.begins();
     }
 
@@ -182,25 +184,25 @@ impl ReadView {
     }
 
     /// Like [`Self::begin`], if autocommit is off and no statement has begun the transaction.
-    pub(crate) fn begin_by_itself(&mut self, manner: Option<Manner>) {
-        self.begin(manner);
+    pub(crate) fn begin_by_itself(&mut self, manner: Option<Manner>, said: Characteristics) {
+        self.begin(manner, said);
         self.is_by_itself = true;
     }
 
     /// Begins a transaction whose manner shows when the environment is read, if the environment still has this version.
     pub(crate) fn begin_undecided(&mut self, version: u64) {
-        self.begin(None);
-        self.undecided = Some(version);
+        self.begin(None, Characteristics::default());
+        self.manner = KnownManner::Undecided(version);
     }
 
     /// Whether the manner is still to be decided, and can be now.
     pub(crate) fn is_undecided(&self, version: u64) -> bool {
-        self.manner.is_none() && self.undecided == Some(version)
+        self.manner == KnownManner::Undecided(version)
     }
 
-    /// Sets the manner that was decided.
+    /// Decides the manner, if it is known.
     pub(crate) fn decide(&mut self, manner: Option<Manner>) {
-        self.manner = manner;
+        self.manner = manner.map_or(self.manner, KnownManner::Decided);
     }
 
     /// Ends the transaction.
@@ -213,73 +215,42 @@ impl ReadView {
         served.clear();
         served.shrink_to(SERVED_KEPT);
         savepoints.clear();
-        self.early.clear();
-        if self.has_read || self.has_served {
-            // The client took its time: no statement has needed the read view.
-            let is_opened_early = self.rides && self.is_opened_in_time && self.needs == Needs::View;
-            let needs = match self.needs {
-                _ if is_opened_early => Needs::Nothing,
-                Needs::Nothing if self.has_read => Needs::Writes,
-                needs => needs,
-            };
-            self.caution.ends(needs, self.opens, self.reads);
+        if let Some(needs) = self.course.needs() {
+            self.caution.ends(needs, self.opens, self.course.looks());
         }
         *self = Self { served, named, savepoints, caution: self.caution, ..Self::default() };
     }
 
     /// Notes an event after which it is unknown which moment the transaction reads.
     pub(crate) fn lose(&mut self) {
-        self.manner = None;
-        self.undecided = None;
+        self.manner = KnownManner::Unknown;
         self.at_server = AtServer::Unknown;
-    }
-
-    /// Whether a savepoint of this name stands before the first read.
-    pub(crate) fn is_early(&self, name: &str) -> bool {
-        place(&self.early, name).is_some()
     }
 
     /// Sets, goes back to or removes a savepoint. Returns `None` if there is none of that name, or no room for it.
     pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> Option<()> {
-        let is_unread = self.is_unread();
-        let (savepoints, early) = (&mut self.savepoints, &mut self.early);
-        let (Mark::Set(name) | Mark::BackTo(name) | Mark::Remove(name)) = mark;
-        match (mark, place(savepoints, name)) {
-            (Mark::Set(_), _) if savepoints.len() >= SAVEPOINTS_MAX => return None,
-            (Mark::Set(_), _) => {
-                moves(savepoints, name);
-                moves(early, name);
-                savepoints.push((*name).to_owned());
-                early.extend(is_unread.then(|| (*name).to_owned()));
-            }
-            // The server has an error for this case.
-            (_, None) => return None,
-            (Mark::BackTo(_), Some(at)) => savepoints.truncate(at + 1),
-            (Mark::Remove(_), Some(at)) => savepoints.truncate(at),
-        }
-        early.truncate(savepoints.len());
-        if matches!(mark, Mark::BackTo(_)) && self.is_early(name) {
+        let has_no_moment = self.has_no_moment();
+        if self.savepoints.marks(mark, has_no_moment)? {
             self.forget_read();
         }
         Some(())
     }
 
-    /// Whether nothing was read in the transaction.
-    fn is_unread(&self) -> bool {
-        self.as_of.is_none() && self.at_server == AtServer::None && !self.has_read
+    /// Whether nothing has set the moment yet that the transaction reads.
+    fn has_no_moment(&self) -> bool {
+        self.bound.is_none() && self.at_server == AtServer::None && !self.course.has_read()
     }
 
     /// Notes that all reads are undone: the next read sets the moment.
     fn forget_read(&mut self) {
-        self.as_of = None;
-        self.since = None;
+        self.bound = None;
         self.served.clear();
         self.named.clear();
     }
 
     /// Notes that the server has opened a read view. `contains`: `valid_from`, read before that; `ends_asked`: read after.
     pub(crate) fn opened(&mut self, contains: Position, ends_asked: u64) {
-        let is_proven = self.as_of.is_none();
+        let is_proven = self.bound.is_none();
         let proof = Proof::default();
         self.at_server = AtServer::Open { contains, ends_asked, is_settled: false, is_proven, proof };
         self.shown = None;
@@ -288,6 +259,12 @@ impl ReadView {
     /// Notes that the server has opened no read view, though it was told to.
     pub(crate) fn note_not_open(&mut self) {
         self.at_server = AtServer::None;
+    }
+
+    /// Notes that no statement has read anything, and that the server may open the read view anew.
+    pub(crate) fn note_unread(&mut self) {
+        self.note_not_open();
+        self.course.note_unread_view();
     }
 
     /// Notes the questions for the most that the read view shows, after the statement that opens it.
@@ -324,7 +301,7 @@ impl ReadView {
     /// Whether all that the read view shows is applied. Called before [`Self::reads`].
     pub(crate) fn settles(&mut self, upstream: &Upstream, freshness: &Freshness) -> bool {
         let (Some(Manner::Shared), AtServer::Open { ends_asked, is_settled, .. }) =
-            (self.manner, &mut self.at_server)
+            (self.manner(), &mut self.at_server)
         else {
             return false;
         };
@@ -340,7 +317,7 @@ impl ReadView {
     pub(crate) fn note_open(&mut self, freshness: &Freshness) {
         if let AtServer::Open { ends_asked, proof, .. } = &mut self.at_server {
             *ends_asked = (*ends_asked).min(freshness.ends_asked());
-            proof.untouched = self.as_of.and_then(|at| freshness.untouched(&self.served, at));
+            proof.untouched = self.bound.and_then(|bound| freshness.untouched(&self.served, bound.at));
         }
     }
 
@@ -391,17 +368,30 @@ impl ReadView {
 
     /// Whether the server has opened a read view that Freshet asked for.
     pub(crate) fn is_shared_view(&self) -> bool {
-        self.manner == Some(Manner::Shared) && matches!(self.at_server, AtServer::Open { .. })
+        self.manner() == Some(Manner::Shared) && matches!(self.at_server, AtServer::Open { .. })
     }
 
     /// Returns how the transaction's statements read.
     pub(crate) fn manner(&self) -> Option<Manner> {
-        self.manner
+        match self.manner {
+            KnownManner::Decided(manner) => Some(manner),
+            KnownManner::Unknown | KnownManner::Undecided(_) => None,
+        }
+    }
+
+    /// Returns the characteristics of this transaction alone.
+    pub(crate) fn said(&self) -> Characteristics {
+        self.said
+    }
+
+    /// Whether no statement has begun the transaction.
+    pub(crate) fn is_by_itself(&self) -> bool {
+        self.is_by_itself
     }
 
     /// Whether it is known which moment the transaction reads.
     pub(crate) fn is_known(&self) -> bool {
-        match self.manner {
+        match self.manner() {
             None => false,
             Some(Manner::Each) => true,
             Some(Manner::Shared) => self.at_server != AtServer::Unknown,
@@ -410,23 +400,23 @@ impl ReadView {
 
     /// Whether served results bind the transaction to a moment that the server does not know.
     pub(crate) fn is_bound(&self) -> bool {
-        self.manner == Some(Manner::Shared) && self.as_of.is_some()
+        self.manner() == Some(Manner::Shared) && self.bound.is_some()
     }
 
     /// Returns since when the transaction has been bound, if the server has been told to open no read view yet.
     pub(crate) fn bound_since(&self) -> Option<Instant> {
-        self.since.filter(|_| self.is_bound() && self.at_server == AtServer::None)
+        self.bound?.since.filter(|_| self.is_unopened())
     }
 
     /// Stops opening read views before a statement needs them.
     pub(crate) fn tries_no_more(&mut self) {
-        self.since = None;
+        self.bound = self.bound.map(|bound| Bound { since: None, ..bound });
         self.opens = Opens::First;
     }
 
     /// Whether the server has not been told to open a read view, and all reads share one moment.
     pub(crate) fn is_unopened(&self) -> bool {
-        self.manner == Some(Manner::Shared) && self.at_server == AtServer::None
+        self.manner() == Some(Manner::Shared) && self.at_server == AtServer::None
     }
 
     /// Whether an answer may be given before the proof that it is true in the read view.
@@ -438,14 +428,14 @@ impl ReadView {
         }
     }
 
-    /// Notes that a statement of the transaction needs this.
-    pub(crate) fn note_needs(&mut self, needs: Needs) {
-        self.needs = self.needs.max(needs);
-    }
-
     /// Notes whether lanes may carry the reads that memory does not answer.
     pub(crate) fn note_lanes(&mut self, are_there: bool) {
         self.caution.note_lanes(are_there);
+    }
+
+    /// Whether the transaction's read view opens before its first answer from memory.
+    pub(crate) fn opens_before(&self) -> bool {
+        self.opens == Opens::Before
     }
 
     /// Whether the transaction's read view opens late.
@@ -461,8 +451,8 @@ impl ReadView {
     /// Binds the transaction to a moment. The opened read view has shown nothing yet: results served from now on are proven to be true in
     /// it later. `as_of` is the position that was applied before the read view was opened.
     pub(crate) fn binds(&mut self, as_of: Position, freshness: &Freshness) {
-        if let (None, AtServer::Open { is_proven, proof, .. }) = (self.as_of, &mut self.at_server) {
-            self.as_of = Some(as_of);
+        if let (None, AtServer::Open { is_proven, proof, .. }) = (self.bound, &mut self.at_server) {
+            self.bound = Some(Bound { at: as_of, since: None });
             *is_proven = false;
             proof.untouched = freshness.untouched(&[], as_of);
         }
@@ -470,12 +460,12 @@ impl ReadView {
 
     /// Returns how many reads are still to come, if the transaction is like the one before.
     pub(crate) fn reads_left(&self) -> u32 {
-        (self.caution.reads() + 1).saturating_sub(self.reads)
+        (self.caution.reads() + 1).saturating_sub(self.course.looks())
     }
 
     /// Returns which moment the next statement reads.
     pub(crate) fn reads(&self, freshness: &Freshness) -> Reads {
-        match (self.manner, self.at_server) {
+        match (self.manner(), self.at_server) {
             (None, _) | (Some(Manner::Shared), AtServer::Unknown | AtServer::Perhaps { .. }) => {
                 Reads::Unknown
             }
@@ -489,7 +479,7 @@ impl ReadView {
             }
             (Some(Manner::Shared), _) if self.served.len() > SERVED_MAX => Reads::Unknown,
             (Some(Manner::Shared), _) => {
-                Reads::AsOf(self.as_of.map_or_else(|| Moment::now(freshness), Moment::AsOf))
+                Reads::AsOf(self.bound.map_or_else(|| Moment::now(freshness), |bound| Moment::AsOf(bound.at)))
             }
         }
     }
@@ -497,7 +487,7 @@ impl ReadView {
     /// Returns the position from which the server's answer to a question now is valid. `valid_from` is that position for an answer outside of
     /// transactions. `None` if the position is unknown.
     pub(crate) fn valid_from(&self, valid_from: Position) -> Option<Position> {
-        match (self.manner, self.at_server) {
+        match (self.manner(), self.at_server) {
             (None, _) | (Some(Manner::Shared), AtServer::Unknown) => None,
             (Some(Manner::Shared), AtServer::Open { contains, .. } | AtServer::Perhaps { contains }) => {
                 Some(contains.min(valid_from))
@@ -514,33 +504,33 @@ impl ReadView {
     /// Notes that an answer was served as of this moment.
     pub(crate) fn serves(&mut self, moment: Moment) {
         match moment {
-            Moment::AsOf(at) if self.manner == Some(Manner::Shared) => {
-                if self.as_of.replace(at).is_none() {
-                    self.since = Some(Instant::now());
-                }
+            Moment::AsOf(at) if self.manner() == Some(Manner::Shared) => {
+                let since = self.bound.map_or_else(|| Some(Instant::now()), |bound| bound.since);
+                self.bound = Some(Bound { at, since });
             }
-            Moment::Snapshot { .. } if self.manner == Some(Manner::Shared) => self.keep_named(),
+            Moment::Snapshot { .. } if self.manner() == Some(Manner::Shared) => self.keep_named(),
             _ => self.served.clear(),
         }
     }
 
     /// Moves the moment on to the present one, if all served results are true then too. Returns whether it has moved.
     pub(crate) fn move_on(&mut self, freshness: &Freshness) -> bool {
-        let (Some(at), now) = (self.as_of, freshness.applied()) else { return false };
+        let (Some(bound), now) = (&mut self.bound, freshness.applied()) else { return false };
         if self.at_server != AtServer::None {
             return false; // Its moment is to be proven of what was served before.
         }
-        let holds = || freshness.holds_until(&self.served, at, now, Fences::Refuse);
-        if now <= at || holds() != Holds::Proven {
+        let holds = || freshness.holds_until(&self.served, bound.at, now, Fences::Refuse);
+        if now <= bound.at || holds() != Holds::Proven {
             return false;
         }
-        self.as_of = Some(now);
+        bound.at = now;
         true
     }
 
     /// Whether the served results are true in the server's read view.
     pub(crate) fn holds(&mut self, freshness: &Freshness, fences: Fences) -> Holds {
-        let (Some(at), AtServer::Open { is_settled, proof, .. }) = (self.as_of, &mut self.at_server) else {
+        let (Some(bound), AtServer::Open { is_settled, proof, .. }) = (self.bound, &mut self.at_server)
+        else {
             return Holds::Proven;
         };
         if !*is_settled {
@@ -548,7 +538,7 @@ impl ReadView {
         }
         let applied = freshness.applied();
         let within = *proof.within.get_or_insert(applied);
-        match freshness.holds_until(&self.served, at, applied, fences) {
+        match freshness.holds_until(&self.served, bound.at, applied, fences) {
             Holds::Changed => {
                 let untouched = |found| freshness.holds_untouched(found, within);
                 proof.untouched.map_or(Holds::Changed, untouched)
@@ -557,3 +547,6 @@ impl ReadView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

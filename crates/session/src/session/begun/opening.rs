@@ -48,8 +48,8 @@ impl Opening {
     ) -> Result<Opened, Lost> {
         let freshness = shared.freshness();
         view.opened(freshness.valid_from(), u64::MAX);
-        let savepoints = view.savepoints.iter().map(|name| savepoint(name)).collect();
-        let starts = starts(self.begun, view.said, true);
+        let savepoints = view.savepoints.here().iter().map(|name| savepoint(name)).collect();
+        let starts = starts(self.begun, view.said(), true);
         let questions = shown::questions(view, shared, starts.len());
         let asked = questions.len();
         // Each statement in a packet of its own, all in one write.

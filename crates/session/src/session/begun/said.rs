@@ -62,7 +62,7 @@ impl Session {
                 .filter(|_| is_unsaid)
                 .map(|manner| (manner, Characteristics::default()));
         }
-        let (manner, said) = (self.state.view.manner()?, self.state.view.said);
+        let (manner, said) = (self.state.view.manner()?, self.state.view.said());
         // The session's defaults may have changed meanwhile, and hold only after this transaction.
         (Manner::of(known, said.isolation) == Some(manner)).then_some((manner, said))
     }
@@ -74,9 +74,8 @@ impl Session {
         }
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
         let defaults = self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
-        self.state.view.begin(Some(manner));
-        self.state.view.said = said;
-        self.state.view.said.read_only = said.read_only.or((defaults && !is_read_only).then_some(false));
+        let read_only = said.read_only.or((defaults && !is_read_only).then_some(false));
+        self.state.view.begin(Some(manner), Characteristics { read_only, ..said });
         self.refresh_key();
     }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Opening;
 use crate::relay::Lost;
 use crate::session::Session;
-use crate::session::view::{Manner, Opens, Reads};
+use crate::session::view::{Manner, Reads};
 use crate::settling::found_within;
 
 /// How long one look-up waits at most. The timer adds up to a millisecond.
@@ -24,7 +24,7 @@ impl Session {
     /// The server is lost.
     pub(in crate::session) async fn make_way(&mut self) -> Result<(), Lost> {
         // The next look-up is for the same read.
-        self.state.view.reads = self.state.view.reads.saturating_sub(1);
+        self.state.view.course.note_repeated_look();
         match self.opening_comes_before() {
             Some(opening) => self.open_before(opening).await,
             None => {
@@ -60,7 +60,7 @@ impl Session {
             return Ok(false);
         }
         // The transaction is not begun anew: its moment is now.
-        self.state.view.has_read = true;
+        self.state.view.course.note_read();
         // The questions after the begin have left counts of their own there.
         self.state.ended_since = Some(0);
         self.refresh_key();
@@ -71,7 +71,7 @@ impl Session {
     /// Returns the opening of the read view, if it is due before the first answer.
     fn opening_comes_before(&self) -> Option<Opening> {
         let begun = self.state.tx.begun()?;
-        let is_due = self.state.view.opens == Opens::Before && self.state.view.is_unopened();
+        let is_due = self.state.view.opens_before() && self.state.view.is_unopened();
         (is_due && self.lease.is_ready()).then(|| Opening { due: Instant::now(), begun })
     }
 

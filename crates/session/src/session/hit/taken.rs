@@ -20,8 +20,7 @@ impl Session {
         let begins = self.begin_by_itself();
         let is_taken = self.serves_read(deps, read) && !self.runs_out(level);
         if is_taken {
-            self.state.view.has_served = true;
-            self.state.view.rides = true;
+            self.state.view.course.note_ride();
         } else {
             self.takes_back_beginning(begins);
         }
@@ -53,6 +52,8 @@ impl Session {
 
     /// Notes that a statement of the session's transaction, if there is one, was answered with the rows committed now.
     pub(crate) fn note_read_now(&mut self) {
-        self.state.view.has_served |= !self.state.tx.surely_autocommits();
+        if !self.state.tx.surely_autocommits() {
+            self.state.view.course.note_served();
+        }
     }
 }

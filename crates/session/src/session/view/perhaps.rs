@@ -16,7 +16,7 @@ impl ReadView {
     /// Notes that the server is going to read, or may read, by a read view that it opens by itself. Called before the statement is sent.
     pub(crate) fn note_read_at_server(&mut self, freshness: &Freshness) {
         // The server sets the savepoints before that, too.
-        self.early.clear();
+        self.savepoints.note_read();
         if self.at_server == AtServer::None {
             let contains = freshness.valid_from();
             self.at_server = AtServer::Perhaps { contains };
@@ -28,7 +28,7 @@ impl ReadView {
 
     /// Whether rows that are read now show that the read view is open.
     pub(crate) fn is_shown_by_rows(&self) -> bool {
-        self.manner == Some(Manner::Shared) && matches!(self.at_server, AtServer::Perhaps { .. })
+        self.manner() == Some(Manner::Shared) && matches!(self.at_server, AtServer::Perhaps { .. })
     }
 
     /// Notes that rows were read by the read view, and the answer is complete.
