@@ -48,6 +48,7 @@ const SESSION_FLAGS: StatusFlags =
 pub(crate) struct State {
     /// The status flags of the server's last answer.
     status: StatusFlags,
+    /// The session's transaction, which only `session/tx.rs` changes.
     pub(crate) tx: Tx,
     /// What the session's transaction reads.
     pub(crate) view: ReadView,
@@ -63,7 +64,7 @@ pub(crate) struct State {
     /// The last report that the client got, from whichever part: that a transaction has begun, or that none has.
     pub(crate) told_begun: AtomicBool,
     pub(crate) temporary: TemporaryTables,
-    /// LOCK TABLES is in force.
+    /// LOCK TABLES is in force. Neither COMMIT nor ROLLBACK ends it, so it is no state of the transaction.
     pub(crate) locked: bool,
     /// Held under LOCK TABLES, if `query_cache_wlock_invalidate` is on: no session is answered from memory.
     pub(crate) wlock: Option<Wlock>,

@@ -11,7 +11,7 @@
 //! | SET TRANSACTION was answered here | [`Tx::characterized_here`] | any | the same, with another [`Next`] |
 //! | the server is told of that SET TRANSACTION | [`Tx::passed_on`] | any | the same, with another [`Next`] |
 //! | BEGIN was answered here | [`Tx::begun_here`] | any | newly `Begun`, by a statement; at the server if it was `Begun` there |
-//! | an answer from memory has begun a transaction | [`Tx::begun_by_itself`] | [`Tx::begins_by_itself`] | newly `Begun`, by no statement |
+//! | an answer from memory has begun a transaction | [`Tx::begun_by_itself`] | `None`, autocommit off | newly `Begun`, by no statement |
 //! | COMMIT or ROLLBACK was answered here | [`Tx::ended_here`] | `Begun` | `None` |
 //! | the same with AND CHAIN | [`Tx::chained_here`] | `Begun` | newly `Begun`, by a statement; otherwise as before |
 //! | the server has begun a transaction, and did nothing else in it | [`Tx::begun_at_server`] | `Open` | newly `Begun`, at the server |

@@ -71,12 +71,6 @@ enum KnownManner {
     Decided(Manner),
 }
 
-impl From<Option<Manner>> for KnownManner {
-    fn from(manner: Option<Manner>) -> Self {
-        manner.map_or(Self::Unknown, Self::Decided)
-    }
-}
-
 /// What binds a transaction to a moment that the server does not know: results were served as of the moment.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
@@ -173,7 +167,7 @@ impl ReadView {
     /// Begins a transaction that has read nothing. `said`: the characteristics of this transaction alone.
     pub(crate) fn begin(&mut self, manner: Option<Manner>, said: Characteristics) {
         self.end();
-        self.manner = manner.into();
+        self.manner = manner.map_or(KnownManner::Unknown, KnownManner::Decided);
         self.said = said;
         self.opens = self.caution.begins();
     }
