@@ -18,39 +18,23 @@ pub fn put_text(query: &[u8], options: &Options, out: &mut Vec<u8>) {
     out.finish();
 }
 
-/// Words after which a sign belongs to a value, and `*` is no product.
-const KEYWORDS: [&[u8]; 30] = [
-    b"select",
-    b"distinct",
-    b"all",
-    b"where",
-    b"having",
-    b"and",
-    b"or",
-    b"xor",
-    b"not",
-    b"in",
-    b"is",
-    b"like",
-    b"between",
-    b"limit",
-    b"offset",
-    b"values",
-    b"set",
-    b"by",
-    b"on",
-    b"when",
-    b"then",
-    b"else",
-    b"case",
-    b"return",
-    b"interval",
-    b"div",
-    b"mod",
-    b"sql_no_cache",
-    b"sql_cache",
-    b"sql_calc_found_rows",
-];
+/// Whether a sign after this word belongs to a value, and `*` is no product.
+fn is_keyword(word: &[u8]) -> bool {
+    let of_length: &[&[u8]] = match word.len() {
+        2 => &[b"or", b"in", b"is", b"by", b"on"],
+        3 => &[b"all", b"and", b"xor", b"not", b"set", b"div", b"mod"],
+        4 => &[b"like", b"when", b"then", b"else", b"case"],
+        5 => &[b"where", b"limit"],
+        6 => &[b"select", b"having", b"offset", b"values", b"return"],
+        7 => &[b"between"],
+        8 => &[b"distinct", b"interval"],
+        9 => &[b"sql_cache"],
+        12 => &[b"sql_no_cache"],
+        19 => &[b"sql_calc_found_rows"],
+        _ => &[],
+    };
+    of_length.iter().any(|it| it.eq_ignore_ascii_case(word))
+}
 
 struct Scan<'a> {
     query: &'a [u8],
@@ -144,7 +128,7 @@ impl<'a> Scan<'a> {
 
     fn number_or_name(&mut self, out: &mut Output<'_>) {
         let rest = self.rest();
-        let run = rest.iter().take_while(|byte| is_word(**byte)).count();
+        let run = word_len(rest);
         match number_len(rest) {
             Some(len) if len >= run => {
                 self.at += len;
@@ -158,13 +142,11 @@ impl<'a> Scan<'a> {
     }
 
     fn word(&mut self, replaces_null: bool, out: &mut Output<'_>) {
-        let len = self.rest().iter().take_while(|byte| is_word(**byte)).count();
-        let word = self.take(len);
+        let word = self.take(word_len(self.rest()));
         if replaces_null && word.eq_ignore_ascii_case(b"null") {
             return out.put_value();
         }
-        let is_keyword = KEYWORDS.iter().any(|it| it.len() == len && it.eq_ignore_ascii_case(word));
-        out.put_word(word, if is_keyword { End::Keyword } else { End::Operand });
+        out.put_word(word, if is_keyword(word) { End::Keyword } else { End::Operand });
     }
 
     fn symbol(&mut self, byte: u8, out: &mut Output<'_>) {
@@ -206,9 +188,24 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether a byte is part of a name or a number.
-const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@') || byte >= 0x80
+/// For each byte, whether it is part of a name or a number.
+static WORD: [bool; 256] = {
+    let (mut are, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        let it = byte as u8;
+        are[byte] = it.is_ascii_alphanumeric() || matches!(it, b'_' | b'$' | b'@') || it >= 0x80;
+        byte += 1;
+    }
+    are
+};
+
+fn is_word(byte: u8) -> bool {
+    WORD[usize::from(byte)]
+}
+
+/// Returns the length of the name or number that the text begins with.
+fn word_len(text: &[u8]) -> usize {
+    text.iter().position(|byte| !is_word(*byte)).unwrap_or(text.len())
 }
 
 /// Returns the length of a string with its quotes; one that is not closed takes the rest.

@@ -41,7 +41,6 @@ mod plain;
 mod identity;
 mod replication;
 
-pub(crate) use filling::returns_what_it_finds;
 pub(crate) use introspect::begin_in;
 pub(crate) use ours::prepared_text;
 

@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Fences, Fill, Insert, Key, Position, Verdict};
+use freshet_sql::returns_what_it_finds;
 use freshet_upstream::{Error, now_ms};
 use tracing::debug;
 
@@ -26,7 +27,6 @@ use self::asking::{Answered, OfCache, RefreshOutcome, answered};
 use self::beginning::Beginning;
 use self::checking::Checking;
 use self::own::OwnSessions;
-use crate::commands::returns_what_it_finds;
 use crate::created::{CreatedCache, Policy, StoredResult, Tries, Upkeep};
 use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::Relayed;

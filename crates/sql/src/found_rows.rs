@@ -1,9 +1,16 @@
 //! Questions for the number of rows that the statement before found.
 
-use crate::lex::{Lexer, contains_name};
+use crate::lex::{Lexer, contains_ignoring_case, contains_name};
 use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
 use crate::token::TokenKind;
+
+/// Whether a SELECT surely returns all rows that it finds, because its text has no LIMIT and nothing similar.
+#[must_use]
+pub fn returns_what_it_finds(text: &[u8]) -> bool {
+    const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
+    !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
+}
 
 /// A text that is longer than this, in bytes, does not count as the plain question.
 const TEXT_BYTES_MAX: usize = 256;

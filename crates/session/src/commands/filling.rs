@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Fences, Fill, Freshness, Insert, Key, Position, Verdict};
 use freshet_catalog::TableInfo;
-use freshet_sql::contains_ignoring_case;
+use freshet_sql::returns_what_it_finds;
 use freshet_upstream::now_ms;
 
 use super::asked::statement;
@@ -349,7 +349,7 @@ pub(super) async fn fill(
     if plan.tells_of_view && relayed.captured.as_ref().is_some_and(|captured| captured.rows > 0) {
         session.note_rows_read();
     }
-    let found = found_rows(session, sought.key_text, &relayed);
+    let found = found_rows(session, returns_what_it_finds(sought.key_text), &relayed);
     let mut brought = Brought { relayed, took: started.elapsed(), storing };
     let kept = keep(session, sought, plan, &mut brought, found);
     if pin!(kept).await == Insert::Stored && found.is_none() {
@@ -358,11 +358,12 @@ pub(super) async fn fill(
     Ok(brought.relayed)
 }
 
-/// Returns how many rows a statement has found, if its answer shows that.
-pub(super) fn found_rows(session: &Session, key_text: &[u8], relayed: &Relayed) -> Option<u32> {
+/// Returns how many rows a statement has found, if its answer shows that. `returns_all`: the statement returns all rows that it finds, if
+/// the session does not limit them.
+pub(super) fn found_rows(session: &Session, returns_all: bool, relayed: &Relayed) -> Option<u32> {
     let rows = relayed.captured.as_ref().and_then(|captured| u32::try_from(captured.rows).ok())?;
     let known = session.state.environment.current();
-    let finds_all = known.is_some_and(|it| it.selects_all) && returns_what_it_finds(key_text);
+    let finds_all = returns_all && known.is_some_and(|it| it.selects_all);
     finds_all.then_some(rows)
 }
 
@@ -469,12 +470,6 @@ const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
         (Insert::NotLive, None) => Some(Why::Stream),
         (Insert::Off, None) => Some(Why::NoSize),
     }
-}
-
-/// Whether a SELECT surely returns all rows that it finds, because its text has no LIMIT and nothing similar.
-pub(crate) fn returns_what_it_finds(text: &[u8]) -> bool {
-    const CUTTING: [&[u8]; 4] = [b"limit", b"fetch", b"procedure", b"sql_calc_found_rows"];
-    !CUTTING.iter().any(|word| contains_ignoring_case(text, word))
 }
 
 /// Returns what is to be stored of a complete answer.

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use freshet_cache::{Fill, Insert, Key};
 use freshet_catalog::TableInfo;
+use freshet_sql::returns_what_it_finds;
 use freshet_views::Query;
 
-use super::filling::{FillPlan, Fillable, Patience, returns_what_it_finds};
+use super::filling::{FillPlan, Fillable, Patience};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, StoredResult, Tries, Upkeep};
 use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};

@@ -146,7 +146,7 @@ async fn stored(
     template: &Template,
     mut ridden: Brought,
 ) -> Option<u32> {
-    let found = found_rows(session, sought.key_text, &ridden.relayed);
+    let found = found_rows(session, template.returns_what_it_finds, &ridden.relayed);
     match plan {
         // The answer is stored already.
         Ok(_) if !sought.missed.may_be_stored() => {}

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use freshet_cache::Dep;
 use freshet_catalog::rows::Zone;
@@ -117,11 +117,9 @@ impl Session {
         let message = forward.message();
         let Forward { payload, command, effects, text, capture, write, listed, .. } = forward;
         let Forward { found_rows, first, keeps_found_rows, .. } = forward;
-        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
-        if self.state.unlogged {
-            self.shared.expect_unlogged_writes();
-        }
-        let schema = self.state.schema.clone();
+        self.note_unlogged(effects);
+        let may_write = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
+        let schema = if may_write { self.state.schema.clone() } else { None };
         let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.parse_settings()));
         // Held until the answer is on its way, and its changes are taken over.
         let changing = self.changes_rights(effects, text);
@@ -141,7 +139,9 @@ impl Session {
             self.forget_last_hit();
         }
         self.send_closes().await?;
-        self.lock_others_out(effects).await;
+        if effects.locks_tables == Some(true) {
+            Box::pin(self.lock_others_out(effects)).await;
+        }
         for (command, payload) in first {
             self.execute_unseen(*command, payload).await?;
         }
@@ -153,11 +153,7 @@ impl Session {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
-        let took = asked_at.elapsed();
-        relayed.took_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        if is_read {
-            self.shared.settling.has_answered(took);
-        }
+        self.note_took(asked_at.elapsed(), is_read, &mut relayed);
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = Ran { effects, text, facts, relayed: &relayed, stays };
         if self.may_be_asked_for_rows() && !self.kept_found_rows(command, keeps_found_rows, &ran) {
@@ -167,7 +163,9 @@ impl Session {
             self.has_prepared(payload);
         }
         self.heed_flush(message, &relayed);
-        self.look_around(effects, &relayed).await;
+        if effects.around != Around::Nothing {
+            Box::pin(self.look_around(effects, &relayed)).await;
+        }
         if effects.refused && !relayed.error.is_some_and(|error| REFUSALS.contains(&error)) {
             Box::pin(self.was_not_refused(text, &relayed)).await;
         }
@@ -177,6 +175,22 @@ impl Session {
             changing.fails();
         }
         Ok(relayed)
+    }
+
+    /// Notes whether a statement with these effects writes past the binlog.
+    fn note_unlogged(&mut self, effects: &Effects) {
+        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
+        if self.state.unlogged {
+            self.shared.expect_unlogged_writes();
+        }
+    }
+
+    /// Notes how long the server took for an answer; `is_read`: an answer that may be stored.
+    fn note_took(&self, took: Duration, is_read: bool, relayed: &mut Relayed) {
+        relayed.took_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        if is_read {
+            self.shared.settling.has_answered(took);
+        }
     }
 
     /// Resets the session's counts after FLUSH STATUS.
@@ -191,12 +205,9 @@ impl Session {
         changes_rights(effects).then(|| self.shared.upstream.changing_rights(taken_by(text, self.flavor())))
     }
 
-    /// Bars all sessions from reading locked tables from memory while LOCK TABLES holds, if the session wants that.
+    /// Bars all sessions from reading locked tables from memory while LOCK TABLES, which has these effects, holds, if the session wants that.
     async fn lock_others_out(&mut self, effects: &Effects) {
-        if effects.locks_tables != Some(true) {
-            return;
-        }
-        let locked = Box::pin(fences::locked(&effects.write_locks, self.shared.sources())).await;
+        let locked = fences::locked(&effects.write_locks, self.shared.sources()).await;
         // This statement ends the earlier locks.
         self.state.unlocking = Unlocking::of(&self.shared, locked.at_once);
         if self.state.locals.wlock_invalidates(&self.shared.globals) {
@@ -537,6 +548,9 @@ impl Session {
 
     /// Tells the server of the statements that the client has closed, except for one whose last answer the client may ask about.
     async fn send_closes(&mut self) -> Result<(), Lost> {
+        if self.lease.prepared.closed.is_empty() {
+            return Ok(());
+        }
         let kept = self.last_executed_id();
         let (kept, closed): (Vec<u32>, Vec<u32>) =
             std::mem::take(&mut self.lease.prepared.closed).into_iter().partition(|id| Some(*id) == kept);

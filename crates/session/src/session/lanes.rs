@@ -17,12 +17,12 @@ mod shared_view;
 mod suspension;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use ahash::HashMap;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::Flavor;

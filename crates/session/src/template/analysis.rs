@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use freshet_catalog::{CatalogError, Name, TableInfo, TableKind, Told};
 use freshet_follow::Upstream;
-use freshet_sql::{Analysis, ByNames, Effects, Reads, Reason, TableName, Tokens, is_system_schema};
+use freshet_sql::{
+    Analysis, ByNames, Effects, Reads, Reason, TableName, Tokens, is_system_schema, returns_what_it_finds,
+};
 
 use crate::created::NamedQuery;
 use crate::fences::{Looking, ReadReach, Sources, reading};
@@ -34,6 +36,8 @@ pub(crate) struct Template {
     pub(crate) is_of_its_time: bool,
     /// A row in the answer was read by the transaction's read view.
     pub(crate) shows_rows_read: bool,
+    /// The statements surely return all rows that they find.
+    pub(crate) returns_what_it_finds: bool,
     /// How fast the statements are.
     pub(crate) profile: ExecutionProfile,
     /// The name of the query.
@@ -52,6 +56,7 @@ impl Template {
             tables: Tables::default(),
             is_of_its_time: false,
             shows_rows_read: false,
+            returns_what_it_finds: returns_what_it_finds(tokens.text()),
             profile: ExecutionProfile::default(),
             query: NamedQuery::new(schema, tokens.rewritten()),
             tag: AtomicU16::default(),
@@ -152,6 +157,7 @@ pub(super) async fn analyse(tokens: &Tokens<'_>, schema: Option<&str>, behind: S
         tables,
         is_of_its_time,
         shows_rows_read,
+        returns_what_it_finds: returns_what_it_finds(tokens.text()),
         profile: ExecutionProfile::default(),
         query,
         tag: AtomicU16::default(),

@@ -49,7 +49,7 @@ impl Session {
         if self.lease.tracking == Tracking::Own(Naming::Sets) {
             self.state.environment_is_unknown();
         }
-        if matches!(self.lease.tracking, Tracking::Own(_)) { self.learn().await } else { Ok(()) }
+        self.learn().await
     }
 
     /// Notes the settings of the reports that the server has just shown.
@@ -88,8 +88,10 @@ impl Session {
                 if asks_anew && self.lease.tracking == Tracking::On {
                     self.lease.tracking = Tracking::Again;
                 }
-                let taken = Box::pin(self.take_reports_back()).await;
-                return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
+                if let Tracking::Own(_) = self.lease.tracking {
+                    let taken = Box::pin(self.take_reports_back()).await;
+                    return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
+                }
             }
             TrackingEffect::None => {}
             TrackingEffect::Shows => self.lease.tracking = self.lease.tracking.named(Naming::Shows),

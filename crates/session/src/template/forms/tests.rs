@@ -37,6 +37,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
         is_of_its_time: false,
         shows_rows_read: false,
+        returns_what_it_finds: false,
         profile: ExecutionProfile::default(),
     })
 }
