@@ -97,6 +97,8 @@ pub struct Config {
     pub query_statistics: bool,
     /// Whether reads of several clients are carried on one connection.
     pub multiplexing: Multiplexing,
+    /// How long an event loop with one busy client looks before it sleeps.
+    pub busy_poll: Duration,
     /// The admin port, if it is wanted.
     pub admin: Option<Admin>,
     /// Where Prometheus can ask.
@@ -195,6 +197,7 @@ impl Config {
             log_json: typed.read(&s::LOG_FORMAT, log_format)?,
             query_statistics: typed.read(&s::QUERY_STATISTICS, switch)?,
             multiplexing: typed.read(&s::MULTIPLEXING, multiplexing)?,
+            busy_poll: Duration::from_micros(typed.read(&s::BUSY_POLL_US, |t| number(t, 0, 1000))?),
             admin: admin(typed)?,
             metrics: typed.read(&s::METRICS_ADDRESS, listens)?,
         })

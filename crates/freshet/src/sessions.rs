@@ -29,6 +29,7 @@ const SWEEP_ENTRIES_MAX: usize = 20_000;
 #[derive(Clone)]
 pub struct Sessions {
     shared: Arc<Shared>,
+    busy_poll: Duration,
 }
 
 impl Sessions {
@@ -77,7 +78,7 @@ impl Sessions {
         globals.max_staleness_ms.store(max_staleness_ms, Ordering::Relaxed);
         let fill_wait_ms = u64::try_from(config.fill_wait.as_millis()).unwrap_or(u64::MAX);
         globals.fill_wait_ms.store(fill_wait_ms, Ordering::Relaxed);
-        Ok(Sessions { shared: Arc::new(shared) })
+        Ok(Sessions { shared: Arc::new(shared), busy_poll: config.busy_poll })
     }
 
     /// Loads the values that SET PERSIST has kept.
@@ -119,6 +120,12 @@ impl Sessions {
     /// Returns the state that the sessions share.
     pub fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
+    }
+
+    /// Looks on this thread for what one busy client sends next, as long as the settings allow; to be run beside the clients. Never returns if
+    /// that is allowed.
+    pub async fn busy_poll(&self) {
+        freshet_session::busy_poll(self.busy_poll).await;
     }
 
     /// Serves one client until it leaves.

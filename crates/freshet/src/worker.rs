@@ -94,6 +94,8 @@ async fn work(mut receiver: mpsc::Receiver<Client>, sessions: Sessions, mut phas
     let sessions = Rc::new(sessions);
     let gone = Rc::new(Notify::new());
     let here = Rc::new(());
+    let polling = Rc::clone(&sessions);
+    tokio::task::spawn_local(async move { polling.busy_poll().await });
     while let Some(client) = receiver.recv().await {
         let (sessions, gone, place) = (Rc::clone(&sessions), Rc::clone(&gone), Rc::clone(&here));
         tokio::task::spawn_local(async move {

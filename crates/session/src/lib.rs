@@ -46,6 +46,7 @@ mod local;
 mod warnings;
 
 // One client: its session, and its commands.
+mod busy_poll;
 pub mod session;
 mod coalescing;
 mod created;
@@ -69,6 +70,7 @@ mod reference;
 mod restoring;
 
 pub use automatic::create_automatically;
+pub use busy_poll::busy_poll;
 pub use created::FileError;
 pub use maintaining::{CopiedTables, TableList, maintain};
 pub use query_log::QueryLog;

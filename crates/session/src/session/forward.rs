@@ -19,6 +19,7 @@ use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::unlocking::Unlocking;
 use super::{Flow, Forward, Gtids, Message, Prepared, Session, StatementFacts, query_prefix};
+use crate::busy_poll;
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach};
 use crate::qualify::qualify;
@@ -276,6 +277,7 @@ impl Session {
     ) -> Result<Exchanged, Lost> {
         let _under_way = UnderWay::begins();
         let sent = pin!(self.send_behind(before, payload)).await;
+        busy_poll::expects(self.admitted.connection_id);
         match sent {
             Ok(()) if before.is_empty() => pin!(self.answer(command, passing)).await.map(Exchanged::Answered),
             Ok(()) => {

@@ -16,6 +16,7 @@ use tracing::debug;
 use super::begun::{Opening, is_proven_soon};
 use super::view::ReadView;
 use super::{Flow, Lease, Missed, Session, split};
+use crate::busy_poll;
 use crate::commands;
 use crate::counters::Count;
 use crate::registry::{Ending, Handle};
@@ -109,6 +110,7 @@ impl Session {
         if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {
             return Ok(Flow::Close);
         }
+        busy_poll::expects(self.admitted.connection_id);
         if at_once.is_ok() && self.needs_keepalive() {
             Box::pin(self.keep_alive()).await?;
         }
