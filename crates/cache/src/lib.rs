@@ -53,7 +53,7 @@ pub use found::Lookup;
 pub use freshness::{Fences, Freshness, Verdict};
 pub use insert::Insert;
 pub use position::Position;
-pub use slab::HITS_MAX;
+pub use slab::{HITS_EXACT, HITS_MAX};
 pub use snapshot::{Holds, Moment, Ruling, Untouched};
 pub use statistics::Statistics;
 pub use striped::{STRIPES, Striped, stripe};

@@ -5,6 +5,7 @@
 
 use crate::budget::allocated;
 use crate::memory::{Memory, Words};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// A slot's count has its credit in this many low bits, and the number of its hits above them.
@@ -12,6 +13,27 @@ const CREDIT_BITS: u32 = 3;
 const CREDIT_MASK: u16 = (1 << CREDIT_BITS) - 1;
 /// More hits than this are not counted, so that an entry that is hit all the time is not written all the time.
 pub const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
+/// So many hits of an entry are counted one by one. Of the later ones, one in [`HITS_STEP`] counts for as many: otherwise each hit would
+/// write a line that all threads write which hit the entry, or one of its neighbours.
+pub const HITS_EXACT: u16 = 64;
+const HITS_STEP: u16 = 16;
+
+thread_local! {
+    /// The state of a generator of random numbers (xorshift), which chooses the hits that are counted.
+    static CHOICE: Cell<u32> = const { Cell::new(0x9e37_79b9) };
+}
+
+/// Whether a hit is one of those that count for [`HITS_STEP`].
+fn is_chosen() -> bool {
+    CHOICE.with(|choice| {
+        let mut state = choice.get();
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        choice.set(state);
+        state.is_multiple_of(u32::from(HITS_STEP))
+    })
+}
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -158,7 +180,7 @@ impl Slab {
         (self.count(at) & CREDIT_MASK) as u8
     }
 
-    /// Returns how often the entry was hit, up to [`HITS_MAX`].
+    /// Returns how often the entry was hit: exactly up to [`HITS_EXACT`], and about so often up to [`HITS_MAX`].
     #[inline]
     pub(crate) fn hits(&self, at: u32) -> u16 {
         self.count(at) >> CREDIT_BITS
@@ -182,11 +204,19 @@ impl Slab {
         self.set_count(at, self.count(at) & !CREDIT_MASK | u16::from(credit) & CREDIT_MASK);
     }
 
-    /// Notes a hit, and the credit after it: one store, or none. A hit that is lost to a race does no harm either.
+    /// Notes a hit, and the credit after it: one store, or none, as for nearly all hits of an entry that is hit often. A hit that is
+    /// lost to a race does no harm either.
     #[inline]
     pub(crate) fn hit(&self, at: u32, credit: u8) {
         let before = self.count(at);
-        let hits = (before >> CREDIT_BITS).saturating_add(1).min(HITS_MAX);
+        let hits = before >> CREDIT_BITS;
+        let more = match hits {
+            ..HITS_EXACT => 1,
+            HITS_MAX.. => 0,
+            _ if is_chosen() => HITS_STEP,
+            _ => 0,
+        };
+        let hits = (hits + more).min(HITS_MAX);
         let count = hits << CREDIT_BITS | u16::from(credit) & CREDIT_MASK;
         if count != before {
             self.set_count(at, count);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::large::LARGE_MIN;
-use crate::{Dep, Moment, Position};
+use crate::{Dep, HITS_EXACT, HITS_MAX, Moment, Position};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -55,6 +55,20 @@ fn a_fingerprint_does_not_depend_on_where_the_body_lies() {
         cache.freshness().stamp(dep, Position::new(position + 1));
         assert_eq!(body_of(&cache, key(1, b"q")), stale(&cache, &body), "{len}");
     }
+}
+
+#[test]
+fn hits_are_counted_one_by_one_at_first_and_then_about() {
+    let cache = live(MIB);
+    cache.insert(key(1, b"q"), fill(7, &[], b"body".to_vec()));
+    let hit = |times: u16| {
+        (0..times).for_each(|_| assert!(matches!(body_of(&cache, key(1, b"q")), Lookup::Hit(_))));
+        cache.summaries(1, usize::MAX, 0)[0].hits
+    };
+    assert_eq!((hit(0), hit(5), hit(HITS_EXACT - 5)), (0, 5, HITS_EXACT));
+    let about = hit(4_000);
+    assert!((3_000..5_200).contains(&about), "{about} hits");
+    assert_eq!(hit(20_000), HITS_MAX);
 }
 
 #[test]
