@@ -4,6 +4,7 @@
 //! number of threads, do the store's allocations exceed the limit. A block counts as allocated when it is taken from its chunk (`arena`
 //! bounds the free blocks of chunks).
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -85,15 +86,16 @@ impl Budget {
     }
 }
 
-/// Reserved bytes that are released when this is dropped.
-pub(crate) struct Charge {
-    budget: Arc<Budget>,
+/// Reserved bytes that are released when this is dropped. `B` refers to the budget: a charge that lives no longer than a call borrows it,
+/// since all threads would write the counter of references.
+pub(crate) struct Charge<B: Deref<Target = Budget> = Arc<Budget>> {
+    budget: B,
     bytes: usize,
 }
 
-impl Charge {
+impl<B: Deref<Target = Budget>> Charge<B> {
     /// Takes over `bytes` that were reserved from `budget`.
-    pub(crate) const fn new(budget: Arc<Budget>, bytes: usize) -> Self {
+    pub(crate) const fn new(budget: B, bytes: usize) -> Self {
         Self { budget, bytes }
     }
 
@@ -106,17 +108,20 @@ impl Charge {
         self.bytes = 0;
     }
 
-    /// Splits `bytes` off, or all that are left if these are fewer.
-    pub(crate) fn split(&mut self, bytes: usize) -> Self {
+    /// Splits `bytes` off, or all that are left if these are fewer. `budget` is that of this charge.
+    pub(crate) fn split<C: Deref<Target = Budget>>(&mut self, budget: C, bytes: usize) -> Charge<C> {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        Self { budget: Arc::clone(&self.budget), bytes }
+        Charge { budget, bytes }
     }
 }
 
-impl Drop for Charge {
+impl<B: Deref<Target = Budget>> Drop for Charge<B> {
     fn drop(&mut self) {
-        self.budget.release(self.bytes);
+        // All threads write the budget, so nothing is released in vain.
+        if self.bytes > 0 {
+            self.budget.release(self.bytes);
+        }
     }
 }
 

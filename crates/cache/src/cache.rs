@@ -249,10 +249,12 @@ impl Cache {
         if !self.reserve(in_blocks + in_large) {
             return Err(Insert::NoRoom);
         }
-        let mut charge = Charge::new(Arc::clone(&self.budget), in_blocks + in_large);
-        let large = match charge.split(in_large) {
-            _ if !stored::is_large(fill) => None,
-            charge => Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?)),
+        let mut charge = Charge::new(&*self.budget, in_blocks + in_large);
+        let large = if stored::is_large(fill) {
+            let charge = charge.split(Arc::clone(&self.budget), in_large);
+            Some(Arc::new(Large::new(&fill.body, charge).ok_or(Insert::NoRoom)?))
+        } else {
+            None
         };
         let hash = self.hash_of(key);
         let fences_raised = self.freshness.fences_raised();
@@ -294,7 +296,7 @@ impl Cache {
 
     /// Places an entry in its shard. If the budget has no room for a larger index, a full shard evicts one of its own entries for the
     /// slot; an empty shard needs room made elsewhere.
-    fn place(&self, new: NewEntry<'_>, charge: Charge) -> Result<Insert, Insert> {
+    fn place(&self, new: NewEntry<'_>, charge: Charge<&Budget>) -> Result<Insert, Insert> {
         for _ in 0..PLACINGS_MAX {
             let mut shard = self.shard_of(new.hash).write();
             let placed = shard.insert(&new, self.around(&self.is_dead()));
@@ -319,7 +321,7 @@ impl Cache {
     }
 
     /// Drops what has left the shard for an entry, and the charge if the shard has not taken it over.
-    fn settle(&self, inserted: Inserted, charge: Charge) -> Insert {
+    fn settle(&self, inserted: Inserted, charge: Charge<&Budget>) -> Insert {
         match inserted {
             Inserted::Outdated => return Insert::Outdated,
             Inserted::Added => {}
