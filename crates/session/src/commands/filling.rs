@@ -511,10 +511,9 @@ fn filled(
 }
 
 async fn store(session: &mut Session, key: Key<'_>, fill: Fill, is_settled: bool) -> Insert {
-    let cache = Arc::clone(&session.shared.cache);
     // Other sessions run between two steps.
     for _ in 0..ROOM_STEPS_MAX {
-        if !cache.make_room(key, &fill) {
+        if !session.shared.cache.make_room(key, &fill) {
             break;
         }
         tokio::task::yield_now().await;
