@@ -2,7 +2,8 @@
 //! server, and the ones that were answered from memory.
 //!
 //! A hit finds its entry by key, without a template or a text. So an entry carries the *tag* of its digest: 16 bits
-//! that were free in its header. A hit counts on a line of its own thread, at the place that the tag names, and takes no lock.
+//! that were free in its header. A hit counts on a line of its own thread, at the place that the tag names, and takes no lock. What goes
+//! to the server counts on lines of its own thread too (`forwarded`).
 //!
 //! Up to [`DIGESTS_MAX`] digests are known. When there is one more, the eighth that was not seen for the longest time is dropped, with its
 //! counts; ProxySQL keeps all, as long as there is memory. A reused place has another generation, which is part
@@ -11,6 +12,7 @@
 mod clock;
 mod commands;
 mod errors;
+mod forwarded;
 mod queries;
 mod refused;
 mod whose;
@@ -20,7 +22,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use crossbeam_utils::sync::{ShardedLock, ShardedLockWriteGuard};
-use std::time::Duration;
 
 use ahash::{HashMap, RandomState};
 use freshet_cache::{STRIPES, stripe};
@@ -34,6 +35,8 @@ pub use commands::CommandRow;
 use commands::Commands;
 pub use errors::ErrorRow;
 use errors::Errors;
+pub(crate) use forwarded::Cost;
+use forwarded::{Forwarded, Sent};
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 pub(crate) use whose::Whose;
@@ -47,41 +50,6 @@ const PLACE_BITS: u32 = 13;
 pub const DIGESTS_MAX: usize = PLACES - 1;
 /// How many digests are dropped when there is one too many.
 const LEAVING: usize = PLACES / 8;
-
-/// The counts of statements that went to the server.
-#[derive(Debug)]
-struct ForwardedCounts {
-    count: AtomicU64,
-    first_ms: AtomicU64,
-    last_ms: AtomicU64,
-    sum_us: AtomicU64,
-    min_us: AtomicU64,
-    max_us: AtomicU64,
-    affected: AtomicU64,
-    rows: AtomicU64,
-    stored: AtomicU64,
-    /// How many answers were stored anew after a change, and how many of these were the same.
-    refilled: AtomicU64,
-    needless: AtomicU64,
-}
-
-impl ForwardedCounts {
-    const fn new() -> Self {
-        Self {
-            count: AtomicU64::new(0),
-            first_ms: AtomicU64::new(0),
-            last_ms: AtomicU64::new(0),
-            sum_us: AtomicU64::new(0),
-            min_us: AtomicU64::new(u64::MAX),
-            max_us: AtomicU64::new(0),
-            affected: AtomicU64::new(0),
-            rows: AtomicU64::new(0),
-            stored: AtomicU64::new(0),
-            refilled: AtomicU64::new(0),
-            needless: AtomicU64::new(0),
-        }
-    }
-}
 
 /// The counts of one thread for the answers from memory of one digest.
 #[derive(Debug, Default)]
@@ -128,7 +96,7 @@ struct Digests {
 #[derive(Debug)]
 pub(crate) struct Statistics {
     known: ShardedLock<Digests>,
-    sent: Box<[ForwardedCounts]>,
+    sent: Forwarded,
     generations: Box<[AtomicU8]>,
     /// The hits of each stripe of threads, made when the first thread of the stripe counts.
     hits: Box<[OnceLock<Box<[Hits]>>]>,
@@ -145,7 +113,7 @@ impl Default for Statistics {
     fn default() -> Self {
         Self {
             known: ShardedLock::default(),
-            sent: (0..PLACES).map(|_| ForwardedCounts::new()).collect(),
+            sent: Forwarded::new(PLACES),
             generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
             refused: (0..PLACES).map(|_| OnceLock::new()).collect(),
@@ -182,14 +150,6 @@ pub struct DigestRow {
     pub affected: u64,
     /// Rows sent.
     pub sent: u64,
-}
-
-/// What a statement cost that went to the server.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cost {
-    pub(crate) time: Duration,
-    pub(crate) affected: u64,
-    pub(crate) rows: u64,
 }
 
 const fn tag(place: usize, generation: u8) -> u16 {
@@ -237,7 +197,7 @@ impl Statistics {
         drop(known);
         let tag = place.unwrap_or_else(|| self.take_place(id, whose, &digest_text));
         let place = place_of(tag);
-        self.sent[place].add(cost, now_ms());
+        self.sent.count(place, cost, now_ms());
         self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
         tag
     }
@@ -310,7 +270,7 @@ impl Statistics {
 
     fn last_ms(&self, place: usize) -> u64 {
         let hits = self.stripes(place).map(|hits| hits.last_ms.load(Ordering::Relaxed)).max().unwrap_or(0);
-        hits.max(self.sent[place].last_ms.load(Ordering::Relaxed))
+        hits.max(self.sent.last_ms(place))
     }
 
     fn stripes(&self, place: usize) -> impl Iterator<Item = &Hits> {
@@ -328,21 +288,7 @@ impl Statistics {
         if let Some(refused) = self.refused[place].get() {
             refused.begin_anew();
         }
-        let sent = &self.sent[place];
-        for counter in [
-            &sent.count,
-            &sent.sum_us,
-            &sent.max_us,
-            &sent.affected,
-            &sent.rows,
-            &sent.stored,
-            &sent.refilled,
-            &sent.needless,
-            &sent.first_ms,
-        ] {
-            counter.store(0, Ordering::Relaxed);
-        }
-        sent.min_us.store(u64::MAX, Ordering::Relaxed);
+        self.sent.begin_anew(place);
     }
 
     /// Returns how often statements of a place were answered from memory.
@@ -357,7 +303,7 @@ impl Statistics {
 
     /// Returns how often statements of a place were counted.
     fn times(&self, place: usize) -> u64 {
-        self.hits_of(place) + self.sent[place].count.load(Ordering::Relaxed)
+        self.hits_of(place) + self.sent.sum(place, Sent::Count)
     }
 
     /// Returns how often each outcome of query rules occurred, by the outcomes' ids.
@@ -397,7 +343,7 @@ impl Statistics {
         let known = self.write();
         let mut rows = Vec::new();
         for (place, named) in &known.named {
-            rows.extend(self.sent[*place].row(named, clock));
+            rows.extend(self.sent_row(*place, named, clock));
             rows.extend(self.hits_row(*place, named, clock));
             if resets {
                 self.begin_anew(*place, Some(named));
@@ -417,6 +363,18 @@ impl Statistics {
         self.commands.rows(&hits)
     }
 
+    fn sent_row(&self, place: usize, named: &KnownDigest, clock: Clock) -> Option<DigestRow> {
+        let total = self.sent.total(place)?;
+        Some(DigestRow {
+            count: total.count,
+            seen: (clock.at(total.seen_ms.0), clock.at(total.seen_ms.1)),
+            times_us: total.times_us,
+            affected: total.affected,
+            sent: total.rows,
+            ..named.row()
+        })
+    }
+
     fn hits_row(&self, place: usize, named: &KnownDigest, clock: Clock) -> Option<DigestRow> {
         let (mut count, mut first, mut last) = (0, u64::MAX, 0);
         for hits in self.stripes(place) {
@@ -430,35 +388,6 @@ impl Statistics {
         let row =
             DigestRow { from_memory: true, count, seen: (clock.at(first), clock.at(last)), ..named.row() };
         (count > 0).then_some(row)
-    }
-}
-
-impl ForwardedCounts {
-    fn add(&self, cost: Cost, now_ms: u64) {
-        let time_us = u64::try_from(cost.time.as_micros()).unwrap_or(u64::MAX);
-        if self.count.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.first_ms.store(now_ms, Ordering::Relaxed);
-        }
-        self.last_ms.store(now_ms, Ordering::Relaxed);
-        self.sum_us.fetch_add(time_us, Ordering::Relaxed);
-        self.min_us.fetch_min(time_us, Ordering::Relaxed);
-        self.max_us.fetch_max(time_us, Ordering::Relaxed);
-        self.affected.fetch_add(cost.affected, Ordering::Relaxed);
-        self.rows.fetch_add(cost.rows, Ordering::Relaxed);
-    }
-
-    fn row(&self, named: &KnownDigest, clock: Clock) -> Option<DigestRow> {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let count = read(&self.count);
-        (count > 0).then(|| DigestRow {
-            count,
-            seen: (clock.at(read(&self.first_ms)), clock.at(read(&self.last_ms))),
-            // A statement may be half counted.
-            times_us: (read(&self.sum_us), read(&self.min_us).min(read(&self.max_us)), read(&self.max_us)),
-            affected: read(&self.affected),
-            sent: read(&self.rows),
-            ..named.row()
-        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! All facts of each digest, one row for each: the rows of `freshet.queries`.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use freshet_digest::Digest;
 use freshet_rules::Outcome;
 
+use super::forwarded::Sent;
 use super::{Clock, Statistics, Whose, place_of};
 use crate::created::NamedQuery;
 use crate::rows::{Named, Tables};
@@ -59,7 +59,7 @@ impl Statistics {
     pub(crate) fn count_stored(&self, tag: u16) {
         let place = place_of(tag);
         if self.is_anybodys(tag) {
-            self.sent[place].stored.fetch_add(1, Ordering::Relaxed);
+            self.sent.add(place, Sent::Stored, 1);
             if let Some(refused) = self.refused[place].get() {
                 refused.is_over();
             }
@@ -69,9 +69,8 @@ impl Statistics {
     /// Counts an answer that is stored anew after a change; `is_same`: the answer had not changed at all.
     pub(crate) fn count_refilled(&self, tag: u16, is_same: bool) {
         if self.is_anybodys(tag) {
-            let sent = &self.sent[place_of(tag)];
-            sent.refilled.fetch_add(1, Ordering::Relaxed);
-            sent.needless.fetch_add(u64::from(is_same), Ordering::Relaxed);
+            self.sent.add(place_of(tag), Sent::Refilled, 1);
+            self.sent.add(place_of(tag), Sent::Needless, u64::from(is_same));
         }
     }
 
@@ -110,7 +109,7 @@ impl Statistics {
     }
 
     fn query(&self, place: usize, named: &super::KnownDigest, clock: Clock) -> Option<QueryRow> {
-        let sent = self.sent[place].row(named, clock);
+        let sent = self.sent_row(place, named, clock);
         let hits = self.hits_row(place, named, clock);
         let first = [&sent, &hits].into_iter().flatten().map(|row| row.seen.0).min()?;
         let last = [&sent, &hits].into_iter().flatten().map(|row| row.seen.1).max()?;
@@ -123,9 +122,9 @@ impl Statistics {
             text: named.text.to_string(),
             sent: count(&sent),
             hits: count(&hits),
-            stored: self.sent[place].stored.load(Ordering::Relaxed),
-            refilled: self.sent[place].refilled.load(Ordering::Relaxed),
-            needless: self.sent[place].needless.load(Ordering::Relaxed),
+            stored: self.sent.sum(place, Sent::Stored),
+            refilled: self.sent.sum(place, Sent::Refilled),
+            needless: self.sent.sum(place, Sent::Needless),
             outcome: named.outcome.clone().filter(|outcome| !outcome.is_nothing()),
             refused: refused.map(|refused| refused.counts()).unwrap_or_default(),
             last: refused.and_then(|refused| refused.last()),

@@ -1,4 +1,4 @@
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::*;
 use crate::why::{Refusal, Why};
@@ -14,6 +14,26 @@ fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
         statistics.rows(resets).into_iter().map(|row| (row.from_memory, row.text, row.count)).collect();
     rows.sort();
     rows
+}
+
+#[test]
+fn what_several_threads_have_sent_is_one_row() {
+    let statistics = Statistics::default();
+    let sent = |us: u64, times: u64| {
+        let cost = Cost { time: Duration::from_micros(us), ..COST };
+        (0..times).for_each(|_| _ = statistics.count_sent(whose("", "u"), b"SELECT 1", cost));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| sent(7, 10)).join().unwrap();
+        scope.spawn(|| sent(90, 20)).join().unwrap();
+    });
+    let rows = statistics.rows(true);
+    let row = &rows[0];
+    assert_eq!((rows.len(), row.count, row.times_us), (1, 30, (1_870, 7, 90)));
+    assert_eq!((row.affected, row.sent), (30, 60));
+    assert_eq!(statistics.rows(false), []);
+    sent(8, 1);
+    assert_eq!(statistics.rows(false)[0].times_us, (8, 8, 8));
 }
 
 #[test]
