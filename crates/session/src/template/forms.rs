@@ -2,22 +2,22 @@
 //! of the rows that it reads; for a write its effects and its rows. Later statements of the form only bring their values.
 
 use std::cell::RefCell;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crossbeam_utils::CachePadded;
+use freshet_cache::{STRIPES, stripe};
 use freshet_sql::{
     Datum, Deprecations, Effects, Hint, Modes, Request, RowWrite, Slotted, TokenBuffer, Tokens,
 };
 
 use super::analysis::Template;
-use crate::kept::Sharded;
+use crate::kept::Kept;
 use crate::rows::{BoundPlan, ReadPlan, StatementText};
 
-/// How many bytes of forms are kept in each shard: 8 MiB in all.
-const SHARD_BYTES_MAX: usize = 1 << 19;
+/// How many bytes of forms are kept for each event loop.
+const BYTES_MAX: usize = 4 << 20;
 /// About how many bytes a form takes beside its text, with its plan.
 const COMPILED_BYTES: usize = 1536;
-/// Forms are looked up on misses only.
-const SHARDS: usize = 16;
 
 thread_local! {
     /// The buffers in which a statement is cut and its form is put together for a look-up.
@@ -180,17 +180,26 @@ fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> 
     (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
 }
 
-/// All forms.
+/// The forms of one event loop.
+type Own = Kept<Box<[u8]>, Compiled>;
+
+/// All forms. Each thread keeps its own: each miss looks for its form, and most misses of an application have a few forms, so all threads
+/// would wait for the same lock and write the same count of references. A form is compiled once for each thread. Threads beyond
+/// [`STRIPES`] share the forms of others: hence the locks.
 #[derive(Debug)]
-pub(super) struct Forms(Sharded<Compiled, SHARDS>);
+pub(super) struct Forms(Box<[CachePadded<Mutex<Own>>]>);
 
 impl Default for Forms {
     fn default() -> Self {
-        Self(Sharded::new(SHARD_BYTES_MAX))
+        Self((0..STRIPES).map(|_| CachePadded::new(Mutex::new(Kept::new(BYTES_MAX)))).collect())
     }
 }
 
 impl Forms {
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.0[stripe()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns what was compiled of a statement's form, with the statement's values; if nothing was, returns its tokens. A compiled form
     /// counts only if it `is_current`.
     pub(super) fn bind<'a>(
@@ -205,7 +214,7 @@ impl Forms {
                 return ByForm::New(Box::new(New { tokens, form: None }));
             }
             let form = slotted.form();
-            let compiled = self.0.of(form).get(form).cloned();
+            let compiled = self.own().get(form).cloned();
             let compiled = compiled.filter(|compiled| match compiled {
                 Compiled::Select(select) => is_current(&select.template),
                 Compiled::Write(_) => true,
@@ -238,7 +247,7 @@ impl Forms {
     fn keep(&self, form: Option<Box<[u8]>>, compiled: impl FnOnce() -> Compiled) {
         if let Some(form) = form {
             let bytes = form.len() + COMPILED_BYTES;
-            self.0.of(&form).insert(form, compiled(), bytes);
+            self.own().insert(form, compiled(), bytes);
         }
     }
 }
