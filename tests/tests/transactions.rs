@@ -1436,3 +1436,56 @@ fn what_a_transaction_holds_is_let_go_by_its_end() {
         }
     });
 }
+
+/// A ROLLBACK of Freshet's own leaves nothing at the server: whatever begins after it can begin and end without the server again.
+#[test]
+fn nothing_stands_at_the_server_after_a_rollback_that_no_client_asked_for() {
+    const NAME: &str = "fresh_tx_rolled_back";
+    // The savepoint is set before the read view opens.
+    const GOES_BACK: [&str; 5] =
+        ["BEGIN", "SAVEPOINT a", T1, "UPDATE u SET v = v + 1 WHERE id = 2", "ROLLBACK TO a"];
+    with_tables(NAME, |_, freshet, direct| {
+        if !freshet.is_there() {
+            return;
+        }
+        run(direct, &["SET lock_wait_timeout = 1"]);
+        let mut counter = freshet.target().connect();
+        let mut other = connect(freshet.target(), NAME);
+        let mut has_hits = |client: &mut Conn| {
+            // What a transaction reads from memory is stored, and settled.
+            settle(freshet, &mut other, (&["BEGIN"], &[T1], "COMMIT"));
+            run(client, &["BEGIN"]);
+            let hits = Counted::of(freshet).hits_of(client, T1, 3);
+            run(client, &["COMMIT"]);
+            (hits > 0).then_some(())
+        };
+        eventually("a hit in the transaction that is tried again after a conflict", || {
+            // A session that has met a conflict is careful for a while.
+            let mut client = connect(freshet.target(), NAME);
+            settle(freshet, &mut client, (&["BEGIN"], &[T1], "COMMIT"));
+            run(&mut client, &["BEGIN"]);
+            let _ = number(&mut client, T1).expect("an answer");
+            run(&mut client, &["UPDATE u SET v = v + 1 WHERE id = 2"]);
+            let is_defined = direct.query_drop("ALTER TABLE t COMMENT 'another'").is_ok();
+            let second = code(number(&mut client, "SELECT v FROM t WHERE id = 3 AND 1"));
+            if !is_defined || second != Err(1213) {
+                return None;
+            }
+            has_hits(&mut client)
+        });
+        for once in ["DO 0", "SET autocommit = 0"] {
+            let mut client = connect(freshet.target(), NAME);
+            run(&mut client, &[once]);
+            eventually(&format!("{once}: COMMIT ends here what has gone back to its beginning"), || {
+                run(&mut client, &GOES_BACK);
+                let before = status(&mut counter, "Freshet_forwarded");
+                run(&mut client, &["COMMIT"]);
+                (status(&mut counter, "Freshet_forwarded") == before).then_some(())
+            });
+            eventually(&format!("{once}: a hit in the transaction that begins after that"), || {
+                run(&mut client, &GOES_BACK);
+                has_hits(&mut client)
+            });
+        }
+    });
+}

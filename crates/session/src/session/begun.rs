@@ -543,12 +543,8 @@ impl Session {
         self.send(&payload).await?;
         self.finish_tracking().await?;
         let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
-        self.state.answered(true, relayed.status, relayed.error.is_some());
+        self.state.note_rolled_back(relayed.status, relayed.error.is_some());
         self.characterized(&relayed);
-        if !self.state.tx.may_be_open() {
-            self.state.pending.clear();
-        }
-        self.state.view.end();
         self.refresh_key();
         Ok(())
     }

@@ -204,6 +204,20 @@ impl State {
         self.tx.not_entered(last);
     }
 
+    /// Notes the answer to a ROLLBACK of Freshet's own, which begins no other transaction. If it has succeeded, neither savepoints nor the
+    /// locks on open tables are left at the server, with and without autocommit. LOCK TABLES stays in force: `locked` has that.
+    pub(crate) fn note_rolled_back(&mut self, status: Option<StatusFlags>, failed: bool) {
+        self.answered(true, status, failed);
+        let is_open = self.tx.may_be_open();
+        if !is_open {
+            self.pending.clear();
+        }
+        if !is_open && !failed {
+            self.tx.completed_at_server();
+        }
+        self.view.end();
+    }
+
     /// Marks the environment as unknown, because anything may have changed it.
     pub(crate) fn environment_is_unknown(&mut self) {
         self.environment_version += 1;

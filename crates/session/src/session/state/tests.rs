@@ -1,6 +1,7 @@
 use freshet_sql::{TableName, Temporary, TransactionEffect, Writes};
 
 use super::super::temporary::Existence;
+use super::super::tx::Standing;
 use super::*;
 
 fn state() -> State {
@@ -60,6 +61,26 @@ fn only_the_sessions_own_flags_are_put_into_answers_from_memory() {
     state.answered(true, Some(status), false);
     assert_eq!(state.status_for_answers(), session);
     assert!(!state.tx.surely_autocommits());
+}
+
+#[test]
+fn nothing_stands_at_the_server_after_a_rollback_that_has_succeeded_and_begun_nothing() {
+    let standing = Standing { savepoint: true, open_tables: true };
+    for autocommits in [StatusFlags::AUTOCOMMIT, StatusFlags::empty()] {
+        let open = autocommits | StatusFlags::IN_TRANS;
+        let rolled_back = |status, failed| {
+            let mut state = state();
+            state.answered(true, Some(open), false);
+            state.tx.left_behind(standing);
+            state.note_rolled_back(status, failed);
+            (state.tx.stage(), state.tx.standing())
+        };
+        let is_open = Stage::Open { is_read_only: false };
+        assert_eq!(rolled_back(Some(autocommits), false), (Stage::None, Standing::default()));
+        assert_eq!(rolled_back(Some(open), false), (is_open, standing), "another has begun");
+        assert_eq!(rolled_back(None, true), (Stage::Unclear { before: open }, standing));
+        assert_eq!(rolled_back(Some(autocommits), true).1, standing, "flags come before an error");
+    }
 }
 
 #[test]
