@@ -33,12 +33,16 @@ impl ReadView {
 
     /// Notes that rows were read by the read view, and the answer is complete.
     pub(crate) fn note_rows_read(&mut self, upstream: &Upstream, freshness: &Freshness) {
-        if let AtServer::Perhaps { contains } = self.at_server {
-            self.opened(contains, freshness.ends_asked());
-            // A transaction that reads once is not likely to read again.
-            if self.reads_left() > 0 {
-                self.asks_if_unsettled(upstream, freshness);
-            }
+        // A transaction that reads once is not likely to read again.
+        if self.opened_by_rows(freshness) && self.reads_left() > 0 {
+            self.asks_if_unsettled(upstream, freshness);
         }
+    }
+
+    /// The transition of [`Self::note_rows_read`]. Returns whether the read view is known to be open only now.
+    pub(super) fn opened_by_rows(&mut self, freshness: &Freshness) -> bool {
+        let AtServer::Perhaps { contains } = self.at_server else { return false };
+        self.opened(contains, freshness.ends_asked());
+        true
     }
 }

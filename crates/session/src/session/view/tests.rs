@@ -41,26 +41,62 @@ fn what_is_said_and_who_has_begun_hold_for_one_transaction() {
     assert!(view.said().is_empty() && !view.is_by_itself());
 }
 
+/// A read view that is settled and proven.
+fn open() -> AtServer {
+    let proof = Proof { untouched: None, within: Some(FROM) };
+    AtServer::Open { contains: FROM, ends_asked: 1, is_settled: true, is_proven: true, proof }
+}
+
 #[test]
 fn each_row_of_the_table_of_read_views() {
     let freshness = Freshness::new();
-    let open = |view: &ReadView| matches!(view.at_server, AtServer::Open { .. });
-    let perhaps = AtServer::Perhaps { contains: freshness.valid_from() };
-    let each = [AtServer::None, AtServer::Unknown, perhaps];
+    let (from, ends_asked) = (freshness.valid_from(), freshness.ends_asked());
+    let anew = |contains, ends_asked| {
+        let proof = Proof::default();
+        AtServer::Open { contains, ends_asked, is_settled: false, is_proven: true, proof }
+    };
+    let perhaps = AtServer::Perhaps { contains: from };
+    let each = [AtServer::None, AtServer::Unknown, perhaps, open()];
     for at_server in each {
-        let view = || ReadView { at_server, ..begun(Some(Manner::Shared)) };
         let after = |happens: fn(&mut ReadView, &Freshness)| {
-            let mut view = view();
+            let mut view = ReadView { at_server, ..begun(Some(Manner::Shared)) };
             happens(&mut view, &freshness);
-            view
+            view.at_server
         };
-        assert!(open(&after(|view, _| view.opened(FROM, 0))));
-        assert_eq!(after(|view, _| view.note_not_open()).at_server, AtServer::None);
-        let read = after(ReadView::note_read_at_server).at_server;
-        assert_eq!(read, if at_server == AtServer::None { perhaps } else { at_server });
-        assert_eq!(after(|view, _| view.lose()).at_server, AtServer::Unknown);
-        assert_eq!(after(|view, _| view.end()).at_server, AtServer::None);
+        let opened = after(|view, _| view.opened(Position::new(9), 3));
+        assert_eq!(opened, anew(Position::new(9), 3), "an earlier proof is of another read view");
+        assert_eq!(after(|view, _| view.note_not_open()), AtServer::None);
+        let read = if at_server == AtServer::None { perhaps } else { at_server };
+        assert_eq!(after(ReadView::note_read_at_server), read);
+        let shown = if at_server == perhaps { anew(from, ends_asked) } else { at_server };
+        let by_rows = after(|view, freshness| {
+            let _ = view.opened_by_rows(freshness);
+        });
+        assert_eq!(by_rows, shown);
+        assert_eq!(after(|view, _| view.lose()), AtServer::Unknown);
+        assert_eq!(after(|view, _| view.end()), AtServer::None);
     }
+}
+
+#[test]
+fn whoever_goes_back_to_before_the_first_read_has_read_nothing() {
+    let definition = Dep::DEFINITIONS;
+    let mut view = begun(Some(Manner::Shared));
+    assert!(view.marks(&Mark::Set("early")).is_some());
+    view.serves(Moment::AsOf(FROM));
+    assert!(view.marks(&Mark::Set("late")).is_some());
+    view.served().push(definition);
+    view.named.push(definition);
+    assert!(view.marks(&Mark::BackTo("late")).is_some());
+    assert!(
+        view.is_bound() && !view.served.is_empty() && !view.named.is_empty(),
+        "something was read before"
+    );
+    assert!(view.marks(&Mark::BackTo("nosuch")).is_none() && view.is_bound());
+    assert!(view.marks(&Mark::BackTo("early")).is_some());
+    assert!(!view.is_bound() && view.served.is_empty() && view.named.is_empty());
+    view.serves(Moment::AsOf(FROM));
+    assert!(view.marks(&Mark::Remove("early")).is_some() && view.is_bound(), "nothing is undone");
 }
 
 #[test]
