@@ -296,7 +296,7 @@ impl Prepared {
         if is_unsent {
             self.types().forget_told();
         } else if error.is_some_and(|code| NOT_READ.contains(&code)) {
-            self.note_unread();
+            self.note_execution_not_read();
         }
     }
 
@@ -441,7 +441,7 @@ impl Prepared {
         let execution = Execution::parse(packet, self.parameters, capabilities, types.said(), |_| false);
         let Ok(execution) = execution else {
             drop(types);
-            self.note_unread();
+            self.note_execution_not_read();
             return Executed::default();
         };
         // Attributes have types too, after those of the markers.
@@ -451,7 +451,7 @@ impl Prepared {
 
     /// Notes that the server refused to read an execution: it is unknown which types the server has taken from it. The server is told the
     /// types of a SELECT again. The types of a write, and its rows, are unknown from now on.
-    fn note_unread(&self) {
+    fn note_execution_not_read(&self) {
         if self.select.is_some() {
             self.types().forget_told();
         } else {

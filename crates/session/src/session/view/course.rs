@@ -84,7 +84,7 @@ impl Course {
     }
 
     /// Notes that the server has opened a read view, and nothing was read by it.
-    pub(crate) fn note_unread_view(&mut self) {
+    pub(super) fn note_unread_view(&mut self) {
         debug_assert!(!self.has_read(), "{self:?}");
         self.at_server = Work::UnreadView;
     }
