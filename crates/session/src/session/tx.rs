@@ -11,6 +11,8 @@
 //! | SET TRANSACTION was answered here | [`Tx::characterized_here`] | any | the same, with another [`Next`] |
 //! | the server is told of that SET TRANSACTION | [`Tx::passed_on`] | any | the same, with another [`Next`] |
 //! | BEGIN was answered here | [`Tx::begun_here`] | any | newly `Begun`, by a statement; at the server if it was `Begun` there |
+//! | a transaction has gone back to a savepoint before its first read, and was rolled back | [`Tx::begun_here`] | any | the same as for BEGIN |
+//! | START TRANSACTION WITH CONSISTENT SNAPSHOT begins here, and the server is told next | [`Tx::begun_here`] | any | the same as for BEGIN |
 //! | an answer from memory has begun a transaction | [`Tx::begun_by_itself`] | `None`, autocommit off | newly `Begun`, by no statement |
 //! | COMMIT or ROLLBACK was answered here | [`Tx::ended_here`] | `Begun` | `None` |
 //! | the same with AND CHAIN | [`Tx::chained_here`] | `Begun` | newly `Begun`, by a statement; otherwise as before |
@@ -19,11 +21,12 @@
 //! | a statement has failed before it read anything in its transaction | [`Tx::found_unread`] | `Unclear` | newly `Begun`, at the server |
 //! | the same | [`Tx::found_unread`] | any other | the same |
 //! | a statement was answered that touches nothing of a begun transaction | [`Tx::left_untouched`] | any | newly `Begun`, as given |
-//! | the server has not begun a transaction as it was told | [`Tx::not_entered`] | `Begun` | `Begun`, at the server if the flags say so |
+//! | a transaction is still begun only here, or the server has not done all that was due at its begin | [`Tx::not_entered`] | `Begun` | `Begun`, at the server by the last flags, if there are any |
 //! | the same | [`Tx::not_entered`] | any other | the same |
 //! | a transaction that was begun here is taken back | [`Tx::taken_back`] | `Begun` | as before its beginning |
-//! | a statement has left something at the server | [`Tx::left_behind`] | any | the same, with another [`Standing`] |
-//! | a statement has ended the transaction at the server | [`Tx::completed_at_server`] | any | the same, with nothing standing |
+//! | a statement has left something at the server. Its answer's flags are noted before | [`Tx::left_behind`] | `None`, autocommit on | the same, with nothing standing |
+//! | the same | [`Tx::left_behind`] | any other | the same, with what stood and what was left |
+//! | a statement, or a ROLLBACK of Freshet's own, has ended the transaction at the server | [`Tx::completed_at_server`] | any | the same, with nothing standing |
 //!
 //! A transaction that the client begins is [`Stage::Begun`] until the server is told of it. It stays so as long as nothing has happened in
 //! it that the server must know of: `session/begun.rs` has the rules.
@@ -88,7 +91,7 @@ pub(crate) struct Standing {
     pub(crate) open_tables: bool,
 }
 
-/// The state before a transaction was begun here.
+/// The state before a transaction was begun here. [`Standing`] is not part of it: what stands at the server is not taken back.
 #[derive(Debug)]
 pub(crate) struct BeforeBegin {
     stage: Stage,
@@ -189,7 +192,8 @@ impl Tx {
         self.begin(begun);
     }
 
-    /// Notes that the server has not begun a transaction as it was told. `last`: the server's last flags, if there were any.
+    /// Notes that a transaction is still begun only here, or that the server has not done all that was due at its begin. `last`: the
+    /// server's last flags, if there were any.
     pub(crate) fn not_entered(&mut self, last: Option<StatusFlags>) {
         if let (Stage::Begun(begun), Some(last)) = (&mut self.stage, last) {
             begun.is_at_server = last.contains(StatusFlags::IN_TRANS);
@@ -203,6 +207,7 @@ impl Tx {
 
     /// Notes that the transaction that was begun here after that is none.
     pub(crate) fn taken_back(&mut self, BeforeBegin { stage, next }: BeforeBegin) {
+        debug_assert!(self.begun().is_some(), "{self:?}");
         (self.stage, self.next) = (stage, next);
     }
 
@@ -217,7 +222,8 @@ impl Tx {
         }
     }
 
-    /// Notes that a statement has ended the transaction at the server, whether or not the statement has begun another.
+    /// Notes that a statement of the client or of Freshet has ended the transaction at the server, whether or not the statement has begun
+    /// another.
     pub(crate) fn completed_at_server(&mut self) {
         self.standing = Standing::default();
     }

@@ -34,7 +34,8 @@ pub(crate) struct Course {
     needs: Needs,
     /// How often the transaction has looked for an answer in memory.
     looks: u32,
-    /// The server has opened the read view because the client took its time. That can happen whatever was served and read before.
+    /// The server was told to open the read view because the client took its time; the server may have refused. Something has been served
+    /// by then.
     is_opened_in_time: bool,
 }
 
