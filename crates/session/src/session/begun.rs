@@ -120,7 +120,7 @@ impl Session {
 
     /// Notes that the server has begun such a transaction.
     pub(crate) fn has_begun_undecided(&mut self, version: u64) {
-        if self.state.tx.begun_at_server() {
+        if self.state.tx.note_begun_at_server() {
             self.state.view.begin_undecided(version);
         }
     }

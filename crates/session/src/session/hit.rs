@@ -146,7 +146,7 @@ impl Session {
     /// Takes a stored answer as the session's transaction reads. If autocommit is off and no transaction has begun, one begins with the
     /// answer.
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
-        let begins = self.begin_by_itself();
+        let before = self.begin_by_itself();
         if !writes_or_ends(key.text) {
             self.state.view.course.note_look();
         }
@@ -171,7 +171,7 @@ impl Session {
             Ok(_) => self.state.view.course.note_served(),
             // The read view is opened for this statement, whoever answers it.
             Err(missed) if missed.unsettled && self.opens_before() => {}
-            Err(_) => self.takes_back_beginning(begins),
+            Err(_) => self.takes_back_beginning(before),
         }
         taken
     }

@@ -16,8 +16,8 @@
 //! | an answer from memory has begun a transaction | [`Tx::begun_by_itself`] | `None`, autocommit off | newly `Begun`, by no statement |
 //! | COMMIT or ROLLBACK was answered here | [`Tx::ended_here`] | `Begun` | `None` |
 //! | the same with AND CHAIN | [`Tx::chained_here`] | `Begun` | newly `Begun`, by a statement; otherwise as before |
-//! | the server has begun a transaction, and did nothing else in it | [`Tx::begun_at_server`] | `Open` | newly `Begun`, at the server |
-//! | the same | [`Tx::begun_at_server`] | any other | the same |
+//! | the server has begun a transaction, and did nothing else in it | [`Tx::note_begun_at_server`] | `Open` | newly `Begun`, at the server |
+//! | the same | [`Tx::note_begun_at_server`] | any other | the same |
 //! | a statement has failed before it read anything in its transaction | [`Tx::found_unread`] | `Unclear` | newly `Begun`, at the server |
 //! | the same | [`Tx::found_unread`] | any other | the same |
 //! | a statement was answered that touches nothing of a begun transaction | [`Tx::left_untouched`] | any | newly `Begun`, as given |
@@ -172,7 +172,7 @@ impl Tx {
     }
 
     /// Notes that the server has begun a transaction, and has done nothing else in it. Returns whether a transaction is open there.
-    pub(crate) fn begun_at_server(&mut self) -> bool {
+    pub(crate) fn note_begun_at_server(&mut self) -> bool {
         let Stage::Open { is_read_only } = self.stage else { return false };
         self.begin(Begun { is_explicit: true, is_read_only, is_at_server: true });
         true
@@ -213,13 +213,11 @@ impl Tx {
 
     /// Notes what a statement that has not ended the transaction may have left at the server.
     pub(crate) fn left_behind(&mut self, left: Standing) {
-        let stood = std::mem::take(&mut self.standing);
-        if !self.surely_autocommits() {
-            self.standing = Standing {
-                savepoint: stood.savepoint || left.savepoint,
-                open_tables: stood.open_tables || left.open_tables,
-            };
-        }
+        let (stood, goes_on) = (self.standing, !self.surely_autocommits());
+        self.standing = Standing {
+            savepoint: goes_on && (stood.savepoint || left.savepoint),
+            open_tables: goes_on && (stood.open_tables || left.open_tables),
+        };
     }
 
     /// Notes that a statement of the client or of Freshet has ended the transaction at the server, whether or not the statement has begun

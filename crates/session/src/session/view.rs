@@ -196,7 +196,9 @@ impl ReadView {
 
     /// Decides the manner, if it is known.
     pub(crate) fn decide(&mut self, manner: Option<Manner>) {
-        self.manner = manner.map_or(self.manner, KnownManner::Decided);
+        if let Some(manner) = manner {
+            self.manner = KnownManner::Decided(manner);
+        }
     }
 
     /// Ends the transaction.
@@ -404,7 +406,9 @@ impl ReadView {
 
     /// Stops opening read views before a statement needs them.
     pub(crate) fn tries_no_more(&mut self) {
-        self.bound = self.bound.map(|bound| Bound { since: None, ..bound });
+        if let Some(bound) = &mut self.bound {
+            bound.since = None;
+        }
         self.opens = Opens::First;
     }
 

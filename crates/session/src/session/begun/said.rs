@@ -69,7 +69,7 @@ impl Session {
 
     /// Notes that the server has begun the next transaction.
     pub(crate) fn has_chained(&mut self, (manner, said): (Manner, Characteristics)) {
-        if !self.state.tx.begun_at_server() {
+        if !self.state.tx.note_begun_at_server() {
             return;
         }
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);

@@ -17,12 +17,12 @@ impl Session {
             self.shared.counters.add(Count::NotProven);
             return false;
         }
-        let begins = self.begin_by_itself();
+        let before = self.begin_by_itself();
         let is_taken = self.serves_read(deps, read) && !self.runs_out(level);
         if is_taken {
             self.state.view.course.note_ride();
         } else {
-            self.takes_back_beginning(begins);
+            self.takes_back_beginning(before);
         }
         is_taken
     }

@@ -32,7 +32,7 @@ fn begun_here() -> Tx {
 }
 
 fn begun_at_server() -> Tx {
-    after(Tx::new(READ_ONLY), |tx| assert!(tx.begun_at_server()))
+    after(Tx::new(READ_ONLY), |tx| assert!(tx.note_begun_at_server()))
 }
 
 fn anew(is_explicit: bool, is_read_only: bool, is_at_server: bool) -> Option<Begun> {
@@ -179,7 +179,7 @@ fn the_next_of_a_chain_is_as_the_one_before_and_begun_by_a_statement() {
 fn only_an_open_transaction_can_have_been_begun_at_the_server() {
     for (tx, same) in each().into_iter().zip(each()) {
         let (was_open, is_read_only) = (tx.is_open(), tx.flags().contains(StatusFlags::IN_TRANS_READONLY));
-        let tx = after(tx, |tx| assert_eq!(tx.begun_at_server(), was_open));
+        let tx = after(tx, |tx| assert_eq!(tx.note_begun_at_server(), was_open));
         let expected = if was_open { anew(true, is_read_only, true) } else { same.begun() };
         assert_eq!(tx.begun(), expected);
         assert!(was_open || tx == same);
