@@ -34,7 +34,7 @@ pub use statements::{StatementKey, StatementState};
 pub const STATEMENT_BYTES_MAX: usize = 16 * 1024;
 /// The largest answer that is carried, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// How long a statement may take before the statements behind it go elsewhere.
+/// How long a statement may take before the statements behind it go elsewhere, if the lane is not told to be more patient.
 pub const SLOW: Duration = Duration::from_millis(50);
 /// How long an unused lane is kept.
 const IDLE_MAX: Duration = Duration::from_millis(500);
@@ -53,6 +53,8 @@ pub struct Lane {
     has_diagnostics: Cell<bool>,
     /// The packet that ends the open transaction of its statements: it is sent last.
     end: RefCell<Option<Vec<u8>>>,
+    /// How many times [`SLOW`] a statement may take.
+    patience: Cell<u32>,
     counts: Arc<LaneCounts>,
 }
 
@@ -108,6 +110,7 @@ impl Lane {
             capabilities,
             has_diagnostics: Cell::new(false),
             end: RefCell::default(),
+            patience: Cell::new(1),
             counts: Arc::new(counts),
         });
         let (sender, receiver) = oneshot::channel();
@@ -133,6 +136,12 @@ impl Lane {
     /// Whether the lane takes statements.
     pub fn is_open(&self) -> bool {
         !self.queue.borrow().is_closed
+    }
+
+    /// Has each statement from now on take up to this many times [`SLOW`]: where the server has much else to do, no statement is quick, and
+    /// those that went elsewhere would be no quicker there.
+    pub fn be_patient(&self, times: u32) {
+        self.patience.set(times.max(1));
     }
 
     /// Returns how many statements are not answered yet.
@@ -337,7 +346,7 @@ impl Driver {
             // There is nothing left to do.
             Instant::now() + Duration::from_secs(1)
         } else {
-            self.since + SLOW
+            self.since + SLOW * self.lane.patience.get()
         })
     }
 

@@ -167,6 +167,9 @@ impl Lanes {
     }
 }
 
+/// By how many times waits may grow in a crowd, at most.
+const CROWD_MAX: u32 = 10;
+
 /// How many commands of one thread, on connections of their own, a server finishes about as fast as one alone.
 const AT_ONCE: usize = 8;
 
@@ -175,6 +178,11 @@ const AT_ONCE: usize = 8;
 pub(crate) fn crowd() -> u32 {
     let under_way = LANES.with(|lanes| lanes.under_way.get());
     u32::try_from(under_way / AT_ONCE).unwrap_or(u32::MAX).max(1)
+}
+
+/// Returns by how many times a wait for the server may be longer, because of all statements that are with it.
+pub(super) fn patience() -> u32 {
+    crowd().min(CROWD_MAX)
 }
 
 /// A command that is with the server on a connection of its own, as long as this value lives.
@@ -313,6 +321,7 @@ impl Session {
     }
 
     fn rides_on(&self, lane: Rc<Lane>, fit: &Fit) -> Option<Ride> {
+        lane.be_patient(patience());
         let view = match fit.carriage {
             Carriage::Alone => None,
             Carriage::InView => Some(LANES.with(|lanes| lanes.view(fit, &lane, &self.shared))?),
@@ -392,7 +401,7 @@ impl Session {
     pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
         let Some(lent) = self.lease.lent() else { return Ok(()) };
         lent.lane().close();
-        let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
+        let mut connection = tokio::time::timeout(2 * SLOW * patience(), &mut *lent).await.ok();
         while connection.is_none() {
             // The lane waits for a read. The session of that read carries it out itself after the kill.
             let thread = self.handle.thread_id();

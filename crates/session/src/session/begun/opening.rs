@@ -23,8 +23,6 @@ pub(super) const UNOPENED_MAX: Duration = Duration::from_millis(10);
 /// `THINKING_MAX` for its client to take its time over one command.
 pub(super) const RIDING_MAX: Duration = Duration::from_secs(1);
 pub(super) const THINKING_MAX: Duration = Duration::from_millis(100);
-/// By how many times these times may grow in a crowd, at most.
-pub(super) const CROWD_MAX: u32 = 10;
 
 /// How long Freshet then waits at most for the proof of the served results.
 const SETTLED_MAX: Duration = Duration::from_millis(20);
