@@ -34,9 +34,9 @@ READERS = re.compile(
     r"cmp[^x]?$|cmps[bwdq]$|scas[bwdq]$|test$|bt$|call$|jmp$|push$|i?mul$|i?div$|v?ldmxcsr$|v?p?test|v?u?comis|fxrstor|xrstor"
     r"|f(i?ld|i?u?comi?p?|i?add|i?subr?|i?mul|i?divr?|ldcw|ldenv)"
 )
-# Their memory operands are no accesses.
+# A masked store writes a part of its operand, which these tables do not tell. It is avoided: see `start_freshet`. The memory operands of
+# these are no accesses.
 NO_ACCESS = re.compile(r"lea$|nop$|prefetch|cldemote|clflush")
-# A masked store writes a part of its operand, which these tables do not tell. It is avoided: see `start_freshet`.
 EPOLL = {232: "epoll_wait", 281: "epoll_pwait", 441: "epoll_pwait2"}
 
 

@@ -110,6 +110,7 @@ impl<B: Deref<Target = Budget>> Charge<B> {
 
     /// Splits `bytes` off, or all that are left if these are fewer. `budget` is that of this charge.
     pub(crate) fn split<C: Deref<Target = Budget>>(&mut self, budget: C, bytes: usize) -> Charge<C> {
+        debug_assert!(std::ptr::eq(&raw const *budget, &raw const *self.budget), "a charge is of one budget");
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Charge { budget, bytes }

@@ -16,8 +16,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SIZE: usize = 96 << 20;
 /// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables. In bytes. Seen
-/// are 15 to 26 MiB, most of them in the heaps of the four threads, which keep what they freed last while they are idle; half of what
-/// the program may take at any size.
+/// are 15 to 26 MiB. Most of it is in the heaps of the four threads, which keep what they freed last while they are idle.
 const SMALL: usize = 32 << 20;
 /// The bytes that the system hands out at once where the allocator asks for huge pages.
 const HUGE_PAGE: usize = 2 << 20;

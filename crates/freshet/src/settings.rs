@@ -389,8 +389,9 @@ pub static BUSY_POLL_US: Setting = setting(
     "FRESHET_BUSY_POLL_US",
     "50",
     "0 to 1000",
-    "How many microseconds an event loop that has one busy client looks for its next packet before it sleeps: being woken takes longer than a \
-     hit. It looks only while what it looks for comes in time on most occasions, and never with several busy clients; 0: never at all",
+    "How many microseconds an event loop that has one busy client looks for that client's next packet, or for the server's answer, before it \
+     sleeps: being woken takes longer than a hit. It looks only as long as these come in time on most occasions, and not while it has several \
+     busy clients. 0: never",
 );
 /// Where administrators connect.
 pub static ADMIN_LISTEN: Setting = setting(

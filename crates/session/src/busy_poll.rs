@@ -27,7 +27,7 @@ thread_local! {
 struct Poll {
     /// For how long it looks; zero means never.
     longest: Cell<Duration>,
-    /// The session that was heard last, and how often in a row.
+    /// The session that was heard last, and how often it was heard in a row after the first time.
     last: Cell<(u32, u32)>,
     /// Until when it looks now; `None` if it does not.
     until: Cell<Option<Instant>>,
@@ -35,7 +35,8 @@ struct Poll {
     wake: Notify,
 }
 
-/// Whether looking pays. What comes in time earns, what does not costs; without credit, the event loop only tries now and then.
+/// Whether looking pays: it gains by each packet that comes in time, and loses by each that does not. Without credit, the event loop only
+/// tries now and then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Credit {
     left: u32,
@@ -92,13 +93,17 @@ impl Poll {
             return self.until.set(None);
         }
         let mut credit = self.credit.get();
+        let now = Instant::now();
         let is_looking = self.until.get().is_some();
-        if is_looking {
-            credit.came();
+        match self.until.get() {
+            Some(until) if now <= until => credit.came(),
+            // The system has taken the processor from this thread meanwhile.
+            Some(_) => credit.waited_in_vain(),
+            None => {}
         }
         let takes = credit.takes();
         self.credit.set(credit);
-        self.until.set(takes.then(|| Instant::now() + self.longest.get()));
+        self.until.set(takes.then(|| now + self.longest.get()));
         if takes && !is_looking {
             self.wake.notify_one();
         }
@@ -189,6 +194,17 @@ mod tests {
         assert_eq!(tries, 10, "and is tried again now and then");
         credit.came();
         assert!(credit.takes() && credit.takes());
+    }
+
+    #[test]
+    fn what_comes_too_late_has_not_come_in_time() {
+        let poll = Poll::new();
+        poll.longest.set(Duration::from_nanos(1));
+        for _ in 0..ALONE_MIN + 4 {
+            poll.heard(1);
+            std::thread::sleep(Duration::from_micros(10));
+        }
+        assert_eq!(poll.credit.get().left, Credit::MOST - 3 * Credit::PRICE);
     }
 
     #[tokio::test]

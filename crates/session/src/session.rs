@@ -84,7 +84,7 @@ pub(crate) use exchange::query_prefix;
 pub(crate) use facts::{Missed, StatementFacts};
 pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, Holds};
-pub(crate) use lanes::{Carriage, Ride, SharedView, crowd};
+pub(crate) use lanes::{Carriage, Ride, SharedView, crowd, patience};
 pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use making::{Made, unknown_statement};

@@ -338,9 +338,17 @@ impl Statistics {
 
     /// Returns the rows with at least one statement. `resets`: they start from 0 again.
     pub(crate) fn rows(&self, resets: bool) -> Vec<DigestRow> {
+        // Under either lock, nobody takes a place. One reset at a time.
+        let rows = if resets {
+            self.rows_of(&self.write(), true)
+        } else {
+            self.rows_of(&self.known.read().unwrap_or_else(PoisonError::into_inner), false)
+        };
+        merged(rows)
+    }
+
+    fn rows_of(&self, known: &Digests, resets: bool) -> Vec<DigestRow> {
         let clock = Clock::now();
-        // Under this lock, nobody takes a place.
-        let known = self.write();
         let mut rows = Vec::new();
         for (place, named) in &known.named {
             rows.extend(self.sent_row(*place, named, clock));
@@ -349,7 +357,7 @@ impl Statistics {
                 self.begin_anew(*place, Some(named));
             }
         }
-        merged(rows)
+        rows
     }
 
     /// Returns the counts by command.

@@ -138,10 +138,14 @@ impl Lane {
         !self.queue.borrow().is_closed
     }
 
-    /// Has each statement from now on take up to this many times [`SLOW`]: where the server has much else to do, no statement is quick, and
-    /// those that went elsewhere would be no quicker there.
+    /// Lets each statement that comes from now on take up to this many times [`SLOW`]. If the server has much else to do, no statement is
+    /// quick, and elsewhere it would be no quicker.
     pub fn be_patient(&self, times: u32) {
         self.patience.set(times.max(1));
+    }
+
+    fn limit(&self) -> Duration {
+        SLOW * self.patience.get()
     }
 
     /// Returns how many statements are not answered yet.
@@ -196,7 +200,8 @@ impl Lane {
         }
         let (sender, receiver) = oneshot::channel();
         let answer = Answer::to(command, self.capabilities);
-        let waiting = Waiting { counted, frame_bytes: 0, answer, reply: Some(sender), prepares };
+        let waiting =
+            Waiting { counted, frame_bytes: 0, limit: self.limit(), answer, reply: Some(sender), prepares };
         queue.put(payload, before, waiting);
         self.counts.carried.fetch_add(1, Ordering::Relaxed);
         self.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
@@ -240,7 +245,14 @@ impl Lane {
     fn put_end(&self, queue: &mut Queue) {
         let Some(end) = self.end.take().filter(|_| !queue.is_closed) else { return };
         let (before, answer) = (queue.unsent.len(), Answer::to(Command::Query, self.capabilities));
-        let waiting = Waiting { counted: Counted::End, frame_bytes: 0, answer, reply: None, prepares: None };
+        let waiting = Waiting {
+            counted: Counted::End,
+            frame_bytes: 0,
+            limit: self.limit(),
+            answer,
+            reply: None,
+            prepares: None,
+        };
         queue.put(&end, before, waiting);
     }
 
@@ -340,13 +352,14 @@ impl Driver {
     /// Returns when the lane has to act although nothing happens.
     fn deadline(&self) -> Deadline {
         let queue = self.lane.queue.borrow();
+        let limit = queue.waiting.front().map_or(SLOW, |first| first.limit);
         Deadline::from_std(if queue.sent == 0 {
             self.used + IDLE_MAX
         } else if queue.is_closed && queue.waiting.iter().skip(1).all(|waiting| waiting.reply.is_none()) {
             // There is nothing left to do.
             Instant::now() + Duration::from_secs(1)
         } else {
-            self.since + SLOW * self.lane.patience.get()
+            self.since + limit
         })
     }
 

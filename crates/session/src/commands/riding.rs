@@ -22,7 +22,7 @@ use super::text::Query;
 use crate::counters::Count;
 use crate::created::Upkeep;
 use crate::relay::Lost;
-use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, crowd};
+use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, patience};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -190,7 +190,7 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
 fn note_execution(template: &Template, carried: &Carried) {
     template.profile.carried(carried.took);
     // When many begin at once, as after a silence, no statement is to blame for the wait of those behind it.
-    if carried.took / crowd() >= SLOW {
+    if carried.took / patience() >= SLOW {
         template.profile.stalls(now_ms());
     }
 }

@@ -13,6 +13,7 @@
 //! The reads of transactions that the server does not know of have lanes of their own, which are in a transaction themselves
 //! ([`SharedView`]).
 
+mod recent;
 mod shared_view;
 mod suspension;
 
@@ -31,6 +32,7 @@ use freshet_upstream::{Error, Lane, now_ms};
 use tokio::sync::oneshot;
 use tracing::debug;
 
+use recent::Recent;
 pub(crate) use shared_view::SharedView;
 use suspension::Suspension;
 
@@ -58,6 +60,8 @@ struct Lanes {
     open: RefCell<HashMap<Fit, Vec<OpenLane>>>,
     /// How many commands are with the server on connections of their own.
     under_way: Cell<usize>,
+    /// Those that have not been there for long.
+    recent: RefCell<Recent>,
     suspension: Suspension,
 }
 
@@ -173,31 +177,39 @@ const CROWD_MAX: u32 = 10;
 /// How many commands of one thread, on connections of their own, a server finishes about as fast as one alone.
 const AT_ONCE: usize = 8;
 
-/// Returns how many times longer a statement takes at least, because of all statements that are with the server: with a thousand of them,
-/// none is answered quickly, though each would be on a shared connection.
+/// Returns how many times longer a statement takes at least, because of all statements that have come to the server recently: with a thousand
+/// of them, none is answered quickly, though each would be on a shared connection. Statements that have been there for longer wait for a
+/// lock, or for their clients, and keep the server from nothing.
 pub(crate) fn crowd() -> u32 {
-    let under_way = LANES.with(|lanes| lanes.under_way.get());
-    u32::try_from(under_way / AT_ONCE).unwrap_or(u32::MAX).max(1)
+    let recent = LANES.with(|lanes| lanes.recent.borrow_mut().count(now_ms()));
+    u32::try_from(recent / AT_ONCE).unwrap_or(u32::MAX).max(1)
 }
 
 /// Returns by how many times a wait for the server may be longer, because of all statements that are with it.
-pub(super) fn patience() -> u32 {
+pub(crate) fn patience() -> u32 {
     crowd().min(CROWD_MAX)
 }
 
 /// A command that is with the server on a connection of its own, as long as this value lives.
-pub(super) struct UnderWay;
+pub(super) struct UnderWay {
+    period: u64,
+}
 
 impl UnderWay {
     pub(super) fn begins() -> Self {
-        LANES.with(|lanes| lanes.under_way.set(lanes.under_way.get() + 1));
-        Self
+        LANES.with(|lanes| {
+            lanes.under_way.set(lanes.under_way.get() + 1);
+            Self { period: lanes.recent.borrow_mut().begins(now_ms()) }
+        })
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        LANES.with(|lanes| lanes.under_way.set(lanes.under_way.get() - 1));
+        LANES.with(|lanes| {
+            lanes.under_way.set(lanes.under_way.get() - 1);
+            lanes.recent.borrow_mut().ends(self.period);
+        });
     }
 }
 
@@ -401,7 +413,7 @@ impl Session {
     pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
         let Some(lent) = self.lease.lent() else { return Ok(()) };
         lent.lane().close();
-        let mut connection = tokio::time::timeout(2 * SLOW * patience(), &mut *lent).await.ok();
+        let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
         while connection.is_none() {
             // The lane waits for a read. The session of that read carries it out itself after the kill.
             let thread = self.handle.thread_id();

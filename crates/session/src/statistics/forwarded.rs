@@ -106,7 +106,8 @@ impl Forwarded {
         let Some(counts) = self.own(place) else { return };
         let of = |of: Sent| &counts[of as usize];
         let time_us = u64::try_from(cost.time.as_micros()).unwrap_or(u64::MAX);
-        if of(Sent::Count).fetch_add(1, Ordering::Relaxed) == 0 {
+        of(Sent::Count).fetch_add(1, Ordering::Relaxed);
+        if of(Sent::FirstMs).load(Ordering::Relaxed) == 0 {
             of(Sent::FirstMs).store(now_ms, Ordering::Relaxed);
         }
         of(Sent::LastMs).store(now_ms, Ordering::Relaxed);
@@ -117,17 +118,23 @@ impl Forwarded {
         of(Sent::Rows).fetch_add(cost.rows, Ordering::Relaxed);
     }
 
-    /// Counts from 0 again. What is counted at the same moment may be lost.
+    /// Counts from 0 again. What is counted at the same moment may be lost. When a statement was seen last stays known: what was not seen
+    /// for the longest time makes room for others.
     pub(super) fn begin_anew(&self, place: usize) {
-        self.each(place).flatten().for_each(|count| count.store(0, Ordering::Relaxed));
+        for counts in self.each(place) {
+            for (at, count) in counts.iter().enumerate() {
+                if at != Sent::LastMs as usize {
+                    count.store(0, Ordering::Relaxed);
+                }
+            }
+        }
     }
 
     /// Returns what was counted of a digest, if a statement was.
     pub(super) fn total(&self, place: usize) -> Option<SentTotal> {
         let count = self.sum(place, Sent::Count);
-        let load = |counts: &Counts, of: Sent| counts[of as usize].load(Ordering::Relaxed);
-        let counting = self.each(place).filter(|counts| load(counts, Sent::Count) > 0);
-        let first_ms = counting.map(|counts| load(counts, Sent::FirstMs)).min().unwrap_or(0);
+        // A thread that begins to count has not noted the time yet.
+        let first_ms = self.values(place, Sent::FirstMs).filter(|first_ms| *first_ms > 0).min().unwrap_or(0);
         let most_us = self.most(place, Sent::MostUs);
         // A statement may be half counted.
         let least_us = (u64::MAX - self.most(place, Sent::LeastUs)).min(most_us);

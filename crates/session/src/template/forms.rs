@@ -14,8 +14,10 @@ use super::analysis::Template;
 use crate::kept::Kept;
 use crate::rows::{BoundPlan, ReadPlan, StatementText};
 
-/// How many bytes of forms are kept for each event loop.
-const BYTES_MAX: usize = 4 << 20;
+/// How many bytes of forms are kept for each event loop: at least and at most, and for as many loops as there are cores together.
+const OWN_BYTES_MIN: usize = 1 << 20;
+const OWN_BYTES_MAX: usize = 8 << 20;
+const BYTES_MAX: usize = 32 << 20;
 /// About how many bytes a form takes beside its text, with its plan.
 const COMPILED_BYTES: usize = 1536;
 
@@ -191,7 +193,9 @@ pub(super) struct Forms(Box<[CachePadded<Mutex<Own>>]>);
 
 impl Default for Forms {
     fn default() -> Self {
-        Self((0..STRIPES).map(|_| CachePadded::new(Mutex::new(Kept::new(BYTES_MAX)))).collect())
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let own = (BYTES_MAX / cores).clamp(OWN_BYTES_MIN, OWN_BYTES_MAX);
+        Self((0..STRIPES).map(|_| CachePadded::new(Mutex::new(Kept::new(own)))).collect())
     }
 }
 

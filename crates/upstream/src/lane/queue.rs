@@ -96,6 +96,8 @@ pub(super) struct Queue {
 pub(super) struct Waiting {
     pub(super) counted: Counted,
     pub(super) frame_bytes: usize,
+    /// How long the statement may take once it is first.
+    pub(super) limit: Duration,
     pub(super) answer: Answer,
     /// `None` where nobody waits any more.
     pub(super) reply: Option<oneshot::Sender<LaneOutcome>>,

@@ -23,7 +23,6 @@ use freshet_upstream::lane::LaneOutcome;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 
-use super::patience;
 use crate::session::begun::words::END;
 use crate::session::query_prefix;
 use crate::settling::found_within;
@@ -135,5 +134,5 @@ async fn settle(shared: &Shared) -> Stage {
         upstream.ask_end();
         None
     };
-    found_within(upstream, SETTLING_MAX * patience(), look).await.unwrap_or(Stage::Failed)
+    found_within(upstream, SETTLING_MAX, look).await.unwrap_or(Stage::Failed)
 }
