@@ -180,7 +180,7 @@ impl Slab {
         (self.count(at) & CREDIT_MASK) as u8
     }
 
-    /// Returns how often the entry was hit: exactly up to [`HITS_EXACT`], and about so often up to [`HITS_MAX`].
+    /// Returns how often the entry was hit: counted one by one up to [`HITS_EXACT`], and about so often up to [`HITS_MAX`].
     #[inline]
     pub(crate) fn hits(&self, at: u32) -> u16 {
         self.count(at) >> CREDIT_BITS
