@@ -16,8 +16,8 @@ use crate::found::{Found, Given, is_slow};
 /// The schema of all attacks, and the account without a password that may read and write it.
 pub const SCHEMA: &str = "attack";
 pub const ATTACKER: &str = "attacker";
-/// How long what has to happen by itself may take.
-pub const PATIENCE: Duration = Duration::from_secs(8);
+/// How long what has to happen by itself may take, on a machine that does other things too.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks.
 pub const PAUSE: Duration = Duration::from_millis(20);
 

@@ -15,6 +15,8 @@ use crate::ground::{ATTACKER, Ground, PATIENCE, SCHEMA, alive, attacker, within}
 /// What answers that nobody reads may make Freshet hold, bytes.
 const UNREAD_BYTES_MAX: u64 = 320 << 20;
 const READ: &str = "SELECT b FROM large";
+/// How long all clients may take to ask.
+const ASKED_MAX: Duration = Duration::from_secs(8);
 /// What the server itself may need to notice that a client has gone.
 const GONE_MAX: Duration = Duration::from_secs(15);
 
@@ -57,7 +59,8 @@ pub fn silent(ground: &Ground, freshet: &Freshet) -> Found {
                 .collect();
             if target.port == freshet.target().port {
                 let hits = || status(&mut counter.borrow_mut(), "Qcache_hits").saturating_sub(before);
-                within(PATIENCE, &clients.to_string(), || hits().to_string());
+                // Who comes when the room for answers that are not read is taken gets none from memory.
+                within(ASKED_MAX, &clients.to_string(), || hits().to_string());
             }
             let outcome = alive(target);
             drop(held);

@@ -40,11 +40,13 @@ mod yields;
 mod shard;
 mod curve;
 mod striped;
+mod chance;
 mod found;
 mod statistics;
 pub mod cache;
 
 pub use cache::{Cache, MomentReader};
+pub use chance::once_in;
 pub use curve::CurvePoint;
 pub use dep::{Dep, TableDeps};
 pub use entry::{Body, Entry, Fill, Key, Summary};

@@ -4,8 +4,8 @@
 //! tombstones, and the array can always shrink, because the last slot moves into a hole.
 
 use crate::budget::allocated;
+use crate::chance::once_in;
 use crate::memory::{Memory, Words};
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// A slot's count has its credit in this many low bits, and the number of its hits above them.
@@ -17,23 +17,6 @@ pub const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
 /// for as many: otherwise each hit would write a line that all threads write which hit the entry, or one of its neighbours.
 pub const HITS_EXACT: u16 = 64;
 const HITS_STEP: u16 = 16;
-
-thread_local! {
-    /// The state of a generator of random numbers (xorshift), which chooses the hits that are counted.
-    static CHOICE: Cell<u32> = const { Cell::new(0x9e37_79b9) };
-}
-
-/// Whether a hit is one of those that count for [`HITS_STEP`].
-fn is_chosen() -> bool {
-    CHOICE.with(|choice| {
-        let mut state = choice.get();
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        choice.set(state);
-        state.is_multiple_of(u32::from(HITS_STEP))
-    })
-}
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -213,7 +196,7 @@ impl Slab {
         let more = match hits {
             ..HITS_EXACT => 1,
             HITS_MAX.. => 0,
-            _ if is_chosen() => HITS_STEP,
+            _ if once_in(u32::from(HITS_STEP)) => HITS_STEP,
             _ => 0,
         };
         let hits = (hits + more).min(HITS_MAX);

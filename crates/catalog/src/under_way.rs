@@ -8,11 +8,17 @@
 //! A write may come to the server after a definition that was sent later. So a write is noted here too, with its basis, before it looks
 //! for definitions; and a definition looks for writes after it is noted. Of the two, at least one sees the other, and fences for the
 //! write everything that the definition may make it change, until the write is applied.
+//!
+//! Each command looks here, and each write is noted here, while definitions are rare. So a command writes no cache line that other
+//! threads write: it takes the shared side of the definitions' lock, and notes a write among those of its own thread.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use freshet_cache::Fence;
+use crossbeam_utils::CachePadded;
+use crossbeam_utils::sync::ShardedLock;
+use freshet_cache::{Fence, STRIPES, stripe};
 
 use crate::name::{Name, is_same_name};
 use crate::versions::{Basis, Told};
@@ -55,30 +61,37 @@ impl Defined {
 }
 
 /// All definitions and writes that are under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct UnderWay {
-    list: Mutex<List>,
+    /// By numbers in the order in which they were noted.
+    definitions: ShardedLock<BTreeMap<u64, Arc<Defined>>>,
+    /// The number of the last definition. Written with the exclusive side of the definitions' lock held.
+    defined: AtomicU64,
+    /// The writes, by the thread that noted them.
+    writes: Box<[CachePadded<Mutex<Writes>>]>,
 }
 
-/// By numbers in the order in which they were noted.
-#[derive(Debug, Default)]
-struct List {
-    noted: u64,
-    definitions: BTreeMap<u64, Arc<Defined>>,
-    writes: BTreeMap<u64, Arc<Noted>>,
-}
-
-impl List {
-    fn next(&mut self) -> u64 {
-        self.noted += 1;
-        self.noted
+impl Default for UnderWay {
+    fn default() -> Self {
+        let writes = (0..STRIPES).map(|_| CachePadded::default()).collect();
+        Self { definitions: ShardedLock::default(), defined: AtomicU64::new(0), writes }
     }
+}
+
+/// The writes that one thread has noted, by their numbers.
+#[derive(Debug, Default)]
+struct Writes {
+    noted: u64,
+    under_way: BTreeMap<u64, Arc<Noted>>,
 }
 
 /// A write that is under way.
 #[derive(Debug)]
 struct Noted {
     told: Told,
+    /// The number of the last definition when the write was noted. The write looks for definitions later, so it finds each that has a
+    /// higher number and is noted by then.
+    behind: u64,
     /// Further fences for the write, because of definitions that were sent later.
     besides: Mutex<Vec<Arc<Fence>>>,
 }
@@ -94,7 +107,8 @@ pub struct Definition {
 
 impl Drop for Definition {
     fn drop(&mut self) {
-        self.among.list().definitions.remove(&self.number);
+        let mut definitions = self.among.definitions.write().unwrap_or_else(PoisonError::into_inner);
+        definitions.remove(&self.number);
     }
 }
 
@@ -103,12 +117,13 @@ impl Drop for Definition {
 #[must_use = "a write that is forgotten at once is not heeded"]
 pub struct Writing {
     among: Arc<UnderWay>,
+    stripe: usize,
     number: u64,
 }
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        let noted = self.among.list().writes.remove(&self.number);
+        let noted = self.among.writes(self.stripe).under_way.remove(&self.number);
         drop(noted); // The lock is not held while fences are lifted.
     }
 }
@@ -116,33 +131,37 @@ impl Drop for Writing {
 impl UnderWay {
     pub(crate) fn define(self: &Arc<Self>, what: Defined) -> Definition {
         let what = Arc::new(what);
-        let mut list = self.list();
-        let number = list.next();
-        list.definitions.insert(number, Arc::clone(&what));
-        drop(list);
+        let mut definitions = self.definitions.write().unwrap_or_else(PoisonError::into_inner);
+        let number = self.defined.fetch_add(1, Ordering::Relaxed) + 1;
+        definitions.insert(number, Arc::clone(&what));
+        drop(definitions);
         Definition { among: Arc::clone(self), number, what }
     }
 
     pub(crate) fn write(self: &Arc<Self>, told: Told) -> Writing {
-        let noted = Arc::new(Noted { told, besides: Mutex::default() });
-        let mut list = self.list();
-        let number = list.next();
-        list.writes.insert(number, noted);
-        drop(list);
-        Writing { among: Arc::clone(self), number }
+        let stripe = stripe();
+        let mut writes = self.writes(stripe);
+        writes.noted += 1;
+        let number = writes.noted;
+        // The locks order this and the look for definitions that follows. Either that look comes before a definition: then this number is
+        // lower than the definition's, and the definition finds the write. Or the look finds the definition.
+        let behind = self.defined.load(Ordering::Relaxed);
+        writes.under_way.insert(number, Arc::new(Noted { told, behind, besides: Mutex::default() }));
+        drop(writes);
+        Writing { among: Arc::clone(self), stripe, number }
     }
 
     /// Returns the definitions that are under way at this moment, except `own`.
     pub(crate) fn definitions(&self, own: Option<&Definition>) -> DefinitionsUnderWay {
         let own = own.map(|own| own.number);
-        let list = self.list();
-        let others = list.definitions.iter().filter(|(number, _)| Some(**number) != own);
+        let definitions = self.definitions.read().unwrap_or_else(PoisonError::into_inner);
+        let others = definitions.iter().filter(|(number, _)| Some(**number) != own);
         DefinitionsUnderWay(others.map(|(_, what)| Arc::clone(what)).collect())
     }
 
-    fn list(&self) -> MutexGuard<'_, List> {
-        // Each change of the list is one operation, so a poisoned lock guards sound data.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    fn writes(&self, stripe: usize) -> MutexGuard<'_, Writes> {
+        // Each change of a list is one operation, so a poisoned lock guards sound data. The same is true of the definitions.
+        self.writes[stripe].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -173,7 +192,12 @@ impl Definition {
     }
 
     fn earlier_writes(&self) -> Vec<Arc<Noted>> {
-        self.among.list().writes.range(..self.number).map(|(_, noted)| Arc::clone(noted)).collect()
+        let mut earlier = Vec::new();
+        for stripe in 0..STRIPES {
+            let writes = self.among.writes(stripe);
+            earlier.extend(writes.under_way.values().filter(|noted| noted.behind < self.number).cloned());
+        }
+        earlier
     }
 }
 

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use freshet_cache::once_in;
 use freshet_follow::Upstream;
 use tokio::time::{Instant, timeout_at};
 
@@ -43,19 +44,25 @@ pub(crate) struct Settling {
     pub(crate) is_asked_in_vain: AtomicBool,
 }
 
-/// A mean in which the last time is an eighth, in microseconds. Of times at the same moment one may be lost, which does no
-/// harm.
+/// A mean in which the last time that counts is an eighth, in microseconds. The first time counts, and one in [`MeanTime::COUNTS_ONCE_IN`]
+/// of the others: all threads read the mean. Of times at the same moment one may be lost, which does no harm.
 #[derive(Debug, Default)]
 struct MeanTime(AtomicU64);
 
 impl MeanTime {
+    const COUNTS_ONCE_IN: u32 = 4;
+
     fn us(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
     fn add(&self, time: Duration) {
+        let before = self.us();
+        if before != 0 && !once_in(Self::COUNTS_ONCE_IN) {
+            return;
+        }
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(1 << 32);
-        let (before, mean) = (self.us(), (7 * self.us() + us) / 8);
+        let mean = (7 * before + us) / 8;
         if mean != before {
             self.0.store(mean, Ordering::Relaxed);
         }

@@ -69,3 +69,37 @@ fn a_later_definition_fences_for_a_write_until_that_is_applied() {
     let _later = under_way.write(told(&["t"]));
     assert!(!definition.concerns_earlier_writes(), "a later write sees it itself");
 }
+
+#[test]
+fn of_a_write_and_a_definition_one_sees_the_other() {
+    const ROUNDS: usize = 3_000;
+    let under_way = Arc::new(UnderWay::default());
+    let met = std::sync::Barrier::new(2);
+    let (mut seen_by_definition, mut seen_by_write) = (Vec::new(), Vec::new());
+    std::thread::scope(|scope| {
+        let defining = scope.spawn(|| {
+            let seen = (0..ROUNDS).map(|_| {
+                met.wait();
+                let definition = under_way.define(Defined::Tables(vec![name("s", "t")]));
+                let sees = definition.concerns_earlier_writes();
+                met.wait();
+                sees
+            });
+            seen.collect()
+        });
+        seen_by_write = (0..ROUNDS)
+            .map(|_| {
+                met.wait();
+                let _writing = under_way.write(told(&["t"]));
+                let sees = under_way.definitions(None).concern(&told(&["t"]));
+                met.wait();
+                sees
+            })
+            .collect();
+        seen_by_definition = defining.join().expect("it does not panic");
+    });
+    let missed =
+        seen_by_write.iter().zip(&seen_by_definition).filter(|(write, defined)| !**write && !**defined);
+    assert_eq!(missed.count(), 0);
+    assert_ne!(seen_by_write.iter().filter(|sees| **sees).count(), 0, "the two meet in both orders");
+}

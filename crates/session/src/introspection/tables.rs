@@ -84,7 +84,7 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("stored", Integer, "How often an answer was stored."),
         ("invalidations", Integer, "How often an answer was asked for that a change had made stale, and stored anew."),
         ("needless", Integer, "How often that turned out the same: the change concerned something else."),
-        ("refused", Integer, "How often an answer was not stored."),
+        ("refused", Integer, "How often an answer was not stored; of more than 1,024 for one reason, about how often."),
         ("refusals", Text, "How often for which reason; freshet.refusals has them as rows."),
         ("rows_sent", Integer, "Rows that the server sent."),
         ("rows_affected", Integer, "Rows that the server changed."),

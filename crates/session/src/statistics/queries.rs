@@ -127,7 +127,7 @@ impl Statistics {
             needless: self.sent.sum(place, Sent::Needless),
             outcome: named.outcome.clone().filter(|outcome| !outcome.is_nothing()),
             refused: refused.map(|refused| refused.counts()).unwrap_or_default(),
-            last: refused.and_then(|refused| refused.last()),
+            last: refused.and_then(|refused| refused.last_refusal()),
             seen: (first, last),
             server_us: sent.as_ref().map_or(0, |row| row.times_us.0),
             rows: sent.as_ref().map_or((0, 0), |row| (row.sent, row.affected)),

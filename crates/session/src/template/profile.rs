@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use freshet_cache::once_in;
 use freshet_upstream::now_ms;
 
 /// A template whose statements take longer than this, in microseconds, shares no connection.
@@ -17,9 +18,10 @@ const FORGIVEN_AFTER_MS: u64 = 60_000;
 /// A statement that takes this long, in microseconds, is slow. Others of its template may be slow for `SLOW_MS`, in milliseconds.
 const SLOW_US_MIN: u32 = 10_000;
 const SLOW_MS: u64 = 60_000;
-/// How much of a time above the best one is believed at once: one part in this many. If a server is overloaded, most times show waiting:
-/// only one in dozens shows the statement's own time.
-const DRIFT: u32 = 64;
+/// How much of a time above the best one is believed: one part in this many, of one time in so many. If a server is overloaded, most times
+/// show waiting: only one in dozens shows the statement's own time. All threads read the best time, so it is seldom written.
+const DRIFT: u32 = 8;
+const DRIFTS_ONCE_IN: u32 = 8;
 
 /// The measured facts of a template's statements.
 #[derive(Debug)]
@@ -126,11 +128,12 @@ impl ExecutionProfile {
 /// Returns the best recent time to believe, after a statement that has taken this long.
 fn believe(best_us: &AtomicU32, us: u32) -> u32 {
     let (us, best) = (us.min(u32::MAX - 1), best_us.load(Ordering::Relaxed));
+    if us == best || us > best && !once_in(DRIFTS_ONCE_IN) {
+        return best;
+    }
     let believed = if best == u32::MAX { us } else { us.min(best.saturating_add(best / DRIFT + 1)) };
     // A value that another thread has written meanwhile is lost, which is harmless.
-    if believed != best {
-        best_us.store(believed, Ordering::Relaxed);
-    }
+    best_us.store(believed, Ordering::Relaxed);
     believed
 }
 
