@@ -1,8 +1,11 @@
 //! Identical misses ask the server once. Of the sessions that look for the same answer while it is being made, one asks the server, and the
 //! others wait for its answer and look again. The one rule judges what they find, as for any stored answer. So no session gets an answer
 //! that it would not get later. A session that finds nothing asks for itself.
+//!
+//! Nobody begins to wait for an answer that a change has already outrun: the next session asks anew, and later ones wait for that. Two
+//! sessions ask the same at most, so that a table that changes all the time does not have all of them ask.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ahash::{HashMap, RandomState};
 use freshet_cache::{Dep, Key, Position};
@@ -31,8 +34,25 @@ pub(crate) enum QuestionState {
 #[derive(Debug)]
 pub(crate) struct QuestionRefused {
     pub(crate) error: ErrPacket,
-    /// The dependencies of the refusal, and the position from which it is valid, if known.
-    pub(crate) rests_on: Option<(Vec<Dep>, Position)>,
+    rests_on: Arc<OnceLock<RestsOn>>,
+}
+
+impl QuestionRefused {
+    /// Returns what the refusal rests on, if that is known.
+    pub(crate) fn rests_on(&self) -> Option<&RestsOn> {
+        self.rests_on.get()
+    }
+}
+
+/// What the outcome of a question rests on.
+#[derive(Debug)]
+pub(crate) struct RestsOn {
+    /// The dependencies of the answer.
+    pub(crate) read: Vec<Dep>,
+    /// The dependencies of a refusal: the server does not say which row made the statement fail.
+    pub(crate) tables: Vec<Dep>,
+    /// The position from which the outcome is valid.
+    pub(crate) valid_from: Position,
 }
 
 /// The two parts of a key.
@@ -41,8 +61,27 @@ type QuestionKey = (u32, Box<[u8]>);
 /// The questions under way whose answers may be stored.
 #[derive(Debug, Default)]
 pub(crate) struct Coalescing {
-    shards: [Mutex<HashMap<QuestionKey, watch::Receiver<QuestionState>>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     hash: RandomState,
+}
+
+type Shard = HashMap<QuestionKey, Question>;
+
+/// A question under way.
+#[derive(Debug)]
+struct Question {
+    told: watch::Receiver<QuestionState>,
+    rests_on: Arc<OnceLock<RestsOn>>,
+    /// The same question, asked earlier, with an answer that was outrun when this one began.
+    outrun: Option<watch::Receiver<QuestionState>>,
+}
+
+impl Question {
+    /// Whether another session may ask this too, since the answer is outrun.
+    fn may_be_asked_anew(&self, is_outrun: impl FnOnce(&RestsOn) -> bool) -> bool {
+        let is_alone = self.outrun.as_ref().is_none_or(|earlier| earlier.has_changed().is_err());
+        is_alone && self.rests_on.get().is_some_and(is_outrun)
+    }
 }
 
 /// Who asks the server.
@@ -55,29 +94,25 @@ pub(crate) enum Role {
 }
 
 impl Coalescing {
-    /// Begins to ask for the answer with this key, unless another session already asks.
-    pub(crate) fn join(self: &Arc<Self>, key: Key<'_>) -> Role {
+    /// Begins to ask for the answer with this key, unless another session already asks, and a change has not outrun its answer.
+    pub(crate) fn join(self: &Arc<Self>, key: Key<'_>, is_outrun: impl FnOnce(&RestsOn) -> bool) -> Role {
         let question = (key.environment, Box::from(key.text));
         let mut asked = self.shard(&question);
-        if let Some(known) = asked.get(&question) {
-            return Role::Follower(known.clone());
-        }
+        let known = asked.get(&question);
+        let outrun = match known {
+            None => None,
+            Some(known) if known.may_be_asked_anew(is_outrun) => Some(known.told.clone()),
+            Some(known) => return Role::Follower(known.told.clone()),
+        };
         let (tells, told) = watch::channel(QuestionState::UnderWay);
-        asked.insert(question.clone(), told);
+        let rests_on = Arc::default();
+        asked.insert(question.clone(), Question { told, rests_on: Arc::clone(&rests_on), outrun });
         drop(asked);
-        Role::Leader(Box::new(Leader {
-            coalescing: Arc::clone(self),
-            question,
-            tells,
-            end: QuestionState::Abandoned,
-            rests_on: None,
-        }))
+        let (coalescing, end) = (Arc::clone(self), QuestionState::Abandoned);
+        Role::Leader(Box::new(Leader { coalescing, question, tells, end, rests_on }))
     }
 
-    fn shard(
-        &self,
-        question: &QuestionKey,
-    ) -> MutexGuard<'_, HashMap<QuestionKey, watch::Receiver<QuestionState>>> {
+    fn shard(&self, question: &QuestionKey) -> MutexGuard<'_, Shard> {
         let at = self.hash.hash_one(question) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -90,19 +125,18 @@ pub(crate) struct Leader {
     question: QuestionKey,
     tells: watch::Sender<QuestionState>,
     end: QuestionState,
-    /// The dependencies of the answer, and the position from which it is valid.
-    rests_on: Option<(Vec<Dep>, Position)>,
+    rests_on: Arc<OnceLock<RestsOn>>,
 }
 
 impl Leader {
-    /// Sets the dependencies of the answer, and the position from which it is valid.
-    pub(crate) fn rests_on(&mut self, deps: Vec<Dep>, valid_from: Position) {
-        self.rests_on = Some((deps, valid_from));
+    /// Sets what the outcome rests on.
+    pub(crate) fn rests_on(&self, what: RestsOn) {
+        let _ = self.rests_on.set(what);
     }
 
     /// Notes that the server has refused the question.
     pub(crate) fn is_refused(&mut self, error: ErrPacket) {
-        let rests_on = self.rests_on.take();
+        let rests_on = Arc::clone(&self.rests_on);
         self.end = QuestionState::Refused(Arc::new(QuestionRefused { error, rests_on }));
     }
 
@@ -115,7 +149,11 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         // Removed before the others are told, so that nobody joins any more: they may ask again.
-        self.coalescing.shard(&self.question).remove(&self.question);
+        let mut asked = self.coalescing.shard(&self.question);
+        if asked.get(&self.question).is_some_and(|known| Arc::ptr_eq(&known.rests_on, &self.rests_on)) {
+            asked.remove(&self.question);
+        }
+        drop(asked);
         // An error means that nobody waits.
         let _ = self.tells.send(std::mem::take(&mut self.end));
     }
@@ -127,18 +165,47 @@ mod tests {
 
     const KEY: Key<'static> = Key { environment: 1, text: b"SELECT 1" };
 
+    fn join(coalescing: &Arc<Coalescing>, key: Key<'_>) -> Role {
+        coalescing.join(key, |_| false)
+    }
+
     #[test]
     fn one_asks_and_the_others_are_told_when_it_is_over() {
         let coalescing = Arc::new(Coalescing::default());
-        let Role::Leader(mut leader) = coalescing.join(KEY) else { panic!("nobody else asks") };
-        let Role::Follower(mut told) = coalescing.join(KEY) else { panic!("somebody does") };
+        let Role::Leader(mut leader) = join(&coalescing, KEY) else { panic!("nobody else asks") };
+        let Role::Follower(mut told) = join(&coalescing, KEY) else { panic!("somebody does") };
         for other in [Key { environment: 2, ..KEY }, Key { text: b"SELECT 2", ..KEY }] {
-            assert!(matches!(coalescing.join(other), Role::Leader(_)));
+            assert!(matches!(join(&coalescing, other), Role::Leader(_)));
         }
         assert!(matches!(*told.borrow_and_update(), QuestionState::UnderWay) && !told.has_changed().unwrap());
         leader.ends_with(QuestionState::Outrun);
         drop(leader);
         assert!(matches!(*told.borrow(), QuestionState::Outrun));
-        assert!(matches!(coalescing.join(KEY), Role::Leader(_)), "it can be asked again");
+        assert!(matches!(join(&coalescing, KEY), Role::Leader(_)), "it can be asked again");
+    }
+
+    #[test]
+    fn nobody_waits_for_an_answer_that_is_outrun_and_two_ask_at_most() {
+        let coalescing = Arc::new(Coalescing::default());
+        let is_over = |told: &watch::Receiver<QuestionState>| told.has_changed().is_err();
+        let asks_anew = || match coalescing.join(KEY, |_| true) {
+            Role::Leader(leader) => Ok(leader),
+            Role::Follower(told) => Err(told),
+        };
+        let Ok(first) = asks_anew() else { panic!("nobody else asks") };
+        assert!(asks_anew().is_err(), "it is not known yet what the answer rests on");
+        let rests_on = || RestsOn { read: Vec::new(), tables: Vec::new(), valid_from: Position::new(1) };
+        first.rests_on(rests_on());
+        assert!(matches!(join(&coalescing, KEY), Role::Follower(_)), "it is not outrun");
+        let Ok(second) = asks_anew() else { panic!("it is outrun") };
+        second.rests_on(rests_on());
+        let Err(told) = asks_anew() else { panic!("two ask") };
+        drop(first);
+        assert!(!is_over(&told), "it was waiting for the second");
+        let Ok(third) = asks_anew() else { panic!("the first is over, and the second is outrun") };
+        drop(second);
+        assert!(is_over(&told) && matches!(join(&coalescing, KEY), Role::Follower(_)), "the third asks");
+        drop(third);
+        assert!(matches!(join(&coalescing, KEY), Role::Leader(_)));
     }
 }

@@ -338,8 +338,8 @@ impl Shared {
     /// Has sessions with silent clients give up what they do not use: buffers, and connections if many sessions have one. Called several
     /// times a second.
     pub fn rest_idle(&self) {
-        let are_many = self.may_rest() && self.registry.connected().read(false).0 > MANY;
-        let after_ms = if are_many { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
+        let after_ms =
+            if self.may_rest() && self.are_many_connected() { REST_OF_MANY_AFTER_MS } else { REST_AFTER_MS };
         self.registry.rest(freshet_upstream::now_ms(), after_ms, false);
     }
 
@@ -370,6 +370,11 @@ impl Shared {
                 self.registry.connected().read(false).0 > CONNECTED_MAX || self.is_server_full()
             }
         }
+    }
+
+    /// Whether so many sessions have a connection that the next one should do without.
+    pub(crate) fn are_many_connected(&self) -> bool {
+        self.registry.connected().read(false).0 > MANY
     }
 
     /// Gives memory back when the cache's size has gone down, for ever: in small steps, so that hits go on meanwhile.
@@ -493,7 +498,7 @@ const VERSIONS_MAX: usize = 16;
 const CONNECTED_MAX: usize = 16;
 /// A session also gives its connection up when its client has been silent for this long, in milliseconds.
 const REST_AFTER_MS: u64 = 1_000;
-/// The same time if more sessions than `MANY` have one.
+/// The same time if more sessions than `MANY` have one. Then reads are carried by lanes too, although nobody else waits for the server.
 const REST_OF_MANY_AFTER_MS: u64 = 200;
 const MANY: usize = 64;
 /// For how long a server without free connections counts as full, and how often all sessions are asked for theirs meanwhile, in milliseconds.

@@ -46,7 +46,7 @@ use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed};
 use crate::shared::{Multiplexing, Shared};
 
 /// How many commands must be with the server, on connections of their own, before one of these connections is lent: a single statement
-/// is answered as soon on its own connection.
+/// is answered as soon on its own connection. If many sessions have a connection, one is lent all the same, so that the others need none.
 const UNDER_WAY_MIN: usize = 2;
 
 thread_local! {
@@ -260,7 +260,7 @@ impl Session {
         match self.shared.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
-            Multiplexing::On => LANES.with(Lanes::are_worth_it),
+            Multiplexing::On => LANES.with(Lanes::are_worth_it) || self.shared.are_many_connected(),
         }
     }
 
@@ -363,7 +363,9 @@ impl Session {
             return another.or(Some(lane));
         }
         let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
-        let is_wanted = self.shared.options.multiplexing == Multiplexing::Always || is_worth_it();
+        let is_wanted = self.shared.options.multiplexing == Multiplexing::Always
+            || is_worth_it()
+            || self.shared.are_many_connected();
         if is_wanted { self.opens(fit, rights, Lends::ForATime) } else { None }
     }
 

@@ -22,8 +22,7 @@ use crate::shared::Shared;
 
 /// How long a connection waits for a session, in milliseconds.
 const KEPT_MS_MAX: u64 = 3_000;
-/// If more sessions than `ENOUGH` have a connection, the next session waits `SOUGHT_MAX` for one that is given up, before another is opened.
-const ENOUGH: usize = 64;
+/// If many sessions have a connection, the next session waits so long for one that is given up, before another is opened.
 const SOUGHT_MAX: Duration = Duration::from_millis(50);
 /// A session does not wait if no matching connection was given up for this long, in milliseconds.
 const COMES_MS: u64 = 1_000;
@@ -69,8 +68,11 @@ impl GivenUp {
     ) -> Option<Self> {
         let Some(epoch) = shared.gate.epoch() else { return Some(self) };
         let mut taken = take(&self.fit, epoch).await;
-        let are_enough = || shared.registry.connected().read(false).0 > ENOUGH;
-        if taken.is_none() && waits && are_enough() && POOL.with(|pool| pool.has_come(&self.fit)) {
+        if taken.is_none()
+            && waits
+            && shared.are_many_connected()
+            && POOL.with(|pool| pool.has_come(&self.fit))
+        {
             taken = next(&self.fit).await;
         }
         let Some(mut taken) = taken else { return Some(self) };

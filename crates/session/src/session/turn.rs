@@ -10,7 +10,7 @@ use freshet_upstream::now_ms;
 use tokio::sync::watch;
 
 use super::Session;
-use crate::coalescing::{Leader, QuestionRefused, QuestionState, Role};
+use crate::coalescing::{Leader, QuestionRefused, QuestionState, RestsOn, Role};
 use crate::counters::{Count, count};
 use crate::registry::Ending;
 use crate::relay::Lost;
@@ -75,7 +75,11 @@ impl Session {
         text: &[u8],
         waited: &mut Waited,
     ) -> Result<Turn, Lost> {
-        let mut asked = match self.shared.coalescing.join(key) {
+        let freshness = self.shared.freshness();
+        let is_outrun = |asked: &RestsOn| {
+            freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
+        };
+        let mut asked = match self.shared.coalescing.join(key, is_outrun) {
             Role::Leader(leader) => return Ok(Turn::Asks(Some(leader))),
             Role::Follower(_) if waited.0 >= WAITS_MAX => return Ok(Turn::Asks(None)),
             Role::Follower(asked) => asked,
@@ -113,12 +117,13 @@ impl Session {
     /// by the one rule.
     fn is_refused_alike(&self, refused: &QuestionRefused) -> bool {
         let code = refused.error.code;
-        let Some((deps, valid_from)) = refused.rests_on.as_ref().filter(|_| OF_DATA.contains(&code)) else {
+        let Some(RestsOn { tables, valid_from, .. }) = refused.rests_on().filter(|_| OF_DATA.contains(&code))
+        else {
             return OF_COST.contains(&code);
         };
         let level = self.state.locals.level(&self.shared.globals);
         self.admits(level, now_ms()).is_some()
-            && self.shared.freshness().check(deps, *valid_from, Fences::Refuse) == Verdict::Servable
+            && self.shared.freshness().check(tables, *valid_from, Fences::Refuse) == Verdict::Servable
             && !self.runs_out(level)
     }
 
