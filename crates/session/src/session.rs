@@ -77,7 +77,7 @@ use crate::shared::Shared;
 use crate::variables::Locals;
 use crate::wire::Wire;
 
-pub(crate) use command::{Forward, Message, Touches};
+pub(crate) use command::{Deeds, ExecutionFacts, Forward, Message, Passing, Touches};
 pub(crate) use destination::Destination;
 pub(crate) use environ::FORM;
 pub(crate) use exchange::query_prefix;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use freshet_cache::Key;
 use freshet_catalog::{Name, TableKind, is_system_schema};
-use freshet_protocol::{Command, ErrPacket};
+use freshet_protocol::ErrPacket;
 use freshet_sql::{Effects, Hint, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
@@ -21,7 +21,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::environment::{Environment, key_of_executions};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Missed, Prepared, Session, Touches, Turn, Waited};
+use crate::session::{Deeds, Flow, Forward, Message, Missed, Prepared, Session, Turn, Waited};
 use crate::template::{BoundSelect, Template};
 use crate::why::{Refusal, Why};
 
@@ -95,8 +95,7 @@ pub(super) async fn handle(
             Turn::LooksAgain => {}
         }
     }
-    let forward =
-        Forward { text, touches: Touches::Anything, ..Forward::new(payload, Command::Query, &effects) };
+    let forward = Forward::new(Message::query(payload, text), &effects);
     let relayed = pin!(fill(session, forward, Sought { key_text: &key_text, missed }, plan)).await?;
     session.note_template(relayed.tag, template);
     Ok(Flow::Continue)
@@ -111,8 +110,8 @@ async fn forward_uncached(
 ) -> Result<Flow, Lost> {
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
-    let forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
-    let relayed = session.forward(forward).await?;
+    let deeds = Deeds { touches, ..Deeds::from(&effects) };
+    let relayed = session.forward(Forward::new(Message::query(payload, text), deeds)).await?;
     count_not_cached(session, relayed.error);
     session.count_refused(&relayed, refusal);
     Ok(Flow::Continue)

@@ -332,7 +332,7 @@ pub(super) struct Brought {
 /// Asks the server, and stores a copy of its answer under the key of the look-up.
 pub(super) async fn fill(
     session: &mut Session,
-    forward: Forward<'_>,
+    mut forward: Forward<'_>,
     sought: Sought<'_>,
     mut plan: FillPlan,
 ) -> Result<Relayed, Lost> {
@@ -343,9 +343,9 @@ pub(super) async fn fill(
     let budget = &session.shared.bounds().fill;
     let transacts = !session.state.tx.surely_autocommits();
     let capture = Capture::new(bytes_max, budget).in_transaction(transacts);
-    let capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
+    forward.passing.capture = Some(capture.warned(plan.warnings).led_by(plan.leader.take()));
     let storing = session.storing();
-    let relayed = pin!(session.forward(Forward { capture, ..forward })).await?;
+    let relayed = pin!(session.forward(forward)).await?;
     if plan.tells_of_view && relayed.captured.as_ref().is_some_and(|captured| captured.rows > 0) {
         session.note_rows_read();
     }

@@ -6,7 +6,7 @@ use tracing::debug;
 
 use super::refusals::{malformed, unavailable};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session, State, schema_of};
+use crate::session::{Flow, Forward, Message, Session, State, schema_of};
 use crate::variables::Locals;
 
 /// Carries out a new login on the same connection. If the login fails, the connection ends, as with the server.
@@ -43,9 +43,8 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         return unavailable(session, &error);
     }
     let effects = Effects::none();
-    let command = Command::ResetConnection;
-    let forward = Forward::new(packet, command, &effects);
-    let relayed = session.forward(forward).await?;
+    let message = Message::bare(Command::ResetConnection, packet);
+    let relayed = session.forward(Forward::new(message, &effects)).await?;
     if relayed.error.is_none() {
         let (schema, reads_ours) = (session.state.schema.take(), session.state.reads_ours);
         session.state = State::new(session.state.status_for_answers(), Locals::of(&session.shared.globals));

@@ -17,7 +17,7 @@ use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
 use crate::registry::{Aimed, Handle};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session, query_prefix};
+use crate::session::{Flow, Forward, Message, Session, query_prefix};
 
 /// What the id of a KILL stands for.
 enum KillTarget {
@@ -201,8 +201,7 @@ async fn through_server(
     effects: &Effects,
     killed: Vec<(Aimed, bool)>,
 ) -> Result<Flow, Lost> {
-    let forward = Forward { text, ..Forward::new(packet, Command::Query, effects) };
-    let relayed = session.forward(forward).await?;
+    let relayed = session.forward(Forward::new(Message::query(packet, text), effects)).await?;
     if relayed.error.is_none() {
         killed.iter().for_each(|(aimed, query_only)| end(&aimed.handle, *query_only));
     }
@@ -225,7 +224,8 @@ pub(super) async fn process_kill(session: &mut Session, packet: &[u8]) -> Result
     let mut payload = vec![Command::ProcessKill.byte()];
     payload.extend_from_slice(&id.to_le_bytes());
     let effects = Effects::none();
-    let relayed = session.forward(Forward::new(&payload, Command::ProcessKill, &effects)).await?;
+    let relayed =
+        session.forward(Forward::new(Message::bare(Command::ProcessKill, &payload), &effects)).await?;
     if let Some(aimed) = killed.filter(|_| relayed.error.is_none()) {
         aimed.handle.killed();
     }

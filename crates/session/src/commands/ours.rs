@@ -13,7 +13,7 @@ mod several;
 use std::sync::Arc;
 
 use freshet_cache::Dep;
-use freshet_protocol::{Command, ErrPacket};
+use freshet_protocol::ErrPacket;
 use freshet_sql::{Assignment, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, TableName};
 
 use super::caches;
@@ -24,7 +24,7 @@ use crate::local::{self, Cell};
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::{Lost, flushes_status};
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Message, Session};
 use crate::variables::{self, GlobalValues, Locals};
 use crate::warnings::Warning;
 use computed::computed;
@@ -199,9 +199,8 @@ async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableNam
 async fn flushes_at_server(session: &mut Session, query: Query<'_>) -> Result<bool, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let forward = Forward { text, ..Forward::new(query.packet, Command::Query, &effects) };
     let flushing = session.shared.upstream.flushes_harmlessly();
-    let is_done = session.forward(forward).await?.error.is_none();
+    let is_done = session.forward(Forward::new(query.message(), &effects)).await?.error.is_none();
     if is_done {
         flushing.succeeds();
     }
@@ -234,7 +233,7 @@ async fn reset_persist(
     if is_of_all && session.flavor() == Flavor::MySql {
         let text = query.text();
         let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-        session.forward(Forward { text, ..Forward::new(query.packet, Command::Query, &effects) }).await?;
+        session.forward(Forward::new(query.message(), &effects)).await?;
         return Ok(Flow::Continue);
     }
     session.put_ok(session.state.warnings.count());
@@ -305,7 +304,7 @@ async fn flush_among_others(
     }
     let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
     let payload = query.with_text(rest);
-    let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
+    let forward = Forward::new(Message::query(&payload, rest), &effects);
     if session.forward(forward).await?.error.is_none() {
         if flushes_status(rest) {
             session.shared.cache.flush_statistics();

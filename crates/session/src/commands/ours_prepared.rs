@@ -21,7 +21,7 @@ use super::text::Query;
 use super::{introspect, ours};
 use crate::relay::Lost;
 use crate::session::{
-    Flow, Forward, Made, Missed, Prepared, SELECT_BYTES_MAX, Session, Text, is_plain, query_prefix,
+    Flow, Forward, Made, Message, Missed, Prepared, SELECT_BYTES_MAX, Session, Text, is_plain, query_prefix,
 };
 
 /// How a prepared statement of Freshet's own is executed.
@@ -155,7 +155,7 @@ async fn filled(
     }
     let packet = named(packet, prepared, session.capabilities());
     let effects = session.certain(&filled, freshet_sql::effects(&filled, session.modes()));
-    session.forward(Forward::new(&packet, Command::StmtExecute, &effects)).await?;
+    session.forward(Forward::new(Message::bare(Command::StmtExecute, &packet), &effects)).await?;
     Ok(Flow::Continue)
 }
 
@@ -177,8 +177,9 @@ async fn shown(
     };
     let packet = named(packet, prepared, session.capabilities());
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let listed = listed.map(crate::relay::Listed::in_binary);
-    session.forward(Forward { listed, ..Forward::new(&packet, Command::StmtExecute, &effects) }).await?;
+    let mut forward = Forward::new(Message::bare(Command::StmtExecute, &packet), &effects);
+    forward.passing.listed = listed.map(crate::relay::Listed::in_binary);
+    session.forward(forward).await?;
     Ok(Flow::Continue)
 }
 
@@ -242,8 +243,7 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
         Request::Ours(statement) => ours::handle(session, query, statement).await,
         _ => {
             let effects = session.certain(&text, freshet_sql::effects(&text, modes));
-            let forward = Forward { text: &text, ..Forward::new(&packet, Command::Query, &effects) };
-            session.forward(forward).await?;
+            session.forward(Forward::new(query.message(), &effects)).await?;
             Ok(Flow::Continue)
         }
     }
@@ -315,8 +315,7 @@ async fn prepare_text(
     let statement = [b"PREPARE `", &*ours::doubled(name.as_bytes(), b'`'), b"` FROM ", &*made].concat();
     // The server reports the preparation as a change of the session.
     let (payload, effects) = (query.with_text(&statement), Effects { session: true, ..Effects::none() });
-    let forward = Forward { text: &statement, ..Forward::new(&payload, Command::Query, &effects) };
-    let relayed = session.forward(forward).await?;
+    let relayed = session.forward(Forward::new(Message::query(&payload, &statement), &effects)).await?;
     if relayed.error.is_some() {
         session.state.texts.remove(name);
         return Ok(Flow::Continue);

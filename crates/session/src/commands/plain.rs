@@ -6,7 +6,7 @@ use freshet_sql::{Around, Effects, TransactionEffect, Writes};
 use super::ours;
 use super::refusals::unavailable;
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Message, Session};
 
 /// The flag of COM_REFRESH that reloads rights.
 const REFRESH_GRANT: u8 = 1;
@@ -18,7 +18,7 @@ pub(super) async fn init_db(session: &mut Session, packet: &[u8]) -> Result<(Flo
     }
     // The default schema changes, and with it the environment.
     let effects = Effects { session: true, ..Effects::none() };
-    let relayed = session.forward(Forward::new(packet, Command::InitDb, &effects)).await?;
+    let relayed = session.forward(Forward::new(Message::bare(Command::InitDb, packet), &effects)).await?;
     Ok((Flow::Continue, relayed.error.is_some()))
 }
 
@@ -42,7 +42,7 @@ pub(super) async fn plain(session: &mut Session, packet: &[u8], command: Command
         Command::CreateDb | Command::DropDb | Command::Other(_) => Effects::refused(),
         _ => Effects::none(),
     };
-    let relayed = session.forward(Forward::new(packet, command, &effects)).await?;
+    let relayed = session.forward(Forward::new(Message::bare(command, packet), &effects)).await?;
     if command == Command::Refresh && relayed.error.is_none() {
         Box::pin(ours::refreshed(session, packet.get(1).copied().unwrap_or(0))).await;
     }

@@ -21,8 +21,8 @@ use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{Looking, ReadReach, reading};
 use crate::relay::Lost;
 use crate::session::{
-    ControlStatement, Executed, Flow, Forward, LAST_PREPARED, Logged, Made, Message, Missed, Prepared,
-    PreparedSelect, Session, Touches, ZoneAt, unknown_statement,
+    ControlStatement, Deeds, Executed, ExecutionFacts, Flow, Forward, LAST_PREPARED, Logged, Made, Message,
+    Missed, Prepared, PreparedSelect, Session, Touches, ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
@@ -136,13 +136,11 @@ async fn carry_out(
     let owes = prepared.as_ref().filter(|_| !had_long_data);
     let owed = owes.map(|prepared| prepared.owed()).unwrap_or_default();
     let completed = prepared.as_ref().and_then(|prepared| sent(session, prepared, &packet));
-    let payload = completed.as_deref().unwrap_or(&packet);
     let text = control_text(prepared.as_deref());
-    let keeps_found_rows = prepared.as_ref().is_some_and(|prepared| prepared.keeps_found_rows);
-    let forward = Forward { text, write, first: &owed, ..Forward::new(payload, command, &effects) };
-    let counted = prepared.as_ref().map(|prepared| prepared.asked()).unwrap_or_default();
-    let forward = Forward { prepared: counted, keeps_found_rows, ..forward };
-    let relayed = session.forward(forward).await?;
+    let message = Message { command, packet: completed.as_deref().unwrap_or(&packet), text };
+    let execution = prepared.as_ref().map(|it| ExecutionFacts::of(it, &owed)).unwrap_or_default();
+    let deeds = Deeds { write, ..Deeds::from(&effects) };
+    let relayed = session.forward(Forward { execution, ..Forward::new(message, deeds) }).await?;
     if let Some(prepared) = prepared {
         if !relayed.is_unsent {
             prepared.is_met(&packet, session.capabilities());
@@ -245,24 +243,25 @@ pub(super) async fn select(
     let mut key = Vec::new();
     let has_key = execution.key_of(&mut key).is_some();
     let (numbered, completed);
-    let forward = if execution.by == By::Command {
+    let message = if execution.by == By::Command {
         numbered = match numbered_packet(session, prepared, payload).await? {
             Ok(numbered) => numbered,
             Err(refusal) => return not_made(session, &refusal),
         };
         let payload = numbered.as_deref().unwrap_or(payload);
         completed = sent(session, prepared, payload);
-        Forward::new(completed.as_deref().unwrap_or(payload), Command::StmtExecute, &effects)
+        Message::bare(Command::StmtExecute, completed.as_deref().unwrap_or(payload))
     } else {
         note_executed(session, prepared);
-        Forward { text: execution.statement, ..Forward::new(payload, Command::Query, &effects) }
+        Message::query(payload, execution.statement)
     };
     // The server's number of the statement is known by now.
     let owed = if has_key { Vec::new() } else { execution.owed() };
     let compiled = prepared.select.as_ref().and_then(PreparedSelect::compiled);
     let reads_tables_alone = compiled.as_ref().is_some_and(|it| it.template.reads_tables_alone());
-    let forward =
-        Forward { touches, first: &owed, prepared: prepared.asked(), reads_tables_alone, ..forward };
+    let facts = ExecutionFacts::of(prepared, &owed);
+    let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
+    let forward = Forward { execution: facts, ..Forward::new(message, deeds) };
     let relayed = match plan {
         Ok(plan) if has_key => fill(session, forward, Sought { key_text: &key, missed }, plan).await?,
         plan => {

@@ -8,7 +8,7 @@ use super::text::Query;
 use crate::privileges::{self, Privilege};
 use crate::registry::Process;
 use crate::relay::{Listed, Lost, listed_process};
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Message, Session};
 
 /// Answers a SHOW PROCESSLIST; `None` if the text is none.
 pub(super) async fn show(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
@@ -39,7 +39,8 @@ async fn listed(session: &mut Session, command: Command, packet: &[u8], text: &[
     };
     let rows = processes.iter().map(|process| listed_process(process, shows_progress)).collect();
     let effects = Effects::none();
-    let forward = Forward { text, ..Forward::new(packet, command, &effects) };
-    session.forward(Forward { listed: Some(Listed::behind(rows)), ..forward }).await?;
+    let mut forward = Forward::new(Message { command, packet, text }, &effects);
+    forward.passing.listed = Some(Listed::behind(rows));
+    session.forward(forward).await?;
     Ok(Flow::Continue)
 }

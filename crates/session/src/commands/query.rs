@@ -17,7 +17,7 @@ use super::{
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Carriage, Flow, Logged, Message, Missed, Session};
+use crate::session::{Carriage, Flow, Logged, Missed, Session};
 use crate::template::{Bound, ByForm, New};
 use crate::warnings;
 
@@ -115,7 +115,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         return Box::pin(explain::handle(session, explained)).await;
     }
     if let Some(control) = control {
-        let message = Message { command: Command::Query, packet: query.packet, text: query.text() };
+        let message = query.message();
         let begun = Box::pin(transaction::begin(session, message, &control)).await?;
         if let Some(flow) = begun {
             return Ok(flow);

@@ -8,7 +8,6 @@ mod execution;
 use std::time::Instant;
 
 use freshet_cache::{Dep, Freshness, Position};
-use freshet_protocol::Command;
 use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -50,7 +49,7 @@ pub(super) async fn ride(
     let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
-    let sent = Message { command: Command::Query, packet, text };
+    let sent = Message::query(packet, text);
     let Some(ridden) = carried(session, &ride, sent, template, &mut plan).await? else {
         return Ok(false);
     };

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use freshet_cache::Key;
-use freshet_protocol::{Command, ErrPacket};
+use freshet_protocol::ErrPacket;
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
 use super::admitting::{Hinted, is_worth_storing};
@@ -18,7 +18,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
-use crate::session::{Flow, Forward, Missed, Session, Touches, Turn, Waited, crowd};
+use crate::session::{Deeds, Flow, Forward, Message, Missed, Session, Touches, Turn, Waited, crowd};
 use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::why::Why;
 
@@ -104,13 +104,12 @@ pub(super) async fn handle(
     match plan {
         Ok(plan) => {
             let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+            let reads_tables_alone = template.reads_tables_alone();
             let touches = Touches::ReadView;
-            let mut forward = Forward::new(payload, Command::Query, &template.effects);
-            (forward.text, forward.touches) = (text, touches);
-            forward.reads_tables_alone = template.reads_tables_alone();
-            let relayed =
-                pin!(fill(session, forward, Sought { key_text: &key_text, missed: query.missed }, plan))
-                    .await?;
+            let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&template.effects) };
+            let forward = Forward::new(Message::query(payload, text), deeds);
+            let sought = Sought { key_text: &key_text, missed: query.missed };
+            let relayed = pin!(fill(session, forward, sought, plan)).await?;
             note_execution(template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
@@ -239,9 +238,9 @@ async fn forward_uncached(
 ) -> Result<Flow, Lost> {
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
-    let mut forward = Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
-    forward.reads_tables_alone = template.reads_tables_alone();
-    let relayed = session.forward(forward).await?;
+    let reads_tables_alone = template.reads_tables_alone();
+    let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
+    let relayed = session.forward(Forward::new(Message::query(payload, text), deeds)).await?;
     count_not_cached(session, relayed.error);
     note_execution(template, &relayed);
     session.note_template(relayed.tag, template);
@@ -267,12 +266,13 @@ async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
-    let asked = |payload| Forward { text, touches, ..Forward::new(payload, Command::Query, &effects) };
+    let deeds = Deeds { touches, ..Deeds::from(&effects) };
     let relayed = if freshet_sql::asks_found_rows(text, session.modes()) {
-        session.ask_found_rows(asked(query.packet)).await?
+        session.ask_found_rows(Forward::new(query.message(), deeds)).await?
     } else {
         let stripped = without_hint(session, query);
-        session.forward(asked(stripped.as_deref().unwrap_or(query.packet))).await?
+        let packet = stripped.as_deref().unwrap_or(query.packet);
+        session.forward(Forward::new(Message { packet, ..query.message() }, deeds)).await?
     };
     count_not_cached(session, relayed.error);
     session.count_refused(&relayed, &Why::AsksBack.into());
@@ -301,10 +301,8 @@ pub(super) async fn handle_long(
     }
     let effects = session.certain(query.text(), effects);
     let stripped = stripped.map(|text| query.with_text(&text));
-    let payload = stripped.as_deref().unwrap_or(query.packet);
-    let text = query.text();
-    let relayed =
-        session.forward(Forward { text, ..Forward::new(payload, Command::Query, &effects) }).await?;
+    let packet = stripped.as_deref().unwrap_or(query.packet);
+    let relayed = session.forward(Forward::new(Message { packet, ..query.message() }, &effects)).await?;
     count_not_cached(session, relayed.error);
     session.count_refused(&relayed, &Why::TooLong.into());
     Ok(Flow::Continue)

@@ -1,11 +1,10 @@
 //! A statement as text, on its way.
 
 use bytes::Bytes;
-use freshet_protocol::Command;
 use freshet_sql::Effects;
 
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Missed, Session};
+use crate::session::{Flow, Forward, Message, Missed, Session};
 
 /// A COM_QUERY under way.
 #[derive(Clone, Copy)]
@@ -23,6 +22,10 @@ pub(super) struct Query<'a> {
 impl<'a> Query<'a> {
     pub(super) fn text(&self) -> &'a [u8] {
         &self.packet[self.text_at..]
+    }
+
+    pub(super) fn message(&self) -> Message<'a> {
+        Message::query(self.packet, self.text())
     }
 
     /// Returns the same query in another packet, if there is one.
@@ -43,6 +46,6 @@ pub(super) async fn forward(
     text: &[u8],
     effects: &Effects,
 ) -> Result<Flow, Lost> {
-    session.forward(Forward { text, ..Forward::new(payload, Command::Query, effects) }).await?;
+    session.forward(Forward::new(Message::query(payload, text), effects)).await?;
     Ok(Flow::Continue)
 }

@@ -18,8 +18,8 @@ use crate::reading::{self, OneSelect};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{
-    Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session, Text, UserValue,
-    begins_with_execute,
+    Deeds, ExecutionFacts, Flow, Forward, Missed, Prepared, PreparedSelect, SELECT_BYTES_MAX, Session, Text,
+    UserValue, begins_with_execute,
 };
 
 /// A SELECT that is executed by a text, with its values.
@@ -111,8 +111,9 @@ pub(super) async fn forward(
         Some(TextPrepared::Deallocate { name }) => (effects, Some((name, None))),
         None => (effects, None),
     };
-    let forward =
-        Forward { text, write, first: &owed, ..Forward::new(query.packet, Command::Query, &effects) };
+    let execution = ExecutionFacts { owed: &owed, ..ExecutionFacts::default() };
+    let deeds = Deeds { write, ..Deeds::from(&effects) };
+    let forward = Forward { execution, ..Forward::new(query.message(), deeds) };
     let relayed = session.forward(forward).await?;
     match prepares {
         Some((name, Some(inner))) if relayed.error.is_none() => session.state.texts.set(name, inner),

@@ -86,7 +86,7 @@ pub(super) async fn begin(
     let Some(version) = session.begins_undecided() else { return Ok(None) };
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     // The statement is sent without its text: it is not counted as a statement of the client, like a transaction that begins here.
-    let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
+    let relayed = session.forward(Forward::new(Message { text: &[], ..message }, &effects)).await?;
     if relayed.error.is_none() {
         session.has_begun_undecided(version);
     }
@@ -106,7 +106,7 @@ async fn snapshot(
     let effects = Effects { transaction: TransactionEffect::Begins, ..Effects::none() };
     let opening = session.opens_snapshot();
     // Without the text, as in `begin`.
-    let relayed = session.forward(Forward::new(message.packet, message.command, &effects)).await?;
+    let relayed = session.forward(Forward::new(Message { text: &[], ..message }, &effects)).await?;
     if relayed.error.is_none() {
         session.has_opened_snapshot(opening);
     }
@@ -127,7 +127,7 @@ async fn completed(
     let commits = matches!(control, TransactionControl::Commit(_));
     let transaction = if commits { TransactionEffect::Ends } else { TransactionEffect::RollsBack };
     let effects = Effects { transaction, ..Effects::none() };
-    let relayed = session.forward(message.with_effects(&effects)).await?;
+    let relayed = session.forward(Forward::new(message, &effects)).await?;
     match (relayed.error, next) {
         (None, _) if releases => return Ok(Some(Flow::Close)),
         (None, Some(next)) => session.has_chained(next),

@@ -1,6 +1,5 @@
 //! A write of rows of one table.
 
-use freshet_protocol::Command;
 use freshet_sql::Effects;
 
 use super::asked::statement;
@@ -8,7 +7,7 @@ use super::text::Query;
 use crate::reading;
 use crate::relay::Lost;
 use crate::rows::{Write, WriteText};
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Deeds, Flow, Forward, Session};
 use crate::template::{BoundWrite, New};
 
 /// Notes what a text of a new form does, if the text writes rows of one table, for other texts of its form.
@@ -26,7 +25,7 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, bound: Bound
     let schema = session.state.schema.clone();
     let told = WriteText { text, modes: session.parse_settings().modes_of_write, schema: schema.as_deref() };
     let write = Some(Write { what, text: Some(told), ..Write::default() }.in_zone(session.zone()));
-    let forward = Forward { text, write, ..Forward::new(query.packet, Command::Query, bound.effects()) };
-    session.forward(forward).await?;
+    let deeds = Deeds { write, ..Deeds::from(bound.effects()) };
+    session.forward(Forward::new(query.message(), deeds)).await?;
     Ok(Flow::Continue)
 }

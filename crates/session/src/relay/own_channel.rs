@@ -90,7 +90,7 @@ pub(crate) enum PutRight {
     /// The rows describe the session's channel.
     Channel(Box<OwnChannel>),
     /// The rows list processes.
-    Processes(Processes),
+    Processes(Box<Processes>),
     /// The only row is the number of found rows.
     FoundRows(u32),
 }

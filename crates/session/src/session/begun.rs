@@ -193,7 +193,7 @@ impl Session {
     pub(crate) async fn goes_back(&mut self, message: Message<'_>, name: &str) -> Result<(), Lost> {
         let early = self.state.view.savepoints.early_up_to(name);
         let effects = Effects::none();
-        let relayed = self.forward(message.with_effects(&effects)).await?;
+        let relayed = self.forward(Forward::new(message, &effects)).await?;
         match early {
             Some(early) if relayed.error.is_none() => self.begins_again(early).await,
             _ => Ok(()),
@@ -310,7 +310,7 @@ impl Session {
         let may_be_due = tx.begun().is_some()
             || tx.begins_by_itself()
             || tx.is_open() && self.state.view.is_to_be_proven();
-        let ends = only_ends(forward.effects);
+        let ends = only_ends(forward.deeds.effects);
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
         let touch = if may_be_due || tx.is_open() { self.touch(forward) } else { Touch::Nothing };
         if tx.is_open() {
@@ -320,17 +320,17 @@ impl Session {
             return Ok(Entered::With(self.tells_what_was_said(forward).await?));
         }
         if let Some(begun) = tx.begun() {
-            if ends && forward.effects.transaction == TransactionEffect::Begins {
+            if ends && forward.deeds.effects.transaction == TransactionEffect::Begins {
                 // Nothing else of this transaction matters any more.
                 let passes_on = self.passes_read_only_on() || self.state.view.said().isolation.is_some();
                 let said = self.state.view.said();
                 return Ok(Entered::With(if passes_on { plain(begun, said) } else { Vec::new() }));
             }
             // An XA command does not run within a transaction, and begins none itself.
-            let is_explicit = begun.is_explicit || first_word_is(forward.text, "XA");
+            let is_explicit = begun.is_explicit || first_word_is(forward.message.text, "XA");
             let begun = Begun { is_explicit, ..begun };
             let touch = if self.replays(forward) { Touch::Anything } else { touch };
-            return self.enter_begun(begun, touch, forward.effects.reads_last_statement).await;
+            return self.enter_begun(begun, touch, forward.deeds.effects.reads_last_statement).await;
         }
         if tx.begins_by_itself() {
             let manner = self.manner_of_transactions();
@@ -346,7 +346,7 @@ impl Session {
     fn replays(&self, forward: &Forward<'_>) -> bool {
         let is_last = !self.state.found.is_past() || self.state.view.is_by_itself();
         let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since.is_some();
-        let asks = forward.effects.reads_last_statement && is_owed;
+        let asks = forward.deeds.effects.reads_last_statement && is_owed;
         let clears = forward.may_keep_diagnostics() && self.shows_older_diagnostics();
         self.state.view.course.has_served() && (asks || clears)
     }

@@ -4,10 +4,10 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, TransactionEffect, Writes, contains_ignoring_case};
 
 use super::begun::words::first_word_is;
-use super::prepared::OwedCommand;
+use super::prepared::{OwedCommand, Prepared};
 use crate::environment::sets_only_what_is_read;
 use crate::reading::LONG_BYTES_MIN;
-use crate::relay::{Capture, Listed};
+use crate::relay::{Capture, Listed, PutRight};
 use crate::rows::Write;
 
 /// A command, and the text by which its statement is judged and counted. The packet may contain another text: one without a hint, or no
@@ -21,80 +21,94 @@ pub(crate) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Returns the command to be sent, with the statement's effects and nothing else known.
-    pub(crate) fn with_effects(self, effects: &'a Effects) -> Forward<'a> {
-        Forward { text: self.text, ..Forward::new(self.packet, self.command, effects) }
+    /// Returns a command without a statement's text.
+    pub(crate) const fn bare(command: Command, packet: &'a [u8]) -> Self {
+        Self { command, packet, text: &[] }
+    }
+
+    /// Returns a COM_QUERY.
+    pub(crate) const fn query(packet: &'a [u8], text: &'a [u8]) -> Self {
+        Self { command: Command::Query, packet, text }
     }
 }
 
 /// A command to be sent, with the facts that are known of it.
 pub(crate) struct Forward<'a> {
-    /// The command's packet.
-    pub(crate) payload: &'a [u8],
-    pub(crate) command: Command,
+    pub(crate) message: Message<'a>,
+    /// The prepared statement that the command executes; nothing for other commands.
+    pub(crate) execution: ExecutionFacts<'a>,
+    pub(crate) deeds: Deeds<'a>,
+    pub(crate) passing: Passing,
+}
+
+/// What is known of an execution, before it is sent.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ExecutionFacts<'a> {
+    /// The text that was prepared.
+    pub(crate) prepared: &'a [u8],
+    /// Commands that the server executes before this one; the client does not see their answers.
+    pub(crate) owed: &'a [OwedCommand],
+    /// The execution certainly leaves FOUND_ROWS() as it is.
+    pub(crate) keeps_found_rows: bool,
+}
+
+impl<'a> ExecutionFacts<'a> {
+    pub(crate) fn of(prepared: &'a Prepared, owed: &'a [OwedCommand]) -> Self {
+        Self { prepared: prepared.asked(), owed, keeps_found_rows: prepared.keeps_found_rows }
+    }
+}
+
+/// What the server does for a command.
+pub(crate) struct Deeds<'a> {
     /// What the command may do.
     pub(crate) effects: &'a Effects,
-    /// The statement's text, where there is one.
-    pub(crate) text: &'a [u8],
-    /// For an execution: the text that was prepared.
-    pub(crate) prepared: &'a [u8],
-    /// Whether a copy of the answer is wanted.
-    pub(crate) capture: Option<Capture>,
-    /// The rows that the command writes, if they cannot be read from `text`.
+    /// The rows that the command writes, if they cannot be read from its text.
     pub(crate) write: Option<Write<'a>>,
-    /// What the server does with tables for the command.
     pub(crate) touches: Touches,
-    /// Rows of Freshet's own that are put into the answer.
-    pub(crate) listed: Option<Listed>,
-    /// The number of found rows that the client is told, if the client asks for nothing else and the server may not know the number.
-    pub(crate) found_rows: Option<u32>,
-    /// Commands that the server executes before this one; the client does not see their answers.
-    pub(crate) first: &'a [OwedCommand],
-    /// Whether an execution certainly leaves FOUND_ROWS() as it is.
-    pub(crate) keeps_found_rows: bool,
     /// The command reads tables and nothing else: every connection gives the same answer.
     pub(crate) reads_tables_alone: bool,
 }
 
-impl<'a> Forward<'a> {
-    /// Returns the command itself.
-    pub(crate) const fn message(&self) -> Message<'a> {
-        Message { command: self.command, packet: self.payload, text: self.text }
+/// With the effects, nothing else is known.
+impl<'a> From<&'a Effects> for Deeds<'a> {
+    fn from(effects: &'a Effects) -> Self {
+        Self { effects, write: None, touches: Touches::Anything, reads_tables_alone: false }
     }
+}
 
-    /// Makes a command without further facts.
-    pub(crate) const fn new(payload: &'a [u8], command: Command, effects: &'a Effects) -> Self {
-        Self {
-            payload,
-            command,
-            effects,
-            text: &[],
-            prepared: &[],
-            capture: None,
-            write: None,
-            touches: Touches::Anything,
-            listed: None,
-            found_rows: None,
-            first: &[],
-            keeps_found_rows: false,
-            reads_tables_alone: false,
-        }
+/// What is done with an answer on its way to the client.
+#[derive(Default)]
+pub(crate) struct Passing {
+    /// A copy of the answer is wanted.
+    pub(crate) capture: Option<Capture>,
+    /// The facts that the client is told in place of the server's.
+    pub(crate) put_right: Option<PutRight>,
+    /// Rows of Freshet's own that are put into the answer.
+    pub(crate) listed: Option<Listed>,
+}
+
+impl<'a> Forward<'a> {
+    /// Returns a command that is no execution, and whose answer is passed on as it is.
+    pub(crate) fn new(message: Message<'a>, deeds: impl Into<Deeds<'a>>) -> Self {
+        let (execution, passing) = Default::default();
+        Self { message, execution, deeds: deeds.into(), passing }
     }
 
     /// Whether the answer tells nothing of the connection that carries the command.
     pub(super) fn is_same_elsewhere(&self) -> bool {
-        let Effects { transaction, moves, is_definition, .. } = self.effects;
+        let Deeds { effects, reads_tables_alone, .. } = &self.deeds;
+        let Effects { transaction, moves, is_definition, .. } = effects;
         let ends_or_begins = *transaction != TransactionEffect::None && !is_definition;
-        match self.command {
+        match self.message.command {
             Command::Ping
             | Command::InitDb
             | Command::StmtPrepare
             | Command::StmtClose
             | Command::StmtReset => true,
             Command::Query | Command::StmtExecute => {
-                self.reads_tables_alone
+                *reads_tables_alone
                     || *moves
-                    || ends_or_begins && self.effects.reads.is_nothing()
+                    || ends_or_begins && effects.reads.is_nothing()
                     || sets_only_what_is_read(self.digested())
                     || self.shows_settings()
                     || self.writes_rows_alone()
@@ -119,7 +133,7 @@ impl<'a> Forward<'a> {
             b"_schema",
             b"processlist",
         ];
-        let Effects { writes, calls, session, is_definition, several, .. } = self.effects;
+        let Effects { writes, calls, session, is_definition, several, .. } = self.deeds.effects;
         let text = self.digested();
         let tells = |word: &&[u8]| contains_ignoring_case(text, word);
         matches!(writes, Writes::Tables(_))
@@ -135,7 +149,7 @@ impl<'a> Forward<'a> {
     /// VALUE FOR`) can be asked for again on that connection. Only the value of `LAST_INSERT_ID()` moves with the session.
     fn shows_settings(&self) -> bool {
         const TELLING: [&[u8]; 6] = [b"_id", b"identity", b"val", b"gtid", b"_schema", b"processlist"];
-        let Effects { reads, calls, session, .. } = self.effects;
+        let Effects { reads, calls, session, .. } = self.deeds.effects;
         let text = self.digested();
         reads.is_nothing()
             && calls.is_nothing()
@@ -147,13 +161,14 @@ impl<'a> Forward<'a> {
 
     /// Returns the text by whose digest the statement is counted.
     pub(super) const fn digested(&self) -> &'a [u8] {
-        if self.prepared.is_empty() { self.text } else { self.prepared }
+        if self.execution.prepared.is_empty() { self.message.text } else { self.execution.prepared }
     }
 
     /// Whether MariaDB may keep the warnings of an earlier statement after this one: MariaDB drops them at a statement that uses a table.
     pub(super) fn may_keep_diagnostics(&self) -> bool {
-        let uses_tables = self.capture.is_some() || matches!(self.effects.writes, Writes::Tables(_));
-        matches!(self.command, Command::Query | Command::StmtExecute) && !uses_tables
+        let uses_tables =
+            self.passing.capture.is_some() || matches!(self.deeds.effects.writes, Writes::Tables(_));
+        matches!(self.message.command, Command::Query | Command::StmtExecute) && !uses_tables
     }
 }
 

@@ -18,28 +18,20 @@ use super::lanes::UnderWay;
 use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::unlocking::Unlocking;
-use super::{Flow, Forward, Gtids, Message, Prepared, Session, StatementFacts, query_prefix};
+use super::{Deeds, Flow, Forward, Gtids, Message, Passing, Prepared, Session, StatementFacts, query_prefix};
 use crate::busy_poll;
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach};
 use crate::qualify::qualify;
 use crate::reading::ParseSettings;
 use crate::relay::{
-    Capture, Channel, Filter, Listed, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
-    Served, Uncounted, flushes_status,
+    Channel, Filter, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated, Served, Uncounted,
+    flushes_status,
 };
 use crate::rows::Write;
 
 /// ER_UNKNOWN_ERROR.
 const UNKNOWN: u16 = 1105;
-
-/// What is done with an answer on its way to the client.
-#[derive(Default)]
-struct Passing {
-    capture: Option<Capture>,
-    put_right: Option<PutRight>,
-    listed: Option<Listed>,
-}
 
 /// The outcome of a command.
 #[expect(clippy::large_enum_variant, reason = "nearly all are answered, and are passed on at once")]
@@ -63,11 +55,11 @@ impl Session {
             }
         }
         self.ruled.ruling.sent.get_or_insert_default();
-        if !matches!(forward.command, Command::Query | Command::StmtExecute) {
-            self.note_asked(forward.text);
+        let Message { command, text, .. } = forward.message;
+        if !matches!(command, Command::Query | Command::StmtExecute) {
+            self.note_asked(text);
         }
-        let counted =
-            self.shared.statistics.is_some().then(|| (Instant::now(), forward.command, forward.digested()));
+        let counted = self.shared.statistics.is_some().then(|| (Instant::now(), forward.digested()));
         // Boxed, since the future is large: every future that waits for it would reserve room for it, and move that room.
         let mut relayed = if self.ruled.are_timed() {
             Box::pin(self.forward_timed(forward)).await?
@@ -75,7 +67,7 @@ impl Session {
             Box::pin(self.forward_now(forward)).await?
         };
         self.note_sent(&relayed);
-        if let Some((begun, command, text)) = counted {
+        if let Some((begun, text)) = counted {
             relayed.tag = self.count_sent(command, text, begun.elapsed(), &relayed);
         }
         Ok(relayed)
@@ -115,9 +107,8 @@ impl Session {
             Entered::Stays(before, begun) => (before, Some(begun)),
             Entered::Refused(code) => return Ok(Relayed::unsent(code)),
         };
-        let message = forward.message();
-        let Forward { payload, command, effects, text, capture, write, listed, .. } = forward;
-        let Forward { found_rows, first, keeps_found_rows, .. } = forward;
+        let Forward { message, execution, deeds: Deeds { effects, write, .. }, mut passing } = forward;
+        let (Message { command, packet, text }, tells_rows) = (message, passing.put_right.is_some());
         self.note_unlogged(effects);
         let may_write = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
         let schema = if may_write { self.state.schema.clone() } else { None };
@@ -127,29 +118,28 @@ impl Session {
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
         self.sends(command, effects, text);
         // The server refuses a command that names a closed statement, once it knows of the close.
-        let names_closed = self.lease.prepared.names_closed(payload);
+        let names_closed = self.lease.prepared.names_closed(packet);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
-        let brings = self.brings_back(found_rows.is_none(), asks_back, keeps_diagnostics);
+        let brings = self.brings_back(!tells_rows, asks_back, keeps_diagnostics);
         let repeats = self.bring_back(text, &facts, brings).await?;
         if !asks_back && self.may_prepare_otherwise(message, effects, &facts) {
             Box::pin(self.make_all()).await?;
         }
         self.hand_reports_over(effects, command, asks_back).await?;
         self.comes_after_hit(message, effects, asks_back);
-        if repeats || found_rows.is_some() {
+        if repeats || tells_rows {
             self.forget_last_hit();
         }
         self.send_closes().await?;
         if effects.locks_tables == Some(true) {
             Box::pin(self.lock_others_out(effects)).await;
         }
-        for (command, payload) in first {
+        for (command, payload) in execution.owed {
             self.execute_unseen(*command, payload).await?;
         }
-        let put_right = found_rows.map(PutRight::FoundRows).or_else(|| self.put_right(text));
-        let (asked_at, is_read) = (Instant::now(), capture.is_some());
-        let passing = Passing { capture, put_right, listed };
-        let exchanged = pin!(self.exchange(&before, payload, command, passing)).await?;
+        passing.put_right = passing.put_right.or_else(|| self.put_right(text));
+        let (asked_at, is_read) = (Instant::now(), passing.capture.is_some());
+        let exchanged = pin!(self.exchange(&before, packet, command, passing)).await?;
         let mut relayed = match exchanged {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
@@ -157,11 +147,11 @@ impl Session {
         self.note_took(asked_at.elapsed(), is_read, &mut relayed);
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = Ran { effects, text, facts, relayed: &relayed, stays };
-        if self.may_be_asked_for_rows() && !self.kept_found_rows(command, keeps_found_rows, &ran) {
+        if self.may_be_asked_for_rows() && !self.kept_found_rows(command, execution.keeps_found_rows, &ran) {
             self.forget_last_hit();
         }
         if command == Command::StmtPrepare {
-            self.has_prepared(payload);
+            self.has_prepared(packet);
         }
         self.heed_flush(message, &relayed);
         if effects.around != Around::Nothing {
@@ -501,7 +491,7 @@ impl Session {
         let processes = || Processes::listed_by(text, modes, ours);
         status
             .map(|status| PutRight::Channel(Box::new(status)))
-            .or_else(|| processes().map(PutRight::Processes))
+            .or_else(|| processes().map(|it| PutRight::Processes(Box::new(it))))
     }
 
     /// Has the server execute a text of Freshet's own, or an execution by this packet. Ignores an error of the server.

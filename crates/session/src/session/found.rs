@@ -23,7 +23,7 @@ use super::found_rows::Filled;
 use super::hit::ENTRY_FLAGS;
 use super::{Forward, Session, StatementFacts};
 use crate::environment::{key_of_executions, key_of_texts};
-use crate::relay::{Capture, Captured, Lost, Relayed, row_of};
+use crate::relay::{Capture, Captured, Lost, PutRight, Relayed, row_of};
 
 /// The ending of questions in their keys: no execution's key ends like this, since no text is that long.
 const QUESTION: [u8; 4] = u32::MAX.to_le_bytes();
@@ -79,20 +79,20 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::forward`].
-    pub(crate) async fn ask_found_rows(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        let sent = self.lease.sent;
+    pub(crate) async fn ask_found_rows(&mut self, mut forward: Forward<'_>) -> Result<Relayed, Lost> {
+        let (text, sent) = (forward.message.text, self.lease.sent);
         let filled = self.state.found.filled.take().filter(|filled| filled.sent == sent);
         let environment = self.environment().map(|it| it.id);
         let shared = std::sync::Arc::clone(&self.shared);
         let valid_from = shared.freshness().valid_from();
         let found_rows = self.state.found.rows.filter(|_| !self.shows_older_diagnostics());
-        let capture = (filled.is_some() || found_rows.is_some()).then(|| {
-            let text = Deprecations::of(forward.text, self.modes());
-            let warnings = self.warnings_of(text.unwrap_or_default());
+        forward.passing.capture = (filled.is_some() || found_rows.is_some()).then(|| {
+            let deprecations = Deprecations::of(text, self.modes());
+            let warnings = self.warnings_of(deprecations.unwrap_or_default());
             Capture::new(shared.cache.limit(), &shared.bounds().fill).warned(warnings)
         });
-        let text = forward.text;
-        let mut relayed = self.forward(Forward { capture, found_rows, ..forward }).await?;
+        forward.passing.put_right = found_rows.map(PutRight::FoundRows);
+        let mut relayed = self.forward(forward).await?;
         if let Some(captured) = relayed.captured.take()
             && let Some(rows) = value(&captured.body, self.capabilities())
         {

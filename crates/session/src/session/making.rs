@@ -185,7 +185,8 @@ impl Session {
     /// The client's or the server's connection is lost.
     pub(crate) async fn prepare_substitute(&mut self, text: &[u8], made: Vec<u8>) -> Result<(), Lost> {
         let (payload, nothing) = ([&[Command::StmtPrepare.byte()], &*made].concat(), Effects::none());
-        let relayed = self.forward(Forward::new(&payload, Command::StmtPrepare, &nothing)).await?;
+        let relayed =
+            self.forward(Forward::new(Message::bare(Command::StmtPrepare, &payload), &nothing)).await?;
         self.lease.prepared.failed();
         if let Some(ok) = relayed.prepared {
             let prepared = Prepared::new(ok.statement_id, ok.parameters.into(), nothing);

@@ -4,7 +4,7 @@
 //! server's default schema is neither sent nor answered from memory. A statement that goes to the server names the schemas of all its
 //! tables, or names no tables. Any other statement is refused.
 
-use freshet_protocol::{Command, ErrPacket};
+use freshet_protocol::ErrPacket;
 use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 
 use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
@@ -197,8 +197,7 @@ fn is_of_session(words: &[&str]) -> bool {
 /// Carries out `USE` of another schema: if the server accepts it, that schema is the default.
 async fn leave(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let effects = freshet_sql::effects(query.text(), session.modes());
-    let forward = Forward { text: query.text(), ..Forward::new(query.packet, Command::Query, &effects) };
-    let relayed = session.forward(forward).await?;
+    let relayed = session.forward(Forward::new(query.message(), &effects)).await?;
     session.state.reads_ours &= relayed.error.is_some();
     Ok(Flow::Continue)
 }

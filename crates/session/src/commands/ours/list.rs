@@ -1,6 +1,5 @@
 //! The rows of Freshet's own in SHOW VARIABLES and SHOW STATUS, alone and among the server's.
 
-use freshet_protocol::Command;
 use freshet_sql::{Flavor, Lists, Ours, Scope, ShowFilter};
 
 use super::values::{quoted, target};
@@ -104,8 +103,8 @@ async fn among_the_servers(
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let listed = (!ours.is_empty()).then(|| Listed::new(&names(lists), &ours));
-    let forward = Forward { text, listed, ..Forward::new(query.packet, Command::Query, &effects) };
+    let mut forward = Forward::new(query.message(), &effects);
+    forward.passing.listed = (!ours.is_empty()).then(|| Listed::new(&names(lists), &ours));
     session.forward(forward).await?;
     Ok(Flow::Continue)
 }

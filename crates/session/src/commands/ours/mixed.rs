@@ -1,12 +1,11 @@
 //! A SET of Freshet's variables and of the server's in one statement.
 
-use freshet_protocol::Command;
 use freshet_sql::Assignment;
 
 use super::{Snapshot, assign, persist};
 use crate::commands::text::Query;
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Session};
+use crate::session::{Flow, Forward, Message, Session};
 
 /// Carries out a SET of Freshet's variables and of the server's: all of it, or nothing.
 pub(in crate::commands) async fn mixed(
@@ -29,7 +28,7 @@ pub(in crate::commands) async fn mixed(
     };
     let effects = session.certain(rest, freshet_sql::effects(rest, session.modes()));
     let payload = query.with_text(rest);
-    let forward = Forward { text: rest, ..Forward::new(&payload, Command::Query, &effects) };
+    let forward = Forward::new(Message::query(&payload, rest), &effects);
     if session.forward(forward).await?.error.is_some() {
         before.restore(session);
         // The client has its answer. A change that could not be taken back here is in the file, and the values that were set are in the log.

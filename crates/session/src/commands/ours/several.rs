@@ -4,7 +4,7 @@
 //! of a SHOW), or one that raises the statement's error. Freshet's statements are carried out first, in their order, so that the statements
 //! after them see their values. Freshet takes back the statements that the server did not reach.
 
-use freshet_protocol::{Command, ErrPacket};
+use freshet_protocol::ErrPacket;
 use freshet_sql::{Lists, Ours, Piece};
 
 use super::values::quoted;
@@ -13,7 +13,7 @@ use crate::commands::text::Query;
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, SELECT_BYTES_MAX, Session};
+use crate::session::{Flow, Forward, Message, SELECT_BYTES_MAX, Session};
 
 /// The changes of one of Freshet's statements, taken back if the server does not reach that statement.
 struct UndoRecord {
@@ -66,8 +66,7 @@ pub(in crate::commands) async fn several(
     session.state.texts.forget_those_in(&made);
     let effects = session.certain(&made, freshet_sql::effects(&made, session.modes()));
     let payload = query.with_text(&made);
-    let forward = Forward { text: &made, ..Forward::new(&payload, Command::Query, &effects) };
-    let relayed = session.forward(forward).await?;
+    let relayed = session.forward(Forward::new(Message::query(&payload, &made), &effects)).await?;
     let came_to = |at: usize| relayed.error.is_none() || at < relayed.results as usize;
     if let Some(first) = done.iter().position(|done| !came_to(done.at)) {
         let mut left = done.split_off(first).into_iter();

@@ -22,7 +22,7 @@ use crate::reading::{self, LONG_BYTES_MIN, OneSelect, ReadPrepared};
 use crate::relay::{Capture, Captured, Lost};
 use crate::rows::deps_of_definitions;
 use crate::session::{
-    AGAIN_BYTES_MAX, Again, Came, ControlStatement, Flow, Forward, Missed, Prepared, PreparedSelect,
+    AGAIN_BYTES_MAX, Again, Came, ControlStatement, Flow, Forward, Message, Missed, Prepared, PreparedSelect,
     SELECT_BYTES_MAX, Session,
 };
 use crate::template::{Cacheability, Template};
@@ -114,8 +114,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let nothing = Effects { reads_last_statement: asks_back, ..Effects::none() };
     let stripped = stripped.map(|text| [&[Command::StmtPrepare.byte()], text.as_slice()].concat());
     let payload = stripped.as_deref().unwrap_or(&packet);
-    let capture = pending.as_ref().and_then(|it| capture(session, it));
-    let forward = Forward { capture, ..Forward::new(payload, Command::StmtPrepare, &nothing) };
+    let mut forward = Forward::new(Message::bare(Command::StmtPrepare, payload), &nothing);
+    forward.passing.capture = pending.as_ref().and_then(|it| capture(session, it));
     let mut relayed = session.forward(forward).await?;
     session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {

@@ -86,7 +86,7 @@ impl Session {
     /// The connection is lost.
     pub(super) async fn tells_what_was_said(&mut self, forward: &Forward<'_>) -> Result<Vec<String>, Lost> {
         let said = self.state.tx.said();
-        if said.is_empty() || forward.command == Command::ResetConnection {
+        if said.is_empty() || forward.message.command == Command::ResetConnection {
             return Ok(Vec::new());
         }
         Box::pin(self.replay_last_hit()).await?;

@@ -35,7 +35,8 @@ impl Touch {
 impl Session {
     /// Returns what the server does with tables for this command.
     pub(super) fn touch(&self, forward: &Forward<'_>) -> Touch {
-        match forward.command {
+        let (text, effects) = (forward.message.text, forward.deeds.effects);
+        match forward.message.command {
             Command::Ping
             | Command::InitDb
             | Command::StmtPrepare
@@ -43,12 +44,12 @@ impl Session {
             | Command::Statistics
             | Command::SetOption => Touch::Nothing,
             Command::ResetConnection => Touch::Resets,
-            Command::Query | Command::StmtExecute => match forward.touches {
+            Command::Query | Command::StmtExecute => match forward.deeds.touches {
                 Touches::NoTables => Touch::Nothing,
                 Touches::ReadView => Touch::ReadView,
-                Touches::Anything if is_of_session(forward.text, forward.effects) => Touch::Nothing,
-                Touches::Anything if is_mark(forward.text, forward.effects) => Touch::Marks,
-                Touches::Anything if self.writes_rows_of_now(forward.effects) => Touch::RowsOfNow,
+                Touches::Anything if is_of_session(text, effects) => Touch::Nothing,
+                Touches::Anything if is_mark(text, effects) => Touch::Marks,
+                Touches::Anything if self.writes_rows_of_now(effects) => Touch::RowsOfNow,
                 Touches::Anything => Touch::Anything,
             },
             _ => Touch::Anything,
