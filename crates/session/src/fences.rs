@@ -18,7 +18,7 @@ use freshet_sql::{Defines, Effects, Flavor, TableName, TransactionEffect, Writes
 use crate::relay::Relayed;
 use crate::rows::{Described, touched};
 
-pub(crate) use reach::{Doubt, Reach, ReadReach, locked, reach, reading, used};
+pub(crate) use reach::{Doubt, Locked, Reach, ReadReach, locked, reach, reading, used};
 pub(crate) use settled::{Looking, Sources, settled, settled_routine};
 
 /// A session's connection to the server, as distinguished from others.

@@ -7,6 +7,7 @@ mod temporary;
 mod reports;
 mod user_variables;
 mod found_rows;
+mod locks;
 mod prepared;
 mod texts;
 mod state;
@@ -53,9 +54,6 @@ mod pool;
 
 // How the rights that the session has change its keys.
 mod keeper;
-
-// What the end of the session's locks drops.
-mod unlocking;
 
 // The client's life, and what the client leaves behind.
 mod leaving;

@@ -114,7 +114,7 @@ impl Session {
         let tx = &self.state.tx;
         let is_free = tx.surely_autocommits() || tx.begins_by_itself();
         let is_unsaid = !tx.next_differs() && tx.said().is_empty();
-        let is_plain = is_free && is_unsaid && !self.state.locked && !self.is_told_of_reads();
+        let is_plain = is_free && is_unsaid && !self.state.locks.are_in_force() && !self.is_told_of_reads();
         (is_plain && self.environment().is_none()).then_some(self.state.environment_version)
     }
 
@@ -225,7 +225,7 @@ impl Session {
         let is_alike = Manner::of(known, said.isolation) == Some(Manner::Shared)
             && known.autocommit == self.state.tx.autocommits()
             && (is_read_only || !known.are_read_only || said.read_only == Some(false));
-        let is_free = self.state.tx.is_open() && !self.state.locked;
+        let is_free = self.state.tx.is_open() && !self.state.locks.are_in_force();
         (is_alike && is_free).then_some(is_read_only)
     }
 
@@ -263,7 +263,7 @@ impl Session {
     /// Whether rows that are read now show that the transaction's read view is open. Under LOCK TABLES, the server may lock the tables that
     /// it reads, and open no read view.
     pub(crate) fn reads_show_view(&self) -> bool {
-        self.state.tx.is_open() && !self.state.locked && self.state.view.is_shown_by_rows()
+        self.state.tx.is_open() && !self.state.locks.are_in_force() && self.state.view.is_shown_by_rows()
     }
 
     /// Notes that such rows were read.
@@ -553,8 +553,8 @@ impl Session {
     pub(super) fn manner_of_transactions(&self) -> Option<Manner> {
         let known = self.state.environment.current()?.transactions;
         // A transaction that begins releases LOCK TABLES, and savepoints outside of any transaction.
-        let lets_go =
-            self.state.locked || self.state.tx.standing().savepoint && self.state.tx.begins_by_itself();
+        let lets_go = self.state.locks.are_in_force()
+            || self.state.tx.standing().savepoint && self.state.tx.begins_by_itself();
         let is_certain = !self.state.tx.next_differs()
             && known.autocommit == self.state.tx.autocommits()
             && !lets_go

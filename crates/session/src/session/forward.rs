@@ -17,7 +17,6 @@ use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
 use super::state::KnownGtid;
 use super::texts::begins_with_execute;
-use super::unlocking::Unlocking;
 use super::{Deeds, Flow, Forward, Gtids, Message, Passing, Prepared, Session, StatementFacts, query_prefix};
 use crate::busy_poll;
 use crate::counters::Count;
@@ -199,13 +198,8 @@ impl Session {
     /// Bars all sessions from reading locked tables from memory while LOCK TABLES, which has these effects, holds, if the session wants that.
     async fn lock_others_out(&mut self, effects: &Effects) {
         let locked = fences::locked(&effects.write_locks, self.shared.sources()).await;
-        // This statement ends the earlier locks.
-        self.state.unlocking = Unlocking::of(&self.shared, locked.at_once);
-        if self.state.locals.wlock_invalidates(&self.shared.globals) {
-            // The stored results of these tables are dropped for good.
-            self.shared.upstream.changed_unlogged(&locked.all);
-            self.state.wlock = (!locked.all.is_empty()).then(|| self.shared.wlock(locked.all));
-        }
+        let bars_others = self.state.locals.wlock_invalidates(&self.shared.globals);
+        self.state.locks.begin(&self.shared, locked, bars_others);
     }
 
     /// Notes that a command is sent after the last answer from memory.

@@ -35,7 +35,8 @@ impl Session {
     /// The connection is lost.
     pub(crate) async fn find_hidden_among(&mut self, tables: &[(&str, &str)]) -> Result<(), Error> {
         if let Some((schema, _)) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {
-            self.state.locked = Box::pin(self.has_locks(schema)).await?;
+            let are_in_force = Box::pin(self.has_locks(schema)).await?;
+            self.state.locks.learned(are_in_force);
             self.state.temporary.learned_locks();
         }
         for (schema, name) in tables {

@@ -173,7 +173,7 @@ impl Holds<'_> {
                 let is_noted = !state.tx.said().is_empty() && state.tx.surely_autocommits();
                 is_noted || state.tx.next_differs() && !(is_of_open && state.view.is_known())
             }
-            Hold::Locks => state.locked,
+            Hold::Locks => state.locks.are_in_force(),
             Hold::TemporaryTables => !state.temporary.are_none(),
             Hold::Doubts => !state.unproven.is_empty(),
             // In a new session nothing has happened yet that would be reported.

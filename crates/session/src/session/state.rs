@@ -8,6 +8,7 @@ use freshet_protocol::StatusFlags;
 use freshet_sql::Effects;
 
 use super::found_rows::FoundRows;
+use super::locks::TableLocks;
 use super::making::PreparedSince;
 use super::pool::GivenUp;
 use super::prepared::Prepared;
@@ -15,13 +16,11 @@ use super::reports::Reports;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::{Begun, Stage, Tx};
-use super::unlocking::Unlocking;
 use super::user_variables::UserVariables;
 use super::view::ReadView;
 use crate::environment::{Environment, Known};
 use crate::fences::{Doubt, Pending};
 use crate::relay::Served;
-use crate::shared::Wlock;
 use crate::variables::Locals;
 use crate::warnings::Warnings;
 
@@ -64,12 +63,7 @@ pub(crate) struct State {
     /// The last report that the client got, from whichever part: that a transaction has begun, or that none has.
     pub(crate) told_begun: AtomicBool,
     pub(crate) temporary: TemporaryTables,
-    /// LOCK TABLES is in force. Neither COMMIT nor ROLLBACK ends it, so it is no state of the transaction.
-    pub(crate) locked: bool,
-    /// Held under LOCK TABLES, if `query_cache_wlock_invalidate` is on: no session is answered from memory.
-    pub(crate) wlock: Option<Wlock>,
-    /// What the end of LOCK TABLES drops.
-    pub(crate) unlocking: Option<Unlocking>,
+    pub(crate) locks: TableLocks,
     /// Tables, views and routines that statements have used, and of which Freshet could not tell whether they run code. If they do,
     /// there may be unknown temporary tables. Nothing is answered from memory until the doubts are resolved.
     pub(crate) unproven: Vec<Doubt>,
@@ -136,9 +130,7 @@ impl State {
             told: None,
             told_begun: AtomicBool::new(false),
             temporary: TemporaryTables::default(),
-            locked: false,
-            wlock: None,
-            unlocking: None,
+            locks: TableLocks::default(),
             unproven: Vec::new(),
             unlogged: false,
             stops_time: false,
@@ -205,7 +197,7 @@ impl State {
     }
 
     /// Notes the answer to a ROLLBACK of Freshet's own, which begins no other transaction. If it has succeeded, neither savepoints nor the
-    /// locks on open tables are left at the server, with and without autocommit. LOCK TABLES stays in force: `locked` has that.
+    /// locks on open tables are left at the server, with and without autocommit. LOCK TABLES stays in force.
     pub(crate) fn note_rolled_back(&mut self, status: Option<StatusFlags>, failed: bool) {
         self.answered(true, status, failed);
         let is_open = self.tx.may_be_open();
@@ -241,15 +233,10 @@ impl State {
     /// Notes what a statement may have done, whether or not it succeeded.
     pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
         self.temporary.ran(effects);
-        self.locked |= effects.locks_tables == Some(true);
         if succeeded {
             self.temporary.succeeded(effects);
-            self.locked &= effects.locks_tables != Some(false);
         }
-        if !self.locked {
-            self.wlock = None;
-            self.unlocking = None;
-        }
+        self.locks.ran(effects.locks_tables, succeeded);
     }
 }
 

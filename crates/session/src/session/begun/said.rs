@@ -52,7 +52,7 @@ impl Session {
     pub(crate) fn chains_on(&self, completion: Completion) -> Option<(Manner, Characteristics)> {
         let known = self.state.environment.current()?.transactions;
         let chains = completion.chain.unwrap_or(known.chain);
-        if !chains || !known.leave_no_trace || self.state.locked || self.is_told_of_reads() {
+        if !chains || !known.leave_no_trace || self.state.locks.are_in_force() || self.is_told_of_reads() {
             return None;
         }
         if !self.state.tx.is_open() && self.state.tx.begun().is_none() {

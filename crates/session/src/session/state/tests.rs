@@ -45,12 +45,12 @@ fn a_procedure_may_hide_any_table() {
 fn locks_are_in_force_from_the_attempt_until_unlock_succeeds() {
     let mut state = state();
     state.ran(&Effects { locks_tables: Some(true), ..Effects::none() }, false);
-    assert!(state.locked);
+    assert!(state.locks.are_in_force());
     let unlock = Effects { locks_tables: Some(false), ..Effects::none() };
     state.ran(&unlock, false);
-    assert!(state.locked);
+    assert!(state.locks.are_in_force());
     state.ran(&unlock, true);
-    assert!(!state.locked);
+    assert!(!state.locks.are_in_force());
 }
 
 #[test]
