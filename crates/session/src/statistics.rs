@@ -3,12 +3,13 @@
 //!
 //! A hit finds its entry by key, without a template or a text. So an entry carries the *tag* of its digest: 16 bits
 //! that were free in its header. A hit counts on a line of its own thread, at the place that the tag names, and takes no lock. What goes
-//! to the server counts on lines of its own thread too (`forwarded`).
+//! to the server counts on lines of its own thread too (`by_thread`).
 //!
 //! Up to [`DIGESTS_MAX`] digests are known. When there is one more, the eighth that was not seen for the longest time is dropped, with its
 //! counts; ProxySQL keeps all, as long as there is memory. A reused place has another generation, which is part
 //! of the tag: hits of entries of the earlier digest are not counted.
 
+mod by_thread;
 mod clock;
 mod commands;
 mod errors;
@@ -18,46 +19,37 @@ mod refused;
 mod whose;
 
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use crossbeam_utils::sync::{ShardedLock, ShardedLockWriteGuard};
 
 use ahash::{HashMap, RandomState};
-use freshet_cache::{STRIPES, stripe};
 use freshet_digest::{Digest, Options, put_text};
 use freshet_protocol::ErrPacket;
 use freshet_rules::Outcome;
 use freshet_upstream::now_ms;
 
+use by_thread::{ByThread, Counted, PLACE_BITS, PLACES};
 use clock::Clock;
 pub use commands::CommandRow;
 use commands::Commands;
 pub use errors::ErrorRow;
 use errors::Errors;
 pub(crate) use forwarded::Cost;
-use forwarded::{Forwarded, Sent};
+use forwarded::Forwarded;
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 pub(crate) use whose::Whose;
 
 use crate::created::NamedQuery;
 
-/// How many places there are. The first belongs to no digest: its counts are not shown.
-const PLACES: usize = 1 << PLACE_BITS;
-const PLACE_BITS: u32 = 13;
 /// How many digests are known at once, at most.
 pub const DIGESTS_MAX: usize = PLACES - 1;
+/// How many of [`Counted`] are counted for answers from memory.
+const HITS: usize = Counted::LastMs as usize + 1;
 /// How many digests are dropped when there is one too many.
 const LEAVING: usize = PLACES / 8;
-
-/// The counts of one thread for the answers from memory of one digest.
-#[derive(Debug, Default)]
-struct Hits {
-    count: AtomicU64,
-    first_ms: AtomicU64,
-    last_ms: AtomicU64,
-}
 
 /// A digest that has a place.
 #[derive(Debug)]
@@ -98,8 +90,8 @@ pub(crate) struct Statistics {
     known: ShardedLock<Digests>,
     sent: Forwarded,
     generations: Box<[AtomicU8]>,
-    /// The hits of each stripe of threads, made when the first thread of the stripe counts.
-    hits: Box<[OnceLock<Box<[Hits]>>]>,
+    /// The answers from memory.
+    hits: ByThread<HITS>,
     /// The refusals, made when an answer is not stored for the first time.
     refused: Box<[OnceLock<Box<Refused>>]>,
     commands: Commands,
@@ -113,9 +105,9 @@ impl Default for Statistics {
     fn default() -> Self {
         Self {
             known: ShardedLock::default(),
-            sent: Forwarded::new(PLACES),
+            sent: Forwarded::default(),
             generations: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
-            hits: (0..STRIPES).map(|_| OnceLock::new()).collect(),
+            hits: ByThread::default(),
             refused: (0..PLACES).map(|_| OnceLock::new()).collect(),
             commands: Commands::default(),
             errors: Errors::default(),
@@ -167,12 +159,11 @@ impl Statistics {
         if !self.is_anybodys(tag) {
             return;
         }
-        let place = place_of(tag);
-        let hits = &self.hits[stripe()].get_or_init(|| (0..PLACES).map(|_| Hits::default()).collect())[place];
-        if hits.count.fetch_add(1, Ordering::Relaxed) == 0 {
-            hits.first_ms.store(now_ms, Ordering::Relaxed);
+        let Some([count, first_ms, last_ms]) = self.hits.own(place_of(tag)) else { return };
+        if count.fetch_add(1, Ordering::Relaxed) == 0 {
+            first_ms.store(now_ms, Ordering::Relaxed);
         }
-        hits.last_ms.store(now_ms, Ordering::Relaxed);
+        last_ms.store(now_ms, Ordering::Relaxed);
     }
 
     /// Whether the place that a tag names still belongs to the tag's digest.
@@ -269,12 +260,7 @@ impl Statistics {
     }
 
     fn last_ms(&self, place: usize) -> u64 {
-        let hits = self.stripes(place).map(|hits| hits.last_ms.load(Ordering::Relaxed)).max().unwrap_or(0);
-        hits.max(self.sent.last_ms(place))
-    }
-
-    fn stripes(&self, place: usize) -> impl Iterator<Item = &Hits> {
-        self.hits.iter().filter_map(OnceLock::get).map(move |hits| &hits[place])
+        self.hits.last_ms(place).max(self.sent.last_ms(place))
     }
 
     /// Resets the counts of a place. A count at the same moment may be lost. Rules keep their counts.
@@ -283,7 +269,7 @@ impl Statistics {
             outcome.count(self.times(place));
         }
         // The counts of commands go on.
-        let hits = self.stripes(place).map(|hits| hits.count.swap(0, Ordering::Relaxed)).sum();
+        let hits = self.hits.each(place).map(|[count, ..]| count.swap(0, Ordering::Relaxed)).sum();
         self.commands.add_hits(self.kinds[place].load(Ordering::Relaxed), hits);
         if let Some(refused) = self.refused[place].get() {
             refused.begin_anew();
@@ -293,7 +279,7 @@ impl Statistics {
 
     /// Returns how often statements of a place were answered from memory.
     fn hits_of(&self, place: usize) -> u64 {
-        self.stripes(place).map(|hits| hits.count.load(Ordering::Relaxed)).sum()
+        self.hits.sum(place, Counted::Count)
     }
 
     /// Returns how often statements of a digest were answered from memory, by its tag.
@@ -303,7 +289,7 @@ impl Statistics {
 
     /// Returns how often statements of a place were counted.
     fn times(&self, place: usize) -> u64 {
-        self.hits_of(place) + self.sent.sum(place, Sent::Count)
+        self.hits_of(place) + self.sent.sum(place, Counted::Count)
     }
 
     /// Returns how often each outcome of query rules occurred, by the outcomes' ids.
@@ -385,12 +371,12 @@ impl Statistics {
 
     fn hits_row(&self, place: usize, named: &KnownDigest, clock: Clock) -> Option<DigestRow> {
         let (mut count, mut first, mut last) = (0, u64::MAX, 0);
-        for hits in self.stripes(place) {
-            let more = hits.count.load(Ordering::Relaxed);
+        for hits in self.hits.each(place) {
+            let [more, first_ms, last_ms] = hits.each_ref().map(|it| it.load(Ordering::Relaxed));
             if more > 0 {
                 count += more;
-                first = first.min(hits.first_ms.load(Ordering::Relaxed));
-                last = last.max(hits.last_ms.load(Ordering::Relaxed));
+                first = first.min(first_ms);
+                last = last.max(last_ms);
             }
         }
         let row =
