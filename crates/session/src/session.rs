@@ -85,13 +85,14 @@ pub(crate) use hold::{Hold, Holds};
 pub(crate) use lanes::{Carriage, Ride, SharedView, crowd, patience};
 pub(crate) use lease::Lease;
 pub use life::serve;
+pub(crate) use logged::Logged;
 pub(crate) use making::{Made, unknown_statement};
 pub(crate) use prepared::{
     AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
     PreparedSelect, SELECT_BYTES_MAX, ZoneAt,
 };
 pub(crate) use reports::{Gtids, Reports, TransactionTracking};
-pub(crate) use ruled::{Came, Logged, Storing};
+pub(crate) use ruled::{Came, Storing};
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};

@@ -66,13 +66,15 @@ pub(super) async fn execute(
     let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
         return pin!(carry_out(session, packet, command, missed, named)).await;
     };
-    session.begins_line(Logged::execution);
-    if Box::pin(rules::execution(session, &prepared, &packet, command, at)).await? {
-        session.ends_line(prepared.asked());
-        return Ok(Flow::Continue);
+    let line = session.begins_line(Logged::execution);
+    let is_answered = Box::pin(rules::execution(session, &prepared, &packet, command, at)).await?;
+    let flow = match is_answered {
+        true => Ok(Flow::Continue),
+        false => pin!(carry_out(session, packet, command, missed, named)).await,
+    };
+    if let Some(line) = line {
+        session.ends_line(&line, prepared.asked());
     }
-    let flow = pin!(carry_out(session, packet, command, missed, named)).await;
-    session.ends_line(prepared.asked());
     flow
 }
 

@@ -59,15 +59,15 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let query = Query { packet, long, text_at, missed };
     session.active(now_ms());
     session.note_asked(query.text());
-    session.begins_line(Logged::text);
+    let line = session.begins_line(Logged::text);
     let flow = match decided::text(session, &query) {
         Decided::Answered => Ok(Flow::Continue),
         Decided::AsItCame => pin!(carry_out(session, query)).await,
         Decided::Rewritten(packet) => Box::pin(rewritten(session, packet, text_at)).await,
     };
-    if session.has_line() {
+    if let Some(line) = line {
         let text = text_offset(session, packet).and_then(|at| packet.get(at..));
-        session.ends_line(text.unwrap_or_default());
+        session.ends_line(&line, text.unwrap_or_default());
     }
     flow
 }

@@ -1,20 +1,41 @@
 //! Writing a statement to the query log, if a rule says so (`query_log.rs`).
 
+use std::time::{Instant, SystemTime};
+
 use super::Session;
-use super::ruled::{Logged, RowCounts};
+use super::ruled::RowCounts;
 use crate::query_log::{self, Event};
 use crate::relay::Relayed;
 
-impl Session {
-    /// Begins a log line for a command that arrives, if there may be one: the rules decide later.
-    pub(crate) fn begins_line(&mut self, begin: impl FnOnce() -> Logged) {
-        let may_be = self.ruled.are_there() && self.shared.rules.log.is_on();
-        self.ruled.logged = may_be.then(begin);
+/// A statement under way that may get a line in the query log.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    began: SystemTime,
+    at: Instant,
+    command: &'static str,
+}
+
+impl Logged {
+    /// Begins the line of a text.
+    pub(crate) fn text() -> Self {
+        Self::new("COM_QUERY")
     }
 
-    /// Whether the command under way may have a log line.
-    pub(crate) fn has_line(&self) -> bool {
-        self.ruled.logged.is_some()
+    /// Begins the line of an execution of a prepared statement.
+    pub(crate) fn execution() -> Self {
+        Self::new("COM_STMT_EXECUTE")
+    }
+
+    fn new(command: &'static str) -> Self {
+        Self { began: SystemTime::now(), at: Instant::now(), command }
+    }
+}
+
+impl Session {
+    /// Begins a log line for a command that arrives, if there may be one: the rules decide later.
+    pub(crate) fn begins_line(&self, begin: impl FnOnce() -> Logged) -> Option<Box<Logged>> {
+        let may_be = self.ruled.are_there() && self.shared.rules.log.is_on();
+        may_be.then(|| Box::new(begin()))
     }
 
     /// Notes what the server did for the statement under way.
@@ -25,9 +46,11 @@ impl Session {
     }
 
     /// Writes the line of a statement that has ended, if the rules want one.
-    pub(crate) fn ends_line(&mut self, query: &[u8]) {
-        let logged = self.ruled.logged.take().filter(|_| self.ruled.is_logged());
-        let Some(Logged { began, at, command }) = logged else { return };
+    pub(crate) fn ends_line(&self, line: &Logged, query: &[u8]) {
+        if !self.ruled.is_logged() {
+            return;
+        }
+        let Logged { began, at, command } = *line;
         let sent = self.ruled.ruling.sent.map(|RowCounts { affected, rows }| query_log::Sent {
             hostgroup: self.ruled.hostgroup(),
             server: self.shared.upstream.config().address.to_string(),

@@ -7,7 +7,7 @@
 //! rules that they have met.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
@@ -28,8 +28,6 @@ pub(crate) struct Ruled {
     /// The flag with which the chain begins for the next statement, if a rule has set one.
     pub(super) next_flag: Option<u32>,
     pub(super) ruling: Ruling,
-    /// The log line that may be written about the command under way.
-    pub(super) logged: Option<Logged>,
     /// A rule forbids that another client's connection carries this session's reads.
     pub(super) keeps_to_itself: bool,
     /// The identity of the last look-up.
@@ -72,30 +70,6 @@ pub(super) struct Ruling {
     /// What the server did for the statement, if it was asked.
     pub(super) sent: Option<RowCounts>,
     pub(super) repeating: Repeating,
-}
-
-/// A statement under way that may get a line in the query log.
-#[derive(Debug)]
-pub(crate) struct Logged {
-    pub(super) began: SystemTime,
-    pub(super) at: Instant,
-    pub(super) command: &'static str,
-}
-
-impl Logged {
-    /// Begins the line of a text.
-    pub(crate) fn text() -> Self {
-        Self::new("COM_QUERY")
-    }
-
-    /// Begins the line of an execution of a prepared statement.
-    pub(crate) fn execution() -> Self {
-        Self::new("COM_STMT_EXECUTE")
-    }
-
-    fn new(command: &'static str) -> Self {
-        Self { began: SystemTime::now(), at: Instant::now(), command }
-    }
 }
 
 /// How many rows a statement has changed, and how many it has returned.
