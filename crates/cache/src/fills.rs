@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 
 /// What is known of one chunk.
 #[derive(Clone, Copy)]
-struct Fill {
+struct ChunkFill {
     free: u16,
     /// The neighbours in its list.
     next: u32,
@@ -25,7 +25,7 @@ struct Fill {
 /// Invariants: each chunk with a free block is in exactly one list, that of its number of free blocks; bit `n` of `some` is set iff list
 /// `n` holds a chunk. A chunk that was taken out has no free block in here.
 pub(crate) struct Fills {
-    fills: Vec<Fill>,
+    fills: Vec<ChunkFill>,
     first: [u32; LISTS],
     some: u64,
     /// The numbers of chunks that were taken out; new chunks get them.
@@ -41,7 +41,7 @@ impl Default for Fills {
 impl Fills {
     /// Returns a number for a new chunk, whose blocks are all free.
     pub(crate) fn add(&mut self) -> usize {
-        let fill = Fill { free: 0, next: NONE, before: NONE };
+        let fill = ChunkFill { free: 0, next: NONE, before: NONE };
         let chunk = self.gaps.pop().map_or(self.fills.len(), |gap| gap as usize);
         if chunk == self.fills.len() {
             self.fills.push(fill);
@@ -99,7 +99,7 @@ impl Fills {
 
     fn unlink(&mut self, chunk: usize, list: Option<usize>) {
         let Some(list) = list else { return };
-        let Fill { next, before, .. } = self.fills[chunk];
+        let ChunkFill { next, before, .. } = self.fills[chunk];
         if before == NONE {
             self.first[list] = next;
         } else {

@@ -75,13 +75,13 @@ pub(crate) enum Inserted {
 pub(crate) struct Left {
     /// The entry could never have been served again.
     pub(crate) was_dead: bool,
-    memory: Memory,
+    garbage: Garbage,
 }
 
 /// Memory that is held only to be dropped.
 #[derive(Default)]
 #[expect(dead_code, reason = "nobody reads what is to be dropped")]
-struct Memory {
+struct Garbage {
     large: Option<Arc<Large>>,
     chunks: Vec<Chunk>,
     arena: Option<Arena>,
@@ -246,7 +246,7 @@ impl Shard {
         let slab = &mut self.slab;
         let compact = || self.arena.compact(&mut |slot, head| slab.set_head(slot, head));
         let chunks = std::iter::from_fn(compact).collect();
-        Left { was_dead: false, memory: Memory { large, chunks, arena: None } }
+        Left { was_dead: false, garbage: Garbage { large, chunks, arena: None } }
     }
 
     /// Takes out the entry that is worth least. `None` if the shard is empty.
@@ -276,7 +276,7 @@ impl Shard {
             self.arena.set_slot(moved.head(), at);
         }
         let mut left = self.let_go(head, &header, budget);
-        left.memory.arena = self.shrink(budget);
+        left.garbage.arena = self.shrink(budget);
         Some(left)
     }
 

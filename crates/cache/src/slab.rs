@@ -105,13 +105,13 @@ pub(crate) struct Indexed {
 
 /// Both ends of a queue, and the charge of its entries, in blocks.
 #[derive(Clone, Copy)]
-struct Ends {
+struct QueueEnds {
     newest: u32,
     oldest: u32,
     charge: usize,
 }
 
-impl Default for Ends {
+impl Default for QueueEnds {
     fn default() -> Self {
         Self { newest: NONE, oldest: NONE, charge: 0 }
     }
@@ -126,7 +126,7 @@ pub(crate) struct Slab {
     heads: Words,
     /// Apart from the slots, because hits write it under a shared lock.
     counts: Box<[AtomicU16]>,
-    ends: [Ends; 2],
+    ends: [QueueEnds; 2],
 }
 
 impl Slab {

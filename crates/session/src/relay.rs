@@ -32,7 +32,7 @@ pub(crate) use filter::Filter;
 pub(crate) use listed::Listed;
 pub(crate) use own_channel::{Channel, OwnChannel, PutRight, row_of};
 pub(crate) use processes::{Processes, listed as listed_process};
-pub(crate) use uncounted::{Controls, Own, Repeated, Served, Uncounted, flushes_status};
+pub(crate) use uncounted::{Controls, Own, Repeated, ServedCounts, Uncounted, flushes_status};
 
 /// Which side's connection is gone in the middle of an exchange. In each case both connections are over.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use freshet_follow::{FollowState, FollowStatus, Semisync};
 use freshet_upstream::now_ms;
 
 use crate::counters::Count;
-use crate::relay::Served;
+use crate::relay::ServedCounts;
 use crate::shared::Shared;
 
 /// How many results are checked to estimate the count: that takes about a millisecond.
@@ -16,7 +16,7 @@ const STALE_LOOKED_FOR: usize = 10_000;
 pub(crate) struct Status {
     pub(crate) name: &'static str,
     pub(crate) doc: &'static str,
-    pub(crate) read: fn(&Shared, &Served) -> String,
+    pub(crate) read: fn(&Shared, &ServedCounts) -> String,
 }
 
 /// Every status value of Freshet's own, by name. The first eight are the native query cache's.
@@ -285,7 +285,7 @@ pub(crate) static STATUS: &[Status] = &[
 
 /// Returns all values, as of now.
 pub fn all(shared: &Shared) -> Vec<(&'static str, String)> {
-    let none = Served::default();
+    let none = ServedCounts::default();
     STATUS.iter().map(|status| (status.name, (status.read)(shared, &none))).collect()
 }
 

@@ -165,14 +165,14 @@ impl OwnChannel {
 mod tests {
     use freshet_sql::Flavor;
 
-    use super::super::uncounted::Served;
+    use super::super::uncounted::ServedCounts;
     use super::*;
 
     #[test]
     fn only_rows_of_the_channel_are_put_right() {
         let at = SessionStatus { name: StatusName::At(0), value_at: 1 };
         let tls = Tls { version: ProtocolVersion::TLSv1_3, suite: CipherSuite::TLS13_AES_128_GCM_SHA256 };
-        let (served, own) = (Served { texts: 2, ..Served::default() }, Own::default());
+        let (served, own) = (ServedCounts { texts: 2, ..ServedCounts::default() }, Own::default());
         let uncounted = Uncounted { served, own, flavor: Flavor::MySql };
         let own = |channel| OwnChannel { at: at.clone(), channel: Some(channel), uncounted };
         let clear = own(Channel::default());

@@ -26,7 +26,7 @@ pub(crate) type Controlled = [u64; 7];
 
 /// How many statements of one session were answered here since its counters began.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Served {
+pub(crate) struct ServedCounts {
     /// Texts of SELECTs.
     pub(crate) texts: u64,
     /// Texts that the server has answered, on another connection.
@@ -51,7 +51,7 @@ pub(crate) struct Served {
     pub(crate) controlled_by_command: u64,
 }
 
-impl Served {
+impl ServedCounts {
     /// Counts the last answer as this kind of execution instead of a text.
     pub(crate) fn count_execution(&mut self, by: Repeated) {
         self.texts -= 1;
@@ -180,7 +180,7 @@ impl Own {
 /// Both corrections, for the answer to a client that asks for its counters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Uncounted {
-    pub(crate) served: Served,
+    pub(crate) served: ServedCounts,
     pub(crate) own: Own,
     pub(crate) flavor: Flavor,
 }
@@ -221,7 +221,7 @@ impl Uncounted {
     }
 
     fn executions(&self) -> u64 {
-        let Served { commands, by_name, immediate, controlled_by_command, .. } = self.served;
+        let ServedCounts { commands, by_name, immediate, controlled_by_command, .. } = self.served;
         commands + by_name + immediate + controlled_by_command
     }
 
@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn a_hit_is_counted_as_native_caches_count_it() {
-        let mut served = Served { texts: 5, carried: 1, commands: 3, by_name: 2, ..Served::default() };
+        let mut served =
+            ServedCounts { texts: 5, carried: 1, commands: 3, by_name: 2, ..ServedCounts::default() };
         served.controls(Controls::Begin, false);
         served.controls(Controls::Commit, true);
         let mut own = Own::default();

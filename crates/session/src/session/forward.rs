@@ -24,8 +24,8 @@ use crate::fences::{self, Doubt, InFlight, Reach};
 use crate::qualify::qualify;
 use crate::reading::ParseSettings;
 use crate::relay::{
-    Channel, Filter, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated, Served, Uncounted,
-    flushes_status,
+    Channel, Filter, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated, ServedCounts,
+    Uncounted, flushes_status,
 };
 use crate::rows::Write;
 
@@ -186,7 +186,7 @@ impl Session {
     /// Resets the session's counts after FLUSH STATUS.
     fn heed_flush(&mut self, Message { command, text, .. }: Message<'_>, relayed: &Relayed) {
         if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
-            self.state.served = Served::default();
+            self.state.served = ServedCounts::default();
             self.lease.own = Own::default();
         }
     }

@@ -20,7 +20,7 @@ use super::user_variables::UserVariables;
 use super::view::ReadView;
 use crate::environment::{Environment, Known};
 use crate::fences::{Doubt, Pending};
-use crate::relay::Served;
+use crate::relay::ServedCounts;
 use crate::variables::Locals;
 use crate::warnings::Warnings;
 
@@ -92,7 +92,7 @@ pub(crate) struct State {
     /// The value of `FOUND_ROWS()` for the client.
     pub(crate) found: FoundRows,
     /// The counts of answers from memory.
-    pub(crate) served: Served,
+    pub(crate) served: ServedCounts,
     /// What the client has prepared since.
     pub(crate) prepared_since: Option<PreparedSince>,
     /// The buffer in which the keys of executions are put together.
@@ -144,7 +144,7 @@ impl State {
             last_hit: Vec::new(),
             last_hit_of: None,
             found: FoundRows::default(),
-            served: Served::default(),
+            served: ServedCounts::default(),
             prepared_since: None,
             execution_key: Vec::new(),
             ended_since: None,

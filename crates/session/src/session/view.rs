@@ -73,7 +73,7 @@ enum KnownManner {
 
 /// What binds a transaction to a moment that the server does not know: results were served as of the moment.
 #[derive(Debug, Clone, Copy)]
-struct Bound {
+struct ServedMoment {
     /// The position that was applied at the first read from memory, or a later one at which all served results are true too.
     at: Position,
     /// When the first read from memory was, if the server may open the read view before a statement needs it.
@@ -137,7 +137,7 @@ pub(crate) struct ReadView {
     shown: Option<(Shown, u64)>,
     /// The questions for `shown` that are on their way.
     asked: ViewQuestions,
-    bound: Option<Bound>,
+    bound: Option<ServedMoment>,
     /// The dependencies of the answers that were served as of the moment of `bound`.
     served: Vec<Dep>,
     /// The dependencies of the definitions of the tables whose results were served. The server does not know that these tables were read,
@@ -450,7 +450,7 @@ impl ReadView {
     /// it later. `as_of` is the position that was applied before the read view was opened.
     pub(crate) fn binds(&mut self, as_of: Position, freshness: &Freshness) {
         if let (None, AtServer::Open { is_proven, proof, .. }) = (self.bound, &mut self.at_server) {
-            self.bound = Some(Bound { at: as_of, since: None });
+            self.bound = Some(ServedMoment { at: as_of, since: None });
             *is_proven = false;
             proof.untouched = freshness.untouched(&[], as_of);
         }
@@ -504,7 +504,7 @@ impl ReadView {
         match moment {
             Moment::AsOf(at) if self.manner() == Some(Manner::Shared) => {
                 let since = self.bound.map_or_else(|| Some(Instant::now()), |bound| bound.since);
-                self.bound = Some(Bound { at, since });
+                self.bound = Some(ServedMoment { at, since });
             }
             Moment::Snapshot { .. } if self.manner() == Some(Manner::Shared) => self.keep_named(),
             _ => self.served.clear(),

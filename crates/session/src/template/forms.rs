@@ -183,13 +183,13 @@ fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> 
 }
 
 /// The forms of one event loop.
-type Own = Kept<Box<[u8]>, Compiled>;
+type OwnForms = Kept<Box<[u8]>, Compiled>;
 
 /// All forms. Each thread keeps its own: each miss looks for its form, and most misses of an application have a few forms, so all threads
 /// would wait for the same lock and write the same count of references. A form is compiled once for each thread. Threads beyond
 /// [`STRIPES`] share the forms of others: hence the locks.
 #[derive(Debug)]
-pub(super) struct Forms(Box<[CachePadded<Mutex<Own>>]>);
+pub(super) struct Forms(Box<[CachePadded<Mutex<OwnForms>>]>);
 
 impl Default for Forms {
     fn default() -> Self {
@@ -200,7 +200,7 @@ impl Default for Forms {
 }
 
 impl Forms {
-    fn own(&self) -> MutexGuard<'_, Own> {
+    fn own(&self) -> MutexGuard<'_, OwnForms> {
         self.0[stripe()].lock().unwrap_or_else(PoisonError::into_inner)
     }
 

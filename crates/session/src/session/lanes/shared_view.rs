@@ -41,7 +41,7 @@ const BEGIN: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
 /// The stage of a read view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ViewStage {
     /// The server has not said that the read view is open, or Freshet does not know that all it shows is applied.
     Unsettled,
     /// All that the read view shows is applied. When it was open, this many ends of the binlog had been asked for.
@@ -55,7 +55,7 @@ enum Stage {
 pub(crate) struct SharedView {
     contains: Position,
     since: Instant,
-    stage: watch::Sender<Stage>,
+    stage: watch::Sender<ViewStage>,
     is_replaced: Cell<bool>,
 }
 
@@ -70,7 +70,7 @@ impl SharedView {
         let view = Rc::new(Self {
             contains,
             since: Instant::now(),
-            stage: watch::Sender::new(Stage::Unsettled),
+            stage: watch::Sender::new(ViewStage::Unsettled),
             is_replaced: Cell::new(false),
         });
         let (kept, lane, shared) = (Rc::clone(&view), Rc::clone(lane), Arc::clone(shared));
@@ -85,7 +85,7 @@ impl SharedView {
 
     /// Whether a read may still be sent to this read view.
     pub(super) fn is_young(&self) -> bool {
-        self.since.elapsed() < AGE_MAX && *self.stage.borrow() != Stage::Failed
+        self.since.elapsed() < AGE_MAX && *self.stage.borrow() != ViewStage::Failed
     }
 
     /// Notes that the lane has begun another read view.
@@ -97,9 +97,9 @@ impl SharedView {
     /// if that is unknown.
     pub(crate) async fn settled(&self) -> Option<u64> {
         let mut stage = self.stage.subscribe();
-        match *stage.wait_for(|stage| *stage != Stage::Unsettled).await.ok()? {
-            Stage::Settled { ends_asked } => Some(ends_asked),
-            Stage::Unsettled | Stage::Failed => None,
+        match *stage.wait_for(|stage| *stage != ViewStage::Unsettled).await.ok()? {
+            ViewStage::Settled { ends_asked } => Some(ends_asked),
+            ViewStage::Unsettled | ViewStage::Failed => None,
         }
     }
 
@@ -107,10 +107,10 @@ impl SharedView {
     async fn attend(&self, lane: &Lane, opened: oneshot::Receiver<LaneOutcome>, shared: &Shared) {
         let stage = match opened.await {
             Ok(Ok(carried)) if carried.frames.get(HEADER_LEN) == Some(&0) => settle(shared).await,
-            _ => Stage::Failed,
+            _ => ViewStage::Failed,
         };
         self.stage.send_replace(stage);
-        if stage == Stage::Failed {
+        if stage == ViewStage::Failed {
             return lane.close();
         }
         sleep(UNUSED_MAX).await;
@@ -121,18 +121,18 @@ impl SharedView {
 }
 
 /// Waits until all is applied that a just opened read view shows.
-async fn settle(shared: &Shared) -> Stage {
+async fn settle(shared: &Shared) -> ViewStage {
     let (upstream, freshness) = (&shared.upstream, shared.freshness());
     let ends_asked = freshness.ends_asked();
     let look = || {
         if sabotage::is(Sabotage::EarlyViews) {
-            return Some(Stage::Settled { ends_asked: 0 });
+            return Some(ViewStage::Settled { ends_asked: 0 });
         }
         if freshness.is_settled(ends_asked) {
-            return Some(Stage::Settled { ends_asked });
+            return Some(ViewStage::Settled { ends_asked });
         }
         upstream.ask_end();
         None
     };
-    found_within(upstream, SETTLING_MAX, look).await.unwrap_or(Stage::Failed)
+    found_within(upstream, SETTLING_MAX, look).await.unwrap_or(ViewStage::Failed)
 }
