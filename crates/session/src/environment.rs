@@ -503,9 +503,18 @@ fn is_plain(text: &[u8]) -> bool {
 
 /// Whether `text` is such a SET, and sets only the character set, how transactions read, and variables that Freshet reads of every session.
 pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
-    // This check runs for each statement that is sent, and most are no SET.
-    let start = text.trim_ascii_start().get(..SET.len());
-    if !start.is_some_and(|start| start.eq_ignore_ascii_case(SET)) {
+    let sets_transactions = || {
+        // Freshet reads the isolation level and the access mode as variables.
+        let text = with_bare_names(text);
+        text.len() <= STATEMENTS_REMEMBERED_BYTES_MAX && sets_characteristics(&text)
+    };
+    assigns_only(text, |_, _| true) || is_set(text) && sets_transactions()
+}
+
+/// Whether `text` is such a SET, and sets only the character set, and variables that Freshet reads of every session and that are meant, by
+/// their names and the texts of their values.
+pub(crate) fn assigns_only(text: &[u8], is_meant: impl Fn(&str, &str) -> bool) -> bool {
+    if !is_set(text) {
         return false;
     }
     let text = with_bare_names(text);
@@ -522,24 +531,27 @@ pub(crate) fn sets_only_what_is_read(text: &[u8]) -> bool {
         }
         quote.is_none() && c == ','
     };
-    text["set".len()..].split(is_between).all(|piece| match piece.split_once('=') {
-        Some((name, _)) => is_read(name.trim_end_matches(':')),
+    text[SET.len()..].split(is_between).all(|piece| match piece.split_once('=') {
+        Some((name, value)) => {
+            read_name(name.trim_end_matches(':')).is_some_and(|name| is_meant(name, value))
+        }
         None => piece.split_ascii_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("names")),
-    }) || is_of_transactions(text)
+    })
 }
 
-/// Whether a plain SET is `SET SESSION TRANSACTION …`: Freshet reads the isolation level and the access mode as variables.
-fn is_of_transactions(text: &str) -> bool {
-    let words: Vec<&str> = text.split_ascii_whitespace().skip(1).take(2).collect();
-    let is = |at: usize, word: &str| words.get(at).is_some_and(|own: &&str| own.eq_ignore_ascii_case(word));
-    (is(0, "session") || is(0, "local")) && is(1, "transaction")
+/// Whether the first word is SET. Most statements that are sent are no SET.
+fn is_set(text: &[u8]) -> bool {
+    let start = text.trim_ascii_start().get(..SET.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(SET))
 }
 
-/// Whether the text before a `=` names a variable that Freshet reads of every session.
-fn is_read(name: &str) -> bool {
-    let mut words = name.split_ascii_whitespace().rev();
-    let is_known = words.next().is_some_and(|name| variable_names().any(|it| it.eq_ignore_ascii_case(name)));
-    is_known && words.all(|word| word.eq_ignore_ascii_case("session") || word.eq_ignore_ascii_case("local"))
+/// Returns the name before a `=`, if it is a variable that Freshet reads of every session.
+fn read_name(text: &str) -> Option<&str> {
+    let mut words = text.split_ascii_whitespace().rev();
+    let name = words.next().filter(|name| variable_names().any(|it| it.eq_ignore_ascii_case(name)))?;
+    let is_of_session =
+        |word: &str| word.eq_ignore_ascii_case("session") || word.eq_ignore_ascii_case("local");
+    words.all(is_of_session).then_some(name)
 }
 
 #[cfg(test)]

