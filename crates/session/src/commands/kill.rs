@@ -68,7 +68,7 @@ async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
 pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
         KillTarget::Idle(aimed) => end_idle(session, kill.id, &aimed, kill.query_only),
-        KillTarget::Stranger => forward(session, query.packet, query.text(), &Effects::none()).await,
+        KillTarget::Stranger => forward(session, Forward::new(query.message(), &Effects::none())).await,
         KillTarget::Client(aimed) => {
             let text = with_pieces(query.text(), vec![(kill.id_at, aimed.thread_id.to_string())]);
             let ended = vec![(aimed, kill.query_only)];

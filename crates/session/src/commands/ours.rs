@@ -19,7 +19,7 @@ use freshet_sql::{Assignment, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, Sel
 use super::caches;
 use super::filling::count_not_cached;
 use super::refusals::unavailable;
-use super::text::Query;
+use super::text::{Query, forward};
 use crate::local::{self, Cell};
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
@@ -233,8 +233,7 @@ async fn reset_persist(
     if is_of_all && session.flavor() == Flavor::MySql {
         let text = query.text();
         let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-        session.forward(Forward::new(query.message(), &effects)).await?;
-        return Ok(Flow::Continue);
+        return forward(session, Forward::new(query.message(), &effects)).await;
     }
     session.put_ok(session.state.warnings.count());
     Ok(Flow::Continue)

@@ -17,7 +17,7 @@ use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command, ErrPacket, Parameter};
 use freshet_sql::{ConnectionNumber, Effects, Mention, Mentioned, Ours, Request, TextPrepared, Using};
 
-use super::text::Query;
+use super::text::{self, Query, forward};
 use super::{introspect, ours};
 use crate::relay::Lost;
 use crate::session::{
@@ -155,8 +155,7 @@ async fn filled(
     }
     let packet = named(packet, prepared, session.capabilities());
     let effects = session.certain(&filled, freshet_sql::effects(&filled, session.modes()));
-    session.forward(Forward::new(Message::bare(Command::StmtExecute, &packet), &effects)).await?;
-    Ok(Flow::Continue)
+    forward(session, Forward::new(Message::bare(Command::StmtExecute, &packet), &effects)).await
 }
 
 /// Executes a SHOW whose rows are partly the server's and partly Freshet's.
@@ -179,8 +178,7 @@ async fn shown(
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let mut forward = Forward::new(Message::bare(Command::StmtExecute, &packet), &effects);
     forward.passing.listed = listed.map(crate::relay::Listed::in_binary);
-    session.forward(forward).await?;
-    Ok(Flow::Continue)
+    text::forward(session, forward).await
 }
 
 /// Returns the packet with the server's number of the statement in it, and with the types of its parameters, if the server does not know them
@@ -243,8 +241,7 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
         Request::Ours(statement) => ours::handle(session, query, statement).await,
         _ => {
             let effects = session.certain(&text, freshet_sql::effects(&text, modes));
-            session.forward(Forward::new(query.message(), &effects)).await?;
-            Ok(Flow::Continue)
+            forward(session, Forward::new(query.message(), &effects)).await
         }
     }
 }

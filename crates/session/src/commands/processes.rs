@@ -4,7 +4,7 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, Flavor, process_list};
 
 use super::refusals::unavailable;
-use super::text::Query;
+use super::text::{self, Query};
 use crate::privileges::{self, Privilege};
 use crate::registry::Process;
 use crate::relay::{Listed, Lost, listed_process};
@@ -41,6 +41,5 @@ async fn listed(session: &mut Session, command: Command, packet: &[u8], text: &[
     let effects = Effects::none();
     let mut forward = Forward::new(Message { command, packet, text }, &effects);
     forward.passing.listed = Some(Listed::behind(rows));
-    session.forward(forward).await?;
-    Ok(Flow::Continue)
+    text::forward(session, forward).await
 }

@@ -1,7 +1,6 @@
 //! A statement as text, on its way.
 
 use bytes::Bytes;
-use freshet_sql::Effects;
 
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Message, Missed, Session};
@@ -39,13 +38,8 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Forwards a statement that the server answers.
-pub(super) async fn forward(
-    session: &mut Session,
-    payload: &[u8],
-    text: &[u8],
-    effects: &Effects,
-) -> Result<Flow, Lost> {
-    session.forward(Forward::new(Message::query(payload, text), effects)).await?;
+/// Has the server answer a command, with nothing to be done afterwards.
+pub(super) async fn forward(session: &mut Session, forward: Forward<'_>) -> Result<Flow, Lost> {
+    session.forward(forward).await?;
     Ok(Flow::Continue)
 }

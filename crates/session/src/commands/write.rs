@@ -3,7 +3,7 @@
 use freshet_sql::Effects;
 
 use super::asked::statement;
-use super::text::Query;
+use super::text::{Query, forward};
 use crate::reading;
 use crate::relay::Lost;
 use crate::rows::{Write, WriteText};
@@ -26,6 +26,5 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, bound: Bound
     let told = WriteText { text, modes: session.parse_settings().modes_of_write, schema: schema.as_deref() };
     let write = Some(Write { what, text: Some(told), ..Write::default() }.in_zone(session.zone()));
     let deeds = Deeds { write, ..Deeds::from(bound.effects()) };
-    session.forward(Forward::new(query.message(), deeds)).await?;
-    Ok(Flow::Continue)
+    forward(session, Forward::new(query.message(), deeds)).await
 }

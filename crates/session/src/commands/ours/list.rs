@@ -3,7 +3,7 @@
 use freshet_sql::{Flavor, Lists, Ours, Scope, ShowFilter};
 
 use super::values::{quoted, target};
-use crate::commands::text::Query;
+use crate::commands::text::{self, Query};
 use crate::relay::{Listed, Lost};
 use crate::session::{Flow, Forward, Session};
 use crate::status;
@@ -105,8 +105,7 @@ async fn among_the_servers(
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let mut forward = Forward::new(query.message(), &effects);
     forward.passing.listed = (!ours.is_empty()).then(|| Listed::new(&names(lists), &ours));
-    session.forward(forward).await?;
-    Ok(Flow::Continue)
+    text::forward(session, forward).await
 }
 
 /// Returns the rows of Freshet's own for which the condition holds. The server evaluates the condition. If the server cannot, its answer to
