@@ -79,7 +79,7 @@ pub(crate) use command::{Deeds, ExecutionFacts, Forward, Message, Passing, Touch
 pub(crate) use destination::Destination;
 pub(crate) use environ::FORM;
 pub(crate) use exchange::query_prefix;
-pub(crate) use facts::{Missed, StatementFacts};
+pub(crate) use facts::{Missed, StatementFacts, Unfound};
 pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, Holds};
 pub(crate) use lanes::{Carriage, Ride, SharedView, crowd, patience};

@@ -63,11 +63,12 @@ impl Templates {
     /// Returns what was compiled of the form of a statement in this schema. The form counts as new if a definition has changed since.
     pub(crate) fn find<'a>(
         &self,
-        text: (&'a [u8], Modes),
+        text: &'a [u8],
+        modes: Modes,
         schema: Option<&str>,
         upstream: &Upstream,
     ) -> ByForm<'a> {
-        self.forms.bind(text, schema, |template| upstream.is_current(&template.told))
+        self.forms.bind(text, modes, schema, |template| upstream.is_current(&template.told))
     }
 
     /// Notes what a new write of rows of one table does; `effects` have every name in full.
@@ -78,14 +79,15 @@ impl Templates {
     /// Returns what was compiled of the form of a SELECT. Compiles the form if it is new.
     pub(crate) async fn of<'a>(
         &self,
-        text: (&'a [u8], Modes),
+        text: &'a [u8],
+        modes: Modes,
         schema: Option<&str>,
         behind: Sources<'_>,
     ) -> BoundSelect<'a> {
-        match self.find(text, schema, behind.upstream) {
+        match self.find(text, modes, schema, behind.upstream) {
             ByForm::Known(Bound::Select(known)) => known,
             // A form that was noted as a write is compiled as a SELECT here.
-            ByForm::Known(Bound::Write(_)) => self.compile(New::cut(text.0, text.1), schema, behind).await,
+            ByForm::Known(Bound::Write(_)) => self.compile(New::cut(text, modes), schema, behind).await,
             ByForm::New(new) => self.compile(*new, schema, behind).await,
         }
     }

@@ -5,7 +5,7 @@ use freshet_sql::Hint;
 use freshet_upstream::now_ms;
 
 use super::asked::demands_cache;
-use crate::session::{Missed, Session};
+use crate::session::{Session, Unfound};
 use crate::template::Template;
 use crate::variables::TYPE_ON;
 
@@ -23,8 +23,7 @@ pub(super) struct Hinted<'a> {
 pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
     session: &Session,
     Hinted { template, hint }: Hinted<'_>,
-    missed: Missed,
-    environment: u32,
+    Unfound { key, missed }: Unfound,
     text: impl FnOnce() -> K,
 ) -> bool {
     let shared = &session.shared;
@@ -40,5 +39,5 @@ pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
         || was_stored
         || !template.profile.takes_less_than(WORTH_WEIGHING_US)
         || template.shows_rows_read && session.reads_show_view()
-        || shared.cache.admits(Key { environment, text: text().as_ref() })
+        || shared.cache.admits(Key { environment: key, text: text().as_ref() })
 }

@@ -82,7 +82,7 @@ pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> StatementTe
 pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
     let shared = &session.shared;
     let behind = shared.sources();
-    shared.templates.of((text, session.modes()), session.state.schema.as_deref(), behind).await
+    shared.templates.of(text, session.modes(), session.state.schema.as_deref(), behind).await
 }
 
 /// Compiles a new form.

@@ -21,7 +21,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::environment::{Environment, key_of_executions};
 use crate::relay::Lost;
-use crate::session::{Deeds, Flow, Forward, Message, Missed, Prepared, Session, Turn, Waited};
+use crate::session::{Deeds, Flow, Forward, Message, Missed, Prepared, Session, Turn, Unfound, Waited};
 use crate::template::{BoundSelect, Template};
 use crate::why::{Refusal, Why};
 
@@ -35,7 +35,7 @@ fn look(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let found = session.answer_by_bargain(Key { environment: key, text: &key_text }, &key_text);
     if let Err(missed) = found {
-        session.ruled.has_looked(key, missed);
+        session.ruled.has_looked(Unfound { key, missed });
     }
     found
 }

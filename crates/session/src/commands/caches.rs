@@ -363,7 +363,7 @@ async fn adopt(session: &Session, id: QueryId) {
         };
         let schema = environment.schema.as_deref();
         let behind = shared.sources();
-        let bound = shared.templates.of((&summary.text, environment.modes), schema, behind).await;
+        let bound = shared.templates.of(&summary.text, environment.modes, schema, behind).await;
         let tables = bound.template().tables.known.iter().map(|named| Arc::clone(&named.info)).collect();
         let stored = Key { environment: key, text: &summary.text };
         let frame = shared.cache.show(stored, |entry| Frame::of_entry(entry, READ_UNFENCED)).flatten();

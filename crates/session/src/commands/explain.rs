@@ -17,7 +17,7 @@ use super::introspect::{Form, put};
 use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, StatementText, deps_of_reading};
-use crate::session::{Came, Flow, Missed, Session};
+use crate::session::{Came, Flow, Missed, Session, Unfound};
 use crate::template::{BoundSelect, Cacheability};
 use crate::why::{Refusal, Why};
 
@@ -125,7 +125,7 @@ async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &B
     }
     let strips = session.state.locals.strips_comments(&session.shared.globals);
     let key_text = freshet_sql::key_text(text, session.modes(), strips);
-    let found = look(session, Key { environment, text: &key_text });
+    let (found, missed) = (look(session, Key { environment, text: &key_text }), Missed::default());
     let depends = |behind: Behind<'_>| -> Depends {
         let statement = StatementText { tokens: bound.tokens(), ..statement(session, text) };
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
@@ -138,7 +138,7 @@ async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &B
         }
         Ok(Lookup::Fenced) => Now::Refused(Why::WriteUnderWay.into()),
         Ok(Lookup::NotLive) => Now::Refused(Why::Stream.into()),
-        Ok(found) => match plan(session, template, (environment, Missed::default()), depends) {
+        Ok(found) => match plan(session, template, Unfound { key: environment, missed }, depends) {
             Fillable::Surely(_) | Fillable::Perhaps(Ok(_)) => Now::Fill(absent(&found)),
             Fillable::Perhaps(Err(why)) | Fillable::Never(why) => Now::Refused(why.into()),
         },

@@ -19,7 +19,7 @@ use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::{Capture, Captured, Lost, Relayed};
 use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::session::hit::READ_UNFENCED;
-use crate::session::{Forward, Missed, Session, Storing};
+use crate::session::{Forward, Missed, Session, Storing, Unfound};
 use crate::template::{BoundSelect, Cacheability, Template};
 use crate::variables::TYPE_OFF;
 use crate::why::Why;
@@ -206,18 +206,18 @@ pub(super) enum Fillable {
 pub(super) fn plan(
     session: &Session,
     template: &Template,
-    at: (u32, Missed),
+    unfound: Unfound,
     depends: impl FnOnce(Behind<'_>) -> Depends,
 ) -> Fillable {
     let Some(valid_from) = session.valid_from() else { return Fillable::Never(Why::Transaction) };
-    plan_from(session, template, at, valid_from, depends)
+    plan_from(session, template, unfound, valid_from, depends)
 }
 
 /// Like [`plan`], for an answer that is valid from `valid_from`.
 pub(super) fn plan_from(
     session: &Session,
     template: &Template,
-    (environment, missed): (u32, Missed),
+    unfound: Unfound,
     valid_from: Position,
     depends: impl FnOnce(Behind<'_>) -> Depends,
 ) -> Fillable {
@@ -244,7 +244,7 @@ pub(super) fn plan_from(
         Some(Box::new(Creates { cache, rights, tables }))
     };
     let plan = |depends| FillPlan {
-        environment,
+        environment: unfound.key,
         depends,
         valid_from,
         warnings: 0,
@@ -257,7 +257,7 @@ pub(super) fn plan_from(
         Verdict::Servable => Fillable::Surely(plan(depends)),
         // A write is under way that may concern this answer. If the write does concern it, the write's stamp is above `valid_from`,
         // whether the answer shows the write or not. An answer that is stored already has the same fate.
-        Verdict::Fenced if missed.fenced => Fillable::Perhaps(Err(Why::WriteUnderWay)),
+        Verdict::Fenced if unfound.missed.fenced => Fillable::Perhaps(Err(Why::WriteUnderWay)),
         Verdict::Fenced => Fillable::Perhaps(Ok(plan(depends))),
         Verdict::Stale => {
             // The last change is not yet known to be visible: this answer could not be kept, the next one can.
@@ -273,10 +273,10 @@ pub(super) fn plan_of_text(
     session: &Session,
     text: &[u8],
     bound: &BoundSelect<'_>,
-    at: (u32, Missed),
+    unfound: Unfound,
 ) -> Fillable {
     let Some(valid_from) = session.valid_from() else { return Fillable::Never(Why::Transaction) };
-    plan_of_text_from(session, text, bound, at, valid_from)
+    plan_of_text_from(session, text, bound, unfound, valid_from)
 }
 
 /// Like [`plan_of_text`], for an answer that is valid from `valid_from`.
@@ -284,7 +284,7 @@ pub(super) fn plan_of_text_from(
     session: &Session,
     text: &[u8],
     bound: &BoundSelect<'_>,
-    at: (u32, Missed),
+    unfound: Unfound,
     valid_from: Position,
 ) -> Fillable {
     let template = bound.template();
@@ -293,7 +293,7 @@ pub(super) fn plan_of_text_from(
         deps_of_reading(statement, &template.tables, bound.plan(statement), behind)
     };
     let warned = |plan| FillPlan { warnings: session.warnings_of(bound.compiled.deprecations), ..plan };
-    match plan_from(session, template, at, valid_from, depends) {
+    match plan_from(session, template, unfound, valid_from, depends) {
         Fillable::Surely(plan) => Fillable::Surely(warned(plan)),
         Fillable::Perhaps(plan) => Fillable::Perhaps(plan.map(warned)),
         Fillable::Never(why) => Fillable::Never(why),

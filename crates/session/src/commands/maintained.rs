@@ -233,7 +233,7 @@ pub(super) async fn bound_for_certain<'t>(
     let until = Instant::now() + DEFINED_WITHIN;
     loop {
         let behind = shared.sources();
-        let bound = shared.templates.of((text, session.modes()), schema, behind).await;
+        let bound = shared.templates.of(text, session.modes(), schema, behind).await;
         let is_open = matches!(bound.template().verdict, Cacheability::NotNow(_));
         if !is_open || Instant::now() >= until {
             return bound;

@@ -366,9 +366,8 @@ impl<'a> ByFormHere<'a> {
 /// Returns what a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
 fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
     session.environment()?;
-    let text = (query.text(), session.modes());
-    let find =
-        || session.shared.templates.find(text, session.state.schema.as_deref(), &session.shared.upstream);
+    let (shared, schema) = (&session.shared, session.state.schema.as_deref());
+    let find = || shared.templates.find(query.text(), session.modes(), schema, &shared.upstream);
     query.long.is_none().then(find)
 }
 

@@ -21,7 +21,7 @@ use super::text::Query;
 use crate::counters::Count;
 use crate::created::Upkeep;
 use crate::relay::Lost;
-use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, patience};
+use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, Unfound, patience};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -130,8 +130,9 @@ fn weigh(
     if ride.view.is_none() {
         return;
     }
-    let is_worth_it =
-        |plan: &FillPlan| is_worth_storing(session, hinted, missed, plan.environment, || key_text);
+    let is_worth_it = |plan: &FillPlan| {
+        is_worth_storing(session, hinted, Unfound { key: plan.environment, missed }, || key_text)
+    };
     if plan.as_ref().is_ok_and(|plan| !is_worth_it(plan)) {
         *plan = Err(Why::SeldomRead);
     }
@@ -208,16 +209,16 @@ fn planned(
         return None;
     }
     let hinted = Hinted { template: known.template(), hint };
-    let at = match keyed(session, hinted, missed, ride)? {
-        Ok(key) => (key, missed),
+    let unfound = match keyed(session, hinted, missed, ride)? {
+        Ok(key) => Unfound { key, missed },
         Err(why) => return Some(Err(why)),
     };
     let session = &*session;
     let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, at.0, key_text) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, unfound, key_text) {
         return Some(Err(Why::SeldomRead));
     }
-    told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, at, from))
+    told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, unfound, from))
 }
 
 /// Returns the first part of the key that the answer is stored under, or why it is not stored; `None` if the query is not to be carried.

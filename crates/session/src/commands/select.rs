@@ -18,7 +18,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
-use crate::session::{Deeds, Flow, Forward, Message, Missed, Session, Touches, Turn, Waited, crowd};
+use crate::session::{Deeds, Flow, Forward, Message, Missed, Session, Touches, Turn, Unfound, Waited, crowd};
 use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::why::Why;
 
@@ -168,13 +168,13 @@ async fn fate<'a>(
         }
         // An answer that is stored, and not given for want of room, is streamed from the server and not stored again.
         let may_be_stored = |key| if missed.may_be_stored() { Ok(key) } else { Err(Why::AnsweredBefore) };
-        let key = match key.and_then(may_be_stored) {
-            Ok(key) => key,
+        let unfound = match key.and_then(may_be_stored) {
+            Ok(key) => Unfound { key, missed: *missed },
             Err(why) => return Ok(Fate::ToServer(bound, Err(why))),
         };
         // A result that is kept up to date row by row needs no server.
         if session.shared.created.are_there() {
-            let way = Way { asked: Asked::Text(text, &bound), of_texts: key };
+            let way = Way { asked: Asked::Text(text, &bound), of_texts: unfound.key };
             match Box::pin(maintained::answer(session, way, &patience)).await? {
                 FromCopies::Answered => return Ok(Fate::Answered(Flow::Continue)),
                 FromCopies::Redefined => continue,
@@ -182,10 +182,10 @@ async fn fate<'a>(
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-        if !is_worth_storing(session, Hinted { template, hint }, *missed, key, key_text) {
+        if !is_worth_storing(session, Hinted { template, hint }, unfound, key_text) {
             return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
-        match plan_of_text(session, text, &bound, (key, *missed)) {
+        match plan_of_text(session, text, &bound, unfound) {
             Fillable::Surely(plan) if !session.takes_turns(template) => {
                 return Ok(Fate::ToServer(bound, Ok(plan)));
             }

@@ -8,7 +8,7 @@ use freshet_upstream::lane::LaneFigures;
 use freshet_upstream::now_ms;
 
 use super::IntrospectionType::{Integer, Real, Text};
-use super::advice::{Advice, Facts, ServerFigures, Slow, advice};
+use super::advice::{Advice, Facts, ServerFigures, Slow, TableReads, advice};
 use super::{IntrospectionType, IntrospectionValue, Table};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
@@ -522,7 +522,7 @@ fn curve(view: &View) -> Vec<Vec<IntrospectionValue>> {
 
 fn facts(view: &View) -> Facts {
     let (shared, counted) = (&view.shared, view.shared.cache.statistics());
-    let mut tables: HashMap<String, (u64, u64)> = HashMap::default();
+    let mut tables: HashMap<String, TableReads> = HashMap::default();
     let mut slow = Vec::new();
     let mut at_server = (0, 0_u64);
     let (sampled, curve) = shared.cache.curve();
@@ -530,8 +530,8 @@ fn facts(view: &View) -> Facts {
         at_server = (at_server.0 + row.server_us, at_server.1 + row.sent);
         for (schema, name) in &row.tables {
             let of = tables.entry(format!("{schema}.{name}")).or_default();
-            of.0 += row.sent + row.hits;
-            of.1 += row.hits;
+            of.reads += row.sent + row.hits;
+            of.hits += row.hits;
         }
         // The time of errors is part of the total time, and shows nothing about answers.
         let failed = row.refused.iter().filter(|(why, _)| *why == why::Why::Error).map(|(_, times)| *times);
@@ -557,7 +557,7 @@ fn facts(view: &View) -> Facts {
         hits: counted.hits,
         inserts: counted.inserts,
         evicted: counted.lowmem_prunes,
-        tables: tables.into_iter().map(|(name, (reads, hits))| (name, reads, hits)).collect(),
+        tables: tables.into_iter().map(|(name, reads)| TableReads { name, ..reads }).collect(),
         slow,
     }
 }

@@ -89,7 +89,7 @@ pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Res
     let text = freshet_sql::with_markers(listed.as_bytes(), modes);
     let behind = shared.sources();
     let schema = Some(schema).filter(|schema| !schema.is_empty());
-    let bound = shared.templates.of((&text, modes), schema, behind).await;
+    let bound = shared.templates.of(&text, modes, schema, behind).await;
     let template = bound.template();
     if matches!(template.verdict, Cacheability::NotNow(_)) {
         return Err(Unasked::NotNow);
@@ -114,7 +114,7 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let environment = &*result.environment;
     let (modes, schema) = (environment.modes, environment.schema.as_deref());
     let behind = shared.sources();
-    let bound = shared.templates.of((&result.text, modes), schema, behind).await;
+    let bound = shared.templates.of(&result.text, modes, schema, behind).await;
     let tables = &bound.template().tables;
     let (text, computing) = (&*result.text, environment.computing());
     let planning = Planning { text, modes, values: &[], tables, schema, computing };

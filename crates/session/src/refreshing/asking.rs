@@ -56,7 +56,7 @@ pub(super) async fn answered(
     }
     let behind = shared.sources();
     let schema = environment.schema.as_deref();
-    let bound = shared.templates.of((&result.text, environment.modes), schema, behind).await;
+    let bound = shared.templates.of(&result.text, environment.modes, schema, behind).await;
     match &bound.template().verdict {
         Cacheability::Cache => {}
         Cacheability::Never(why) => return Ok(Err(RefreshOutcome::GivenUp(why.to_string()))),

@@ -79,6 +79,14 @@ pub(crate) struct Missed {
     pub(crate) refreshes: bool,
 }
 
+/// A look-up that gave no answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unfound {
+    /// The first part of its key.
+    pub(crate) key: u32,
+    pub(crate) missed: Missed,
+}
+
 impl Missed {
     /// Whether the answer may be stored. It may not if it is stored already, and others, or this client later, can get it.
     pub(crate) fn may_be_stored(self) -> bool {

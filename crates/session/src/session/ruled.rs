@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use freshet_rules::{Client, Decision, Outcome, RuleSet};
 
-use super::Missed;
+use super::{Missed, Unfound};
 use crate::created::Policy;
 use crate::environment::{Environment, RuledEnvironment};
 use crate::wire::Wire;
@@ -63,8 +63,8 @@ pub(super) struct Ruling {
     pub(super) bargain: Option<u64>,
     /// The answer may be stale, by the policy of the query's cache.
     pub(super) agreed: Option<Agreed>,
-    /// The first part of the key of the look-up for a stale answer, and its outcome.
-    pub(super) looked: Option<(u32, Missed)>,
+    /// The look-up for a stale answer.
+    pub(super) looked: Option<Unfound>,
     /// The text that the client sent, if the statement was rewritten.
     pub(super) asked: Option<Vec<u8>>,
     /// What the server did for the statement, if it was asked.
@@ -177,12 +177,12 @@ impl Ruled {
 
     /// Returns the outcome of a look-up under this first part of the key, if there was one.
     pub(crate) fn looked_under(&self, key: u32) -> Option<Missed> {
-        self.ruling.looked.filter(|(looked, _)| *looked == key).map(|(_, missed)| missed)
+        self.ruling.looked.filter(|looked| looked.key == key).map(|looked| looked.missed)
     }
 
-    /// Notes a look-up under this first part of the key.
-    pub(crate) fn has_looked(&mut self, key: u32, missed: Missed) {
-        self.ruling.looked = Some((key, missed));
+    /// Notes a look-up.
+    pub(crate) fn has_looked(&mut self, unfound: Unfound) {
+        self.ruling.looked = Some(unfound);
     }
 
     /// Forbids storing or serving anything for the statement under way.

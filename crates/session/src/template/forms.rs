@@ -208,7 +208,8 @@ impl Forms {
     /// counts only if it `is_current`.
     pub(super) fn bind<'a>(
         &self,
-        (text, modes): (&'a [u8], Modes),
+        text: &'a [u8],
+        modes: Modes,
         schema: Option<&str>,
         is_current: impl FnOnce(&Template) -> bool,
     ) -> ByForm<'a> {

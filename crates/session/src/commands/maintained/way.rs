@@ -11,7 +11,7 @@ use crate::created::Frame;
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::rows::{Behind, BoundPlan, deps_of_execution};
-use crate::session::{Missed, PreparedSelect, Session};
+use crate::session::{Missed, PreparedSelect, Session, Unfound};
 use crate::template::{BoundSelect, Template};
 
 /// The way that a query is asked, and the keys of its answers.
@@ -87,9 +87,9 @@ impl<'a> Way<'a> {
 
     /// Returns how the answer is stored.
     pub(super) fn plan(&self, session: &Session) -> Fillable {
-        let at = (self.first_key(), Missed::default());
+        let unfound = Unfound { key: self.first_key(), missed: Missed::default() };
         match &self.asked {
-            Asked::Text(text, bound) => plan_of_text(session, text, bound, at),
+            Asked::Text(text, bound) => plan_of_text(session, text, bound, unfound),
             Asked::Execution(_, values, (select, compiled)) => {
                 let template = &compiled.template;
                 let depends = |behind: Behind<'_>| {
@@ -101,7 +101,7 @@ impl<'a> Way<'a> {
                         behind,
                     )
                 };
-                plan(session, template, at, depends)
+                plan(session, template, unfound, depends)
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
 use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
-use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Waited};
+use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Unfound, Waited};
 use crate::template::{Cacheability, Template};
 use crate::why::{Refusal, Why};
 
@@ -170,16 +170,16 @@ async fn planned(
                 FromCopies::ByServer => {}
             }
         }
-        let of_executions = key_of_executions(environment);
+        let unfound = Unfound { key: key_of_executions(environment), missed: *missed };
         let hinted = Hinted { template, hint: select.hint };
-        if !is_worth_storing(session, hinted, *missed, of_executions, || key(execution)) {
+        if !is_worth_storing(session, hinted, unfound, || key(execution)) {
             break Err(Why::SeldomRead);
         }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
             deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
-        match plan(session, template, (of_executions, *missed), depends) {
+        match plan(session, template, unfound, depends) {
             Fillable::Surely(plan) => break Ok(plan),
             Fillable::Perhaps(plan) if !patience.waits(session).await => break plan,
             Fillable::Perhaps(_) => {}

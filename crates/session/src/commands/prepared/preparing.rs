@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use freshet_cache::{Dep, Position};
 use freshet_protocol::{Command, ErrPacket};
 use freshet_rules::Decision;
 use freshet_sql::{Effects, Hint, Writes};
@@ -12,6 +11,7 @@ use freshet_upstream::now_ms;
 
 use super::planning::compiled;
 use super::zone_at;
+use crate::coalescing::RestsOn;
 use crate::commands::asked::key_for;
 use crate::commands::filling::rights;
 use crate::commands::refusals::unavailable;
@@ -196,7 +196,7 @@ struct PendingPreparation {
     /// The first part of the keys of answers.
     environment: u32,
     /// `None` if the preparation cannot be stored now.
-    kept: Option<(Vec<Dep>, Position)>,
+    kept: Option<RestsOn>,
 }
 
 /// Returns what is known of a SELECT before the server prepares it; `None` if its answers are not cached, or not in this session as it is.
@@ -216,7 +216,7 @@ async fn pending_preparation(session: &mut Session, select: &PreparedSelect) -> 
 
 /// Returns the dependencies of a preparation that the server is now asked for, and the position from which it is valid; `None` if it cannot
 /// be stored. The server prepares by the definitions of now, whatever the session's transaction reads.
-fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position)> {
+fn depends(session: &Session, template: &Template) -> Option<RestsOn> {
     let (shared, freshness) = (&session.shared, session.shared.freshness());
     // Read before anything else, as for a result.
     let valid_from = freshness.valid_from();
@@ -231,7 +231,7 @@ fn depends(session: &Session, template: &Template) -> Option<(Vec<Dep>, Position
         // The last change is not yet known to be visible.
         shared.upstream.ask_probe();
     }
-    (!is_stale).then_some((deps, valid_from))
+    (!is_stale).then_some(RestsOn { deps, valid_from })
 }
 
 /// Returns a capture of the server's answer, if the answer may be stored. The warnings that MySQL gives each time belong to the answer.
@@ -245,7 +245,9 @@ fn capture(session: &Session, pending: &PendingPreparation) -> Option<Capture> {
 impl PendingPreparation {
     /// Stores the server's preparation, with its answer, for other sessions.
     fn keep(self, session: &Session, prepared: &Prepared, captured: &Captured) {
-        let (Some((deps, valid_from)), Some(select)) = (self.kept, &prepared.select) else { return };
+        let (Some(RestsOn { deps, valid_from }), Some(select)) = (self.kept, &prepared.select) else {
+            return;
+        };
         let mut key = Vec::new();
         Preparations::put_key(self.environment, &select.text, &mut key);
         let preparation = Preparation {

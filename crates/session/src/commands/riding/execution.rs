@@ -16,7 +16,9 @@ use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
 use crate::rows::{Behind, BoundPlan, deps_of_execution};
-use crate::session::{Carriable, Carriage, Message, Missed, Prepared, PreparedSelect, Ride, Session};
+use crate::session::{
+    Carriable, Carriage, Message, Missed, Prepared, PreparedSelect, Ride, Session, Unfound,
+};
 use crate::why::Why;
 
 /// Answers the execution over a lane, if that is allowed. Returns false if the execution still needs an answer.
@@ -96,9 +98,9 @@ fn planned(
         Ok(environment) => environment,
         Err(why) => return Some(Err(why)),
     };
-    let at = (key_of_executions(environment), missed);
+    let unfound = Unfound { key: key_of_executions(environment), missed };
     let session = &*session;
-    if ride.view.is_none() && !is_worth_storing(session, hinted, missed, at.0, || key_text) {
+    if ride.view.is_none() && !is_worth_storing(session, hinted, unfound, || key_text) {
         return Some(Err(Why::SeldomRead));
     }
     told(session.shared.freshness(), ride, |valid_from| {
@@ -106,7 +108,7 @@ fn planned(
             let statement = statement(session, &select.text);
             deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
-        plan_from(session, template, at, valid_from, depends)
+        plan_from(session, template, unfound, valid_from, depends)
     })
 }
 

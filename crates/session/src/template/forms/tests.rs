@@ -62,7 +62,7 @@ impl World {
     }
 
     fn find<'a>(&self, text: &'a str) -> ByForm<'a> {
-        self.forms.bind((text.as_bytes(), MODES), Some("s"), |_| true)
+        self.forms.bind(text.as_bytes(), MODES, Some("s"), |_| true)
     }
 
     fn depends(&self, text: &str) -> Option<Depends> {
@@ -129,7 +129,7 @@ fn a_form_is_of_its_schema_and_modes() {
         (Some("s"), Modes { ansi_quotes: true, ..MODES }),
         (Some("s"), Modes::new(Flavor::MariaDb)),
     ] {
-        let found = world.forms.bind((text.as_bytes(), modes), schema, |_| true);
+        let found = world.forms.bind(text.as_bytes(), modes, schema, |_| true);
         assert!(matches!(found, ByForm::New(_)));
     }
 }
