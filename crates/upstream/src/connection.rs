@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::net::Stream;
 
 pub use dial::{Dialled, MAX_PACKET_SIZE};
-pub use query::{ANSWER_BYTES_MAX, Row, Rows};
+pub use query::{ANSWER_BYTES_MAX, Answered, Row, Rows};
 
 /// The largest packet of a handshake, in bytes: the packets of a handshake are small.
 pub const HANDSHAKE_PACKET_BYTES_MAX: usize = 1 << 20;

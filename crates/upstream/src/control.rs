@@ -19,6 +19,8 @@ const WANT: Capabilities = Capabilities::DEPRECATE_EOF
 /// does not wait for a definition that is being changed, because others wait behind it.
 const SESSION: &str = "SET SESSION sql_mode = '', autocommit = 1, wait_timeout = 86400, \
      lock_wait_timeout = 1, sql_select_limit = DEFAULT, max_join_size = DEFAULT";
+/// How many of the statements that begin a session must not fail: [`SESSION`] and [`ISOLATION`].
+const NEEDED: usize = 2;
 /// So that no warning is lost. MySQL lets only some accounts set this; the others go on with fewer warnings.
 const ALL_WARNINGS: &str = "SET SESSION max_error_count = 65535";
 /// ER_WARN_I_S_SKIPPED_TABLE: information_schema leaves a table out that is being changed.
@@ -50,12 +52,10 @@ async fn connect_as(config: &Config, want: Capabilities, login: Login) -> Result
     let dialled = Connection::dial(config, want, UTF8MB4).await?;
     let mut password = Password::new(config.password.clone());
     let (mut connection, _) = dialled.login(login, &mut password).await?;
-    connection.query(SESSION).await?;
-    connection.query(ISOLATION).await?;
-    match connection.query(ALL_WARNINGS).await {
-        Ok(_) | Err(Error::Server(_)) => Ok(connection),
-        Err(error) => Err(error),
-    }
+    let mut answers = connection.query_each(&[SESSION, ISOLATION, ALL_WARNINGS]).await?;
+    answers.truncate(NEEDED);
+    answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(Error::Server)?;
+    Ok(connection)
 }
 
 /// Asks information_schema about definitions, and takes no answer that leaves something out.

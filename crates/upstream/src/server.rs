@@ -78,6 +78,7 @@ impl ServerInfo {
         let version_text = variables.text("version").to_owned();
         let flavor = version::flavor(&version_text);
         let version = Version::parse(&version_text);
+        let (status, is_replica) = replication(connection, flavor).await?;
         Ok(Self {
             version_text: greeting.server_version,
             version,
@@ -86,10 +87,8 @@ impl ServerInfo {
             collation: greeting.collation,
             auth_plugin: greeting.auth_plugin,
             variables,
-            filters: first_allowed(connection, binlog_status_questions(flavor))
-                .await?
-                .map(|rows| filters(&rows)),
-            is_replica: is_replica(connection, flavor).await?,
+            filters: status.map(|rows| filters(&rows)),
+            is_replica,
             privileges: Privileges::read(connection, flavor).await?,
             warns_of: deprecated::ask_about(connection).await?,
         })
@@ -188,40 +187,53 @@ impl ServerInfo {
     }
 }
 
-fn binlog_status_questions(flavor: Flavor) -> &'static [&'static str] {
+/// Returns the question for the status of the binlog, and its form in older servers.
+fn binlog_status_question(flavor: Flavor) -> (&'static str, Option<&'static str>) {
     match flavor {
-        Flavor::MySql => &["SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"],
-        Flavor::MariaDb => &["SHOW MASTER STATUS"],
+        Flavor::MySql => ("SHOW BINARY LOG STATUS", Some("SHOW MASTER STATUS")),
+        Flavor::MariaDb => ("SHOW MASTER STATUS", None),
     }
 }
 
-fn replica_status_questions(flavor: Flavor) -> &'static [&'static str] {
+/// Returns the question for the servers from which the server replicates, and its form in older servers.
+fn sources_question(flavor: Flavor) -> (&'static str, Option<&'static str>) {
     match flavor {
-        Flavor::MySql => &["SHOW REPLICA STATUS", "SHOW SLAVE STATUS"],
-        Flavor::MariaDb => &["SHOW ALL SLAVES STATUS"],
+        Flavor::MySql => ("SHOW REPLICA STATUS", Some("SHOW SLAVE STATUS")),
+        Flavor::MariaDb => ("SHOW ALL SLAVES STATUS", None),
     }
 }
 
-/// Returns the answer to the first of these questions that the server knows and allows us to ask.
-async fn first_allowed(connection: &mut Connection, questions: &[&str]) -> Result<Option<Rows>, Error> {
-    for question in questions {
-        match connection.query(question).await {
-            Ok(rows) => return Ok(Some(rows)),
-            Err(Error::Server(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(None)
+/// Returns the status of the binlog, and whether the server replicates; of both what our account may see.
+async fn replication(
+    connection: &mut Connection,
+    flavor: Flavor,
+) -> Result<(Option<Rows>, Option<bool>), Error> {
+    let ((status, older_status), (sources, older_sources)) =
+        (binlog_status_question(flavor), sources_question(flavor));
+    let mut answers = connection.query_each(&[status, sources]).await?.into_iter();
+    let mut allowed = async |older| match (answers.next().and_then(Result::ok), older) {
+        (None, Some(older)) => ask(connection, older).await,
+        (answer, _) => Ok(answer),
+    };
+    let status = allowed(older_status).await?;
+    let is_replica = match allowed(older_sources).await? {
+        Some(sources) => Some(!sources.rows.is_empty()),
+        // MariaDB counts the sources from which it replicates at this moment, and shows that to everybody.
+        None => ask(connection, "SHOW GLOBAL STATUS LIKE 'Slaves_running'")
+            .await?
+            .and_then(|rows| rows.text(0, 1)?.parse::<u64>().ok())
+            .map(|sources| sources > 0),
+    };
+    Ok((status, is_replica))
 }
 
-/// Whether the server replicates, by the list of its sources or, on MariaDB, by a status that everybody may see and that counts the
-/// sources from which it replicates at this moment.
-async fn is_replica(connection: &mut Connection, flavor: Flavor) -> Result<Option<bool>, Error> {
-    if let Some(sources) = first_allowed(connection, replica_status_questions(flavor)).await? {
-        return Ok(Some(!sources.rows.is_empty()));
+/// Returns the answer, or `None` if the server refuses it.
+async fn ask(connection: &mut Connection, sql: &str) -> Result<Option<Rows>, Error> {
+    match connection.query(sql).await {
+        Ok(rows) => Ok(Some(rows)),
+        Err(Error::Server(_)) => Ok(None),
+        Err(error) => Err(error),
     }
-    let running = first_allowed(connection, &["SHOW GLOBAL STATUS LIKE 'Slaves_running'"]).await?;
-    Ok(running.and_then(|rows| rows.text(0, 1)?.parse::<u64>().ok()).map(|sources| sources > 0))
 }
 
 fn filters(status: &Rows) -> Filters {

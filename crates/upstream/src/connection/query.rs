@@ -1,6 +1,9 @@
 //! Questions with small answers: whole results of the text protocol in memory.
 
-use freshet_protocol::{Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, Reader, StatusFlags};
+use bytes::BytesMut;
+use freshet_protocol::{
+    Capabilities, Column, Command, EofPacket, ErrPacket, OkPacket, Reader, StatusFlags, put_packet,
+};
 
 use super::{Connection, HANDSHAKE_PACKET_BYTES_MAX};
 use crate::error::Error;
@@ -20,6 +23,9 @@ const OK_AS_EOF_LEN_BELOW: usize = freshet_protocol::FRAME_MAX;
 
 /// One row: a value per column, `None` for NULL.
 pub type Row = Vec<Option<Vec<u8>>>;
+
+/// The answer to one of several questions: what the server says, or its refusal.
+pub type Answered = Result<Rows, ErrPacket>;
 
 /// A whole result set, or the acknowledgement of a statement that has none.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +76,39 @@ impl Connection {
     /// [`Error::Server`] if the server refuses, after which the connection goes on; any other
     /// error means that it is broken.
     pub async fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.queried = true;
+        self.send_command(&self.question(sql)).await?;
+        self.read_answer().await
+    }
+
+    /// Asks several questions in one write, and returns the answer to each, or the server's refusal. The server answers one after the
+    /// other, as if each had been sent after the answer to the one before.
+    ///
+    /// Only for few and short questions: all of them have to fit into the buffers of the sockets while the server is not reading, because
+    /// the first answer is read when the last question is sent.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub async fn query_each(&mut self, questions: &[impl AsRef<str>]) -> Result<Vec<Answered>, Error> {
+        let mut frames = BytesMut::new();
+        for sql in questions {
+            put_packet(&mut frames, &mut 0, &self.question(sql.as_ref()));
+        }
+        self.queried = true;
+        self.write(&frames).await?;
+        let mut answers = Vec::with_capacity(questions.len());
+        for _ in questions {
+            answers.push(match self.read_next_answer().await {
+                Ok(rows) => Ok(rows),
+                Err(Error::Server(refusal)) => Err(refusal),
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(answers)
+    }
+
+    /// Returns the packet of a question.
+    fn question(&self, sql: &str) -> Vec<u8> {
         let mut payload = Vec::with_capacity(sql.len() + 3);
         payload.push(Command::Query.byte());
         if self.capabilities.contains(Capabilities::QUERY_ATTRIBUTES) {
@@ -77,9 +116,7 @@ impl Connection {
             payload.extend_from_slice(&[0, 1]);
         }
         payload.extend_from_slice(sql.as_bytes());
-        self.queried = true;
-        self.send_command(&payload).await?;
-        self.read_answer().await
+        payload
     }
 
     /// Reads the last result of a question that was sent in one packet among other commands, whose answers have been read before.

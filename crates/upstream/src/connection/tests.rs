@@ -11,10 +11,12 @@ use tokio::net::{UnixListener, UnixStream};
 /// What a server of the tests says and hears.
 enum Step {
     Say(Vec<u8>),
+    /// Said as the first packet of an answer, whatever was heard since.
+    SayFirst(Vec<u8>),
     Hear,
 }
 
-use Step::{Hear, Say};
+use Step::{Hear, Say, SayFirst};
 
 fn greeting() -> Vec<u8> {
     Greeting {
@@ -47,8 +49,11 @@ async fn play(path: &Path, script: Vec<Step>) -> Vec<Vec<u8>> {
     std::fs::remove_file(path).unwrap();
     let (mut buffer, mut seq, mut heard) = (BytesMut::new(), 0, Vec::new());
     for step in script {
+        if let SayFirst(_) = step {
+            seq = 1;
+        }
         match step {
-            Say(payload) => {
+            Say(payload) | SayFirst(payload) => {
                 let mut out = BytesMut::new();
                 put_packet(&mut out, &mut seq, &payload);
                 stream.write_all(&out).await.unwrap();
@@ -228,4 +233,39 @@ async fn results_are_read_to_the_last_of_several() {
     assert_eq!(connection.query("SELECT SLEEP(1)").await.unwrap_err().to_err_packet().code, 1317);
     let heard = server.await.unwrap();
     assert_eq!(heard[1], b"\x03SELECT 1; SELECT 2");
+}
+
+#[tokio::test]
+async fn several_questions_are_sent_before_the_first_answer() {
+    let script = vec![
+        Say(greeting()),
+        Hear,
+        Say(ok()),
+        Hear,
+        Hear,
+        Hear,
+        SayFirst(vec![1]),
+        Say(column("a")),
+        Say(eof(2)),
+        Say(b"\x01x".to_vec()),
+        Say(eof(2)),
+        SayFirst(ErrPacket::new(1142, "42000", "denied").encode()),
+        SayFirst(ok()),
+    ];
+    let path = socket_path("several");
+    let server = tokio::spawn({
+        let path = path.clone();
+        async move { play(&path, script).await }
+    });
+    while !path.exists() {
+        tokio::task::yield_now().await;
+    }
+    let mut connection = log_in(&config(&path)).await.unwrap();
+    let answers = connection.query_each(&["SELECT a", "SELECT b", "DO 1"]).await.unwrap();
+    let told: Vec<_> = answers
+        .iter()
+        .map(|answer| answer.as_ref().map(|rows| rows.text(0, 0)).map_err(|refusal| refusal.code))
+        .collect();
+    assert_eq!(told, [Ok(Some("x")), Err(1142), Ok(None)]);
+    assert_eq!(server.await.unwrap()[1..], [&b"\x03SELECT a"[..], b"\x03SELECT b", b"\x03DO 1"]);
 }

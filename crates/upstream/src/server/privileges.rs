@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use freshet_sql::Flavor;
 
-use crate::connection::Connection;
+use super::ask;
+use crate::connection::{Answered, Connection, Rows};
 use crate::control::quote_name;
 use crate::error::Error;
 
@@ -26,6 +27,9 @@ pub struct Privileges {
     pub account: String,
 }
 
+/// Who we are, our active roles, and our grants without those of the roles.
+const QUESTIONS: [&str; 3] = ["SELECT CURRENT_USER()", "SELECT CURRENT_ROLE()", "SHOW GRANTS"];
+
 const ALL: &str = "ALL PRIVILEGES";
 /// MariaDB 10.5 renamed privileges and shows the new names; each of these is as good as the first.
 const ALIASES: &[&[&str]] = &[
@@ -45,24 +49,28 @@ impl Privileges {
     /// # Errors
     /// If the connection breaks.
     pub async fn read(connection: &mut Connection, flavor: Flavor) -> Result<Self, Error> {
-        let mut privileges = Self::none(account(connection).await?);
-        let roles = match ask(connection, "SELECT CURRENT_ROLE()").await? {
-            Some(rows) => rows.text(0, 0).unwrap_or("NONE").to_owned(),
-            None => "NONE".to_owned(),
-        };
-        let mut questions = vec!["SHOW GRANTS".to_owned()];
-        if !roles.eq_ignore_ascii_case("NONE") && !roles.is_empty() {
-            questions.push(match flavor {
+        let answers = connection.query_each(&QUESTIONS).await?;
+        let [account, roles, grants] = <[Answered; QUESTIONS.len()]>::try_from(answers)
+            .map_err(|_| Error::Unexpected { question: "the privileges" })?;
+        let mut privileges = Self::none(account_of(&account.map_err(Error::Server)?));
+        // A server without roles refuses the question.
+        let roles = roles.unwrap_or_default();
+        privileges.add_all(grants.ok());
+        let roles = roles.text(0, 0).filter(|roles| !roles.is_empty() && !roles.eq_ignore_ascii_case("NONE"));
+        if let Some(roles) = roles {
+            let question = match flavor {
                 Flavor::MySql => format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}"),
                 Flavor::MariaDb => "SHOW GRANTS FOR CURRENT_ROLE".to_owned(),
-            });
-        }
-        for question in questions {
-            if let Some(rows) = ask(connection, &question).await? {
-                rows.texts().filter_map(|row| row.first().copied()).for_each(|line| privileges.add(line));
-            }
+            };
+            privileges.add_all(ask(connection, &question).await?);
         }
         Ok(privileges)
+    }
+
+    /// Adds the privileges of an answer to SHOW GRANTS.
+    fn add_all(&mut self, grants: Option<Rows>) {
+        let grants = grants.unwrap_or_default();
+        grants.texts().filter_map(|row| row.first().copied()).for_each(|line| self.add(line));
     }
 
     /// Whether the account has a privilege on everything. Names are those that both servers accept in a GRANT, in upper case.
@@ -139,18 +147,8 @@ fn object_of(text: &str) -> GrantLevel {
     if is_pattern && name.contains('%') { GrantLevel::Other } else { GrantLevel::Schema(literal) }
 }
 
-async fn account(connection: &mut Connection) -> Result<String, Error> {
-    let rows = connection.query("SELECT CURRENT_USER()").await?;
-    let text = rows.text(0, 0).unwrap_or_default();
+fn account_of(current_user: &Rows) -> String {
+    let text = current_user.text(0, 0).unwrap_or_default();
     let (user, host) = text.rsplit_once('@').unwrap_or((text, "%"));
-    Ok(format!("{}@{}", quote_name(user), quote_name(host)))
-}
-
-/// Returns the answer, or `None` if the server refuses it.
-async fn ask(connection: &mut Connection, sql: &str) -> Result<Option<crate::connection::Rows>, Error> {
-    match connection.query(sql).await {
-        Ok(rows) => Ok(Some(rows)),
-        Err(Error::Server(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    format!("{}@{}", quote_name(user), quote_name(host))
 }
