@@ -12,6 +12,7 @@ use freshet_upstream::server::Concerns;
 use freshet_upstream::{Connection, Error, ServerInfo, now_ms};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
+use tokio::{join, try_join};
 use tracing::{info, warn};
 
 use crate::applier::{Applier, ChangeSink};
@@ -68,10 +69,12 @@ struct Lost {
     at: Position,
 }
 
-/// The two connections for questions, and the answers read on them.
+/// The two connections for questions, the answers read on them, and a connection for the stream.
 struct Contact {
     control: Connection,
     prober: Connection,
+    /// Taken when the stream is opened. A failure counts only then: without a stream, sessions still have their questions answered.
+    stream: Option<Result<Connection, Error>>,
     server: Arc<ServerInfo>,
     globals: WatchedGlobals,
     rights: Rights,
@@ -147,9 +150,14 @@ impl Follower {
 
     async fn open(&self, reached: &mut Contact) -> Result<Opened, NotFollowed> {
         usable(&reached.server)?;
-        let (config, timeline) = (&self.shared.config, self.next_timeline());
-        let joining = Joining { identity: &self.identity, semisync: self.shared.proven.wants_semisync() };
-        let opening = open(config, joining, &reached.server, &mut reached.prober, timeline);
+        let timeline = self.next_timeline();
+        let joining = Joining {
+            identity: &self.identity,
+            heartbeat: self.shared.config.heartbeat,
+            semisync: self.shared.proven.wants_semisync(),
+        };
+        let stream = reached.stream.take().unwrap_or(Err(Error::Closed));
+        let opening = async { open(joining, &reached.server, stream?, &mut reached.prober, timeline).await };
         opening.await.map_err(|error| refusal(error, &reached.server))
     }
 
@@ -315,27 +323,27 @@ impl Follower {
     }
 }
 
-/// Opens the connections for questions, and reads the description of the server.
+/// Opens the connections, and reads the description of the server. The connections are opened side by side.
 async fn reach(shared: &Following) -> Result<Contact, Error> {
     let config = &shared.config;
-    let mut control = connect(config).await?;
-    let prober = connect(config).await?;
+    let (control, prober, stream) = join!(connect(config), connect(config), connect(config));
+    // Before the description: if the server is started again after it, no stream is begun by what was true before.
+    let (mut control, mut prober) = (control?, prober?);
     let describing = async {
         let server = Arc::new(ServerInfo::read(&mut control).await?);
         let globals = WatchedGlobals::read(&mut control, &server).await?;
-        let rights = Rights::read(&mut control, &server).await?;
-        let started_ms = started_ms(&mut control).await?;
-        Ok((server, globals, rights, started_ms))
+        Ok((Rights::read(&mut control, &server).await?, server, globals))
     };
-    let (server, globals, rights, started_ms) =
+    let describing = async { try_join!(describing, started_ms(&mut prober)) };
+    let ((rights, server, globals), started_ms) =
         within(DESCRIPTION_LIMIT, "reading what the server is", describing).await?;
-    Ok(Contact { control, prober, server, globals, rights, started_ms })
+    Ok(Contact { control, prober, stream: Some(stream), server, globals, rights, started_ms })
 }
 
 /// Returns the earliest moment at which the server can have been started. The server counts whole seconds.
-async fn started_ms(control: &mut Connection) -> Result<u64, Error> {
+async fn started_ms(prober: &mut Connection) -> Result<u64, Error> {
     let asked_ms = now_ms();
-    let rows = control.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
+    let rows = prober.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?;
     let uptime: Option<u64> = rows.text(0, 1).and_then(|seconds| seconds.parse().ok());
     Ok(uptime.map_or(0, |seconds| asked_ms.saturating_sub(seconds.saturating_add(1).saturating_mul(1000))))
 }

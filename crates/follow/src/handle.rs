@@ -322,12 +322,16 @@ impl Upstream {
 
     /// Waits until the server was reached, or could not be reached, or for this long at most.
     pub async fn meets(&self, wait_max: Duration) {
-        const LOOKED_EVERY: Duration = Duration::from_millis(2);
         let is_met =
             || !matches!(self.shared.status().state, FollowState::Connecting { why } if why.is_empty());
         let meets = async {
-            while !is_met() {
-                tokio::time::sleep(LOOKED_EVERY).await;
+            loop {
+                // Before the look, so that no change is missed.
+                let stands = self.shared.stands.notified();
+                if is_met() {
+                    return;
+                }
+                stands.await;
             }
         };
         // A server that is not reached by then is reached later.

@@ -21,7 +21,8 @@ use freshet_protocol::{ErrPacket, random_scramble};
 use freshet_sql::Flavor;
 use freshet_upstream::connection::{HANDSHAKE_PACKET_BYTES_MAX, within};
 use freshet_upstream::server::ask_end;
-use freshet_upstream::{Config, Connection, Error, ServerInfo, control, now_ms};
+use freshet_upstream::{Connection, Error, ServerInfo, now_ms};
+use tokio::try_join;
 
 use crate::applier::StreamTraits;
 use crate::probe::{GtidQueue, Visible, snapshot_coordinate};
@@ -55,6 +56,8 @@ impl Identity {
 #[derive(Clone, Copy)]
 pub(crate) struct Joining<'a> {
     pub(crate) identity: &'a Identity,
+    /// The time between two signs of life while nothing changes.
+    pub(crate) heartbeat: Duration,
     /// As a replica for whose acknowledgement the server's commits wait, if the server can do that.
     pub(crate) semisync: bool,
 }
@@ -83,23 +86,25 @@ struct Start {
     dump: Vec<u8>,
 }
 
-/// Opens the stream. `prober` is asked for the start; `timeline` is above all positions that were given out.
+/// Opens the stream on `connection`. `prober` is asked for the start; `timeline` is above all positions that were given out.
 pub(crate) async fn open(
-    config: &Config,
     joining: Joining<'_>,
     server: &ServerInfo,
+    mut connection: Connection,
     prober: &mut Connection,
     timeline: Timeline,
 ) -> Result<Opened, Error> {
-    let mut connection = control::connect(config).await?;
-    let same = async { Ok(who(prober).await? == who(&mut connection).await?) };
-    if !within(QUESTION_LIMIT, "comparing two connections", same).await? {
+    let both = async { try_join!(who(prober), who(&mut connection)) };
+    let (one, other) = within(QUESTION_LIMIT, "comparing two connections", both).await?;
+    if one != other {
         // An address that stands for several servers would mix up their binlogs.
         return Err(Error::Unexpected { question: "which server two connections have reached" });
     }
-    prepare(&mut connection, config, joining, server.flavor).await?;
     let starting = start(server, prober, timeline, joining.identity);
-    let start = within(QUESTION_LIMIT, "reading the binlog's position", starting).await?;
+    let ((), start) = try_join!(
+        prepare(&mut connection, joining, server.flavor),
+        within(QUESTION_LIMIT, "reading the binlog's position", starting),
+    )?;
     connection.send_command(&start.dump).await?;
     let wire = if server.flavor == Flavor::MariaDb { WireFlavor::MariaDb } else { WireFlavor::MySql };
     Ok(Opened {
@@ -122,11 +127,10 @@ pub(crate) async fn open(
 /// that it does not know, as variables like any other.
 async fn prepare(
     connection: &mut Connection,
-    config: &Config,
-    Joining { identity, semisync }: Joining<'_>,
+    Joining { identity, heartbeat, semisync }: Joining<'_>,
     flavor: Flavor,
 ) -> Result<(), Error> {
-    let heartbeat_ns = config.heartbeat.as_nanos();
+    let heartbeat_ns = heartbeat.as_nanos();
     let uuid = &identity.uuid;
     let mut settings = format!(
         "SET @master_binlog_checksum = @@GLOBAL.binlog_checksum, @source_binlog_checksum = @@GLOBAL.binlog_checksum, \

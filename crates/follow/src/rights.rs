@@ -159,20 +159,21 @@ impl Rights {
             false => &MYSQL,
         };
         let tables = [&BOTH, own].concat();
-        // Before the rights: a change between the two is noticed at the next look.
-        let signs = connection.query(SIGNS).await?.rows;
-        // After the signs, and before the writes are asked for: every counted statement has been written then.
-        let is_over = server.privileges.has("PROCESS")
-            && under_way::is_none(&connection.query(under_way::THREADS).await?);
+        // The server answers in this order. The signs come before the rights: a change between the two is noticed at the next look.
+        // The threads come after the signs, and before the writes are asked for: every counted statement has been written then.
+        let uncached = if server.is_mariadb() { "DO 0" } else { UNCACHED };
+        let mut questions = [SIGNS, under_way::THREADS, uncached].map(str::to_owned).to_vec();
+        questions.push(GrantsWritten::question(server.is_mariadb(), &tables));
+        questions.extend(Sums::questions(&tables));
+        let mut answers = connection.query_each(&questions).await?.into_iter();
+        let mut answer = || answers.next().ok_or(Error::Unexpected { question: "the rights" });
+        let (signs, threads, _, written) = (answer()?, answer()?, answer()?, answer()?);
+        let signs = signs.map_err(Error::Server)?.rows;
+        let is_over =
+            server.privileges.has("PROCESS") && threads.is_ok_and(|threads| under_way::is_none(&threads));
         let over_at_first = is_over.then(|| counted(&signs));
-        if !server.is_mariadb()
-            && let Err(error) = connection.query(UNCACHED).await
-            && !matches!(error, Error::Server(_))
-        {
-            return Err(error);
-        }
-        let written = written(connection, server.is_mariadb(), &tables).await?;
-        let now = Sums::read(connection, &tables).await?.map(Arc::new);
+        let written = GrantsWritten::of(server.is_mariadb(), written.map_err(Error::Server)?.rows);
+        let now = Sums::of(&tables, answers).map(Arc::new);
         let accounted = Accounted::default();
         let (at_reload, harmless, is_due) = (None, None, true);
         Ok(Self { signs, now, at_reload, accounted, harmless, over_at_first, written, is_due, tables })
@@ -333,6 +334,32 @@ fn told(shared: &Following) -> StreamTold {
 }
 
 impl GrantsWritten {
+    /// Returns the question how far these tables were written.
+    fn question(is_mariadb: bool, tables: &[&str]) -> String {
+        if is_mariadb {
+            return SYNCED.to_owned();
+        }
+        let names = tables.iter().filter_map(|table| table.strip_prefix("mysql."));
+        let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
+        format!("{WRITTEN}({})", names.join(", "))
+    }
+
+    /// Reads the answer.
+    fn of(is_mariadb: bool, mut rows: Vec<Vec<GrantValue>>) -> Self {
+        if is_mariadb {
+            return Self::Count(rows.pop().and_then(|mut row| row.pop()).flatten());
+        }
+        rows.sort();
+        let mut at = None;
+        let last = rows.into_iter().filter_map(|row| {
+            let [name, time, now] = <[GrantValue; 3]>::try_from(row).ok()?;
+            at = now;
+            Some((name, time))
+        });
+        let last = last.collect();
+        Self::Times { last, at }
+    }
+
     const fn is_mariadbs(&self) -> bool {
         matches!(self, Self::Count(_))
     }
@@ -356,25 +383,8 @@ async fn written(
     is_mariadb: bool,
     tables: &[&str],
 ) -> Result<GrantsWritten, Error> {
-    if is_mariadb {
-        let mut rows = connection.query(SYNCED).await?.rows;
-        return Ok(GrantsWritten::Count(rows.pop().and_then(|mut row| row.pop()).flatten()));
-    }
-    let names: Vec<String> = tables
-        .iter()
-        .filter_map(|table| table.strip_prefix("mysql."))
-        .map(|name| format!("'{name}'"))
-        .collect();
-    let mut rows = connection.query(&format!("{WRITTEN}({})", names.join(", "))).await?.rows;
-    rows.sort();
-    let mut at = None;
-    let last = rows.into_iter().filter_map(|row| {
-        let [name, time, now] = <[GrantValue; 3]>::try_from(row).ok()?;
-        at = now;
-        Some((name, time))
-    });
-    let last = last.collect();
-    Ok(GrantsWritten::Times { last, at })
+    let rows = connection.query(&GrantsWritten::question(is_mariadb, tables)).await?.rows;
+    Ok(GrantsWritten::of(is_mariadb, rows))
 }
 
 /// Returns the FLUSH statements in these signs, beside ours.

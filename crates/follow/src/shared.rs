@@ -68,6 +68,8 @@ pub(crate) struct Following {
     /// Wakes the control loop: the foreign keys have to be read again.
     pub(crate) definitions: Notify,
     state: Mutex<StreamStanding>,
+    /// Wakes those that wait for another state.
+    pub(crate) stands: Notify,
 }
 
 /// Counters for the status; only the follower's thread writes them.
@@ -137,6 +139,7 @@ impl Following {
                 state: FollowState::Connecting { why: String::new() },
                 file: String::new(),
             }),
+            stands: Notify::new(),
         }
     }
 
@@ -282,6 +285,7 @@ impl Following {
 
     pub(crate) fn set_state(&self, state: FollowState) {
         self.state().state = state;
+        self.stands.notify_waiters();
     }
 
     pub(crate) fn set_file(&self, file: &[u8]) {

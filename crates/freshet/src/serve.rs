@@ -72,7 +72,6 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     sessions.load_persisted()?;
     sessions.load_created()?;
     sessions.maintain().map_err(system("cannot start a thread"))?;
-    sessions.prepare().await;
     // A session that is older than the stream stores nothing: its rights may have been taken away meanwhile.
     sessions.shared().upstream.meets(MET_WITHIN).await;
     let listeners = bind(&config.listen).await?;
@@ -87,6 +86,8 @@ async fn serve(config: Arc<Config>) -> Result<(), ServeError> {
     for listener in &listeners {
         tracing::info!(address = %listener.address(), upstream = %config.upstream.address, "ready for connections");
     }
+    // Only now: it keeps a core busy for a tenth of a second, and no client needs it for sure.
+    sessions.prepare();
     tokio::select! {
         () = accept_all(listeners, &workers, config.max_clients, &mut paused) => {}
         () = sessions.keep_house() => {}

@@ -141,11 +141,10 @@ impl Sessions {
         self.shared.drain();
     }
 
-    /// Makes in advance what the first login would wait for.
-    pub async fn prepare(&self) {
+    /// Begins to make in advance what the first login would wait for.
+    pub fn prepare(&self) {
         let shared = Arc::clone(&self.shared);
-        // This can only fail by being cancelled, and then nobody logs in any more.
-        let _ = tokio::task::spawn_blocking(move || shared.gate.prepare()).await;
+        tokio::spawn(async move { shared.gate.prepare().await });
     }
 
     /// Keeps the cache to its size when the size goes down, forever.

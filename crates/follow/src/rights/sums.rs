@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use freshet_protocol::Column;
 use freshet_sql::user_name;
+use freshet_upstream::connection::Answered;
 use freshet_upstream::{Connection, Error, Rows};
 
 /// Names of the columns that say whose right a row is, or by whom or through whom it is given. Each server has some of them.
@@ -51,15 +52,22 @@ impl Regranted {
 impl Sums {
     /// Reads these tables. `None` if one of them may not be read.
     pub(super) async fn read(connection: &mut Connection, tables: &[&str]) -> Result<Option<Self>, Error> {
+        let answers = connection.query_each(&Self::questions(tables)).await?;
+        Ok(Self::of(tables, answers))
+    }
+
+    /// Returns the questions for the contents of these tables.
+    pub(super) fn questions(tables: &[&str]) -> Vec<String> {
+        tables.iter().map(|table| format!("SELECT * FROM {table}")).collect()
+    }
+
+    /// Sums up the contents of these tables. `None` if one of them may not be read.
+    pub(super) fn of(tables: &[&str], answers: impl IntoIterator<Item = Answered>) -> Option<Self> {
         let mut sums = Self::default();
-        for table in tables {
-            match connection.query(&format!("SELECT * FROM {table}")).await {
-                Ok(rows) => sums.add(table, &rows),
-                Err(Error::Server(_)) => return Ok(None),
-                Err(error) => return Err(error),
-            }
+        for (table, answer) in tables.iter().zip(answers) {
+            sums.add(table, &answer.ok()?);
         }
-        Ok(Some(sums))
+        Some(sums)
     }
 
     fn add(&mut self, table: &str, Rows { columns, rows, .. }: &Rows) {

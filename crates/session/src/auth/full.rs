@@ -40,16 +40,16 @@ pub(super) async fn read_reply(
     first: Zeroizing<Vec<u8>>,
 ) -> Result<PasswordReply, AdmitError> {
     if is_key_request(&first) {
-        let key = gate.key().ok_or_else(no_key)?;
+        let key = gate.key().await.ok_or_else(no_key)?;
         wire.put(&auth_more(key.public_pem().as_bytes()));
         wire.flush().await?;
         let sealed = answer(wire).await?;
-        return Ok(unsealed(gate, scramble, sealed));
+        return Ok(unsealed(gate, scramble, sealed).await);
     }
     if wire.is_secure() {
         return Ok(PasswordReply::Password(without_nul(&first)?));
     }
-    Ok(unsealed(gate, scramble, first))
+    Ok(unsealed(gate, scramble, first).await)
 }
 
 /// Returns the client's next packet, which is wiped after use.
@@ -63,8 +63,8 @@ fn is_key_request(bytes: &[u8]) -> bool {
 }
 
 /// Decrypts the password with Freshet's key, if it was encrypted with it.
-fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> PasswordReply {
-    let plain = gate.key().and_then(|key| key.decrypt(&sealed)).map(Zeroizing::new);
+async fn unsealed(gate: &Gate, scramble: &[u8; 20], sealed: Zeroizing<Vec<u8>>) -> PasswordReply {
+    let plain = gate.key().await.and_then(|key| key.decrypt(&sealed)).map(Zeroizing::new);
     let password =
         plain.and_then(|masked| without_nul(&Zeroizing::new(caching_sha2::mask(&masked, scramble))).ok());
     match password {

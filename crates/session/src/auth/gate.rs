@@ -1,13 +1,15 @@
 //! The state that all logins share.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
 use freshet_upstream::net::Stream;
 use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
 use rustls::ServerConfig;
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
 
 use super::admitted::Admitted;
 use super::begun::LoginBegun;
@@ -88,7 +90,7 @@ pub struct Gate {
     /// The server's greeting, from the last connection to it. Written when it changes: at the first contact and
     /// when the server is upgraded; read once per login.
     face: RwLock<Option<Arc<Greeting>>>,
-    key: OnceLock<Option<rsa::PrivateKey>>,
+    key: OnceCell<Option<rsa::PrivateKey>>,
     next_id: AtomicU32,
     bounds: Arc<Bounds>,
     dials: Dials,
@@ -118,7 +120,7 @@ impl Gate {
             spares: Spares::default(),
             knowledge,
             face: RwLock::new(None),
-            key: OnceLock::new(),
+            key: OnceCell::new(),
             next_id: AtomicU32::new(CONNECTION_ID_MIN),
             dials: Dials::default(),
         }
@@ -140,10 +142,9 @@ impl Gate {
         self.spares.count()
     }
 
-    /// Makes what the first login would otherwise wait for: the RSA key takes about a tenth of a second. Called
-    /// from a thread that may block.
-    pub fn prepare(&self) {
-        let _ = self.key();
+    /// Makes in advance what the first login would otherwise wait for.
+    pub async fn prepare(&self) {
+        let _ = self.key().await;
     }
 
     /// Takes over the server's greeting from a connection that somebody else has opened.
@@ -192,8 +193,9 @@ impl Gate {
 
     /// Returns the key with which a client on a channel that others can read may hand its password over. The key is made at the first
     /// need, unless [`Gate::prepare`] has made it. `None` if it could not be made.
-    pub(super) fn key(&self) -> Option<&rsa::PrivateKey> {
-        self.key.get_or_init(|| rsa::PrivateKey::generate().ok()).as_ref()
+    pub(super) async fn key(&self) -> Option<&rsa::PrivateKey> {
+        let make = async || spawn_blocking(rsa::PrivateKey::generate).await.ok()?.ok();
+        self.key.get_or_init(make).await.as_ref()
     }
 
     /// Returns the server's greeting; asks the server if the greeting is unknown.
