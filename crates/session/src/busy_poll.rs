@@ -94,8 +94,8 @@ impl Poll {
         }
         let mut credit = self.credit.get();
         let now = Instant::now();
-        let is_looking = self.until.get().is_some();
-        match self.until.get() {
+        let looks_until = self.until.get();
+        match looks_until {
             Some(until) if now <= until => credit.came(),
             // The system has taken the processor from this thread meanwhile.
             Some(_) => credit.waited_in_vain(),
@@ -104,7 +104,7 @@ impl Poll {
         let takes = credit.takes();
         self.credit.set(credit);
         self.until.set(takes.then(|| now + self.longest.get()));
-        if takes && !is_looking {
+        if takes && looks_until.is_none() {
             self.wake.notify_one();
         }
     }

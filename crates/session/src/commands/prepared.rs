@@ -276,7 +276,7 @@ pub(super) async fn select(
     if let Some(compiled) = compiled {
         session.note_template(relayed.tag, &compiled.template);
         if !relayed.is_unsent {
-            note_execution(&compiled.template, &relayed);
+            note_execution(session, &compiled.template, &relayed);
         }
     }
     prepared.ended(relayed.error, relayed.is_unsent);

@@ -5,7 +5,7 @@ use std::pin::pin;
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
 use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared};
-use freshet_upstream::{Error, now_ms};
+use freshet_upstream::Error;
 
 use super::decided::Decided;
 use super::refusals::{malformed, unavailable};
@@ -57,7 +57,6 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     };
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
     let query = Query { packet, long, text_at, missed };
-    session.active(now_ms());
     session.note_asked(query.text());
     let line = session.begins_line(Logged::text);
     let flow = match decided::text(session, &query) {

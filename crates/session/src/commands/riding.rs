@@ -21,7 +21,7 @@ use super::text::Query;
 use crate::counters::Count;
 use crate::created::Upkeep;
 use crate::relay::Lost;
-use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, Unfound, patience};
+use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, Unfound};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -86,7 +86,7 @@ async fn carried(
             return Ok(None);
         }
     };
-    note_execution(template, &carried);
+    note_execution(session, template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
         None => session.note_read_now(),
@@ -187,10 +187,10 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
     })
 }
 
-fn note_execution(template: &Template, carried: &Carried) {
+fn note_execution(session: &Session, template: &Template, carried: &Carried) {
     template.profile.carried(carried.took);
     // When many begin at once, as after a silence, no statement is to blame for the wait of those behind it.
-    if carried.took / patience() >= SLOW {
+    if carried.took / session.patience() >= SLOW {
         template.profile.stalls(now_ms());
     }
 }

@@ -18,7 +18,7 @@ use super::refusals::unavailable;
 use super::text::Query;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
-use crate::session::{Deeds, Flow, Forward, Message, Missed, Session, Touches, Turn, Unfound, Waited, crowd};
+use crate::session::{Deeds, Flow, Forward, Message, Missed, Session, Touches, Turn, Unfound, Waited};
 use crate::template::{BoundSelect, Cacheability, New, Template};
 use crate::why::Why;
 
@@ -110,7 +110,7 @@ pub(super) async fn handle(
             let forward = Forward::new(Message::query(payload, text), deeds);
             let sought = Sought { key_text: &key_text, missed: query.missed };
             let relayed = pin!(fill(session, forward, sought, plan)).await?;
-            note_execution(template, &relayed);
+            note_execution(session, template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
         }
@@ -242,7 +242,7 @@ async fn forward_uncached(
     let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
     let relayed = session.forward(Forward::new(Message::query(payload, text), deeds)).await?;
     count_not_cached(session, relayed.error);
-    note_execution(template, &relayed);
+    note_execution(session, template, &relayed);
     session.note_template(relayed.tag, template);
     match template.verdict.refusal() {
         Some(refusal) => session.count_refused(&relayed, refusal),
@@ -252,12 +252,12 @@ async fn forward_uncached(
 }
 
 /// Notes how long the server took for a statement that a lane may carry.
-pub(super) fn note_execution(template: &Template, relayed: &Relayed) {
+pub(super) fn note_execution(session: &Session, template: &Template, relayed: &Relayed) {
     if relayed.uncaptured == Some(Why::TooLarge) {
         template.profile.note_large(freshet_upstream::now_ms());
     }
     if relayed.error.is_none() && relayed.bytes <= ANSWER_BYTES_MAX {
-        template.profile.took_us(relayed.took_us / crowd());
+        template.profile.took_us(relayed.took_us / session.crowd());
     }
 }
 

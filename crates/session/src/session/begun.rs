@@ -32,7 +32,6 @@ pub(super) use opening::{is_proven_now, is_proven_soon};
 use touch::Touch;
 use words::{first_word_is, only_ends, plain, savepoint, starts};
 
-use super::lanes::patience;
 use super::tx::{Begun, Stage};
 use super::view::{Manner, Mark};
 use super::{Flow, Forward, Message, Session, query_prefix};
@@ -496,7 +495,7 @@ impl Session {
             || self.state.view.opens_late() && self.are_there_for_transactions();
         let due = if rides {
             // If many sessions wait for the server, their clients take longer as well.
-            let times = patience();
+            let times = self.patience();
             (since + times * RIDING_MAX).min(Instant::now() + times * THINKING_MAX)
         } else {
             since + UNOPENED_MAX

@@ -259,7 +259,7 @@ impl Session {
         command: Command,
         passing: Passing,
     ) -> Result<Exchanged, Lost> {
-        let _under_way = UnderWay::begins();
+        let _under_way = UnderWay::begins(self.handle.active_ms());
         let sent = pin!(self.send_behind(before, payload)).await;
         busy_poll::expects(self.admitted.connection_id);
         match sent {

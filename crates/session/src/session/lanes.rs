@@ -177,17 +177,19 @@ const CROWD_MAX: u32 = 10;
 /// How many commands of one thread, on connections of their own, a server finishes about as fast as one alone.
 const AT_ONCE: usize = 8;
 
-/// Returns how many times longer a statement takes at least, because of all statements that have come to the server recently: with a thousand
-/// of them, none is answered quickly, though each would be on a shared connection. Statements that have been there for longer wait for a
-/// lock, or for their clients, and keep the server from nothing.
-pub(crate) fn crowd() -> u32 {
-    let recent = LANES.with(|lanes| lanes.recent.borrow_mut().count(now_ms()));
-    u32::try_from(recent / AT_ONCE).unwrap_or(u32::MAX).max(1)
-}
+impl Session {
+    /// Returns how many times longer a statement takes at least, because of all statements that have come to the server recently: with a
+    /// thousand of them, none is answered quickly, though each would be on a shared connection. Statements that have been there for longer
+    /// wait for a lock, or for their clients, and keep the server from nothing.
+    pub(crate) fn crowd(&self) -> u32 {
+        let recent = LANES.with(|lanes| lanes.recent.borrow_mut().count(self.handle.active_ms()));
+        u32::try_from(recent / AT_ONCE).unwrap_or(u32::MAX).max(1)
+    }
 
-/// Returns by how many times a wait for the server may be longer, because of all statements that are with it.
-pub(crate) fn patience() -> u32 {
-    crowd().min(CROWD_MAX)
+    /// Returns by how many times a wait for the server may be longer, because of all statements that are with it.
+    pub(crate) fn patience(&self) -> u32 {
+        self.crowd().min(CROWD_MAX)
+    }
 }
 
 /// A command that is with the server on a connection of its own, as long as this value lives.
@@ -196,10 +198,11 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    pub(super) fn begins() -> Self {
+    /// Notes a command that came at `now_ms`, in monotonic milliseconds.
+    pub(super) fn begins(now_ms: u64) -> Self {
         LANES.with(|lanes| {
             lanes.under_way.set(lanes.under_way.get() + 1);
-            Self { period: lanes.recent.borrow_mut().begins(now_ms()) }
+            Self { period: lanes.recent.borrow_mut().begins(now_ms) }
         })
     }
 }
@@ -333,7 +336,7 @@ impl Session {
     }
 
     fn rides_on(&self, lane: Rc<Lane>, fit: &Fit) -> Option<Ride> {
-        lane.be_patient(patience());
+        lane.be_patient(self.patience());
         let view = match fit.carriage {
             Carriage::Alone => None,
             Carriage::InView => Some(LANES.with(|lanes| lanes.view(fit, &lane, &self.shared))?),

@@ -12,7 +12,8 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Notes that a command begins. Returns its period; `now_ms` is in monotonic milliseconds.
+    /// Notes that a command begins. Returns its period. `now_ms` is in monotonic milliseconds; a moment of an earlier period than the present
+    /// one counts as now.
     pub(super) fn begins(&mut self, now_ms: u64) -> u64 {
         self.pass(now_ms);
         self.now += 1;
