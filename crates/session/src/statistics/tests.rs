@@ -91,6 +91,23 @@ fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
 }
 
 #[test]
+fn a_digest_keeps_its_age_when_the_counts_start_from_0() {
+    let statistics = Statistics::default();
+    let of = |number: usize| {
+        let text = format!("SELECT a{number}");
+        statistics.count_sent(whose("", "u"), text.as_bytes(), COST)
+    };
+    let old: Vec<u16> = (0..LEAVING).map(of).collect();
+    std::thread::sleep(Duration::from_millis(3));
+    let young: Vec<u16> = (LEAVING..DIGESTS_MAX).map(of).collect();
+    assert_eq!(statistics.rows(true).len(), DIGESTS_MAX);
+    assert_eq!(statistics.rows(false), []);
+    of(DIGESTS_MAX);
+    assert!(young.iter().all(|tag| statistics.is_anybodys(*tag)), "what was seen last stays");
+    assert!(!old.iter().any(|tag| statistics.is_anybodys(*tag)));
+}
+
+#[test]
 fn what_carries_no_tag_is_not_counted() {
     let statistics = Statistics::default();
     statistics.count_hit(0, now_ms());
