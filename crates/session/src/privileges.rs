@@ -54,7 +54,7 @@ pub(crate) async fn require(
     if let Err(error) = session.connect().await {
         return Ok(Err(error.to_err_packet()));
     }
-    match session.lease.ask("SHOW GRANTS").await {
+    match session.ask("SHOW GRANTS").await {
         Ok(grants) if granted(&grants, privilege) => Ok(Ok(())),
         Ok(_) => Ok(Err(ErrPacket::new(
             1227,

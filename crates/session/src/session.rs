@@ -78,7 +78,7 @@ use crate::wire::Wire;
 pub(crate) use command::{Deeds, ExecutionFacts, Forward, Message, Passing, Touches};
 pub(crate) use destination::Destination;
 pub(crate) use environ::FORM;
-pub(crate) use exchange::query_prefix;
+pub(crate) use exchange::{follow, query_prefix};
 pub(crate) use facts::{Missed, StatementFacts, Unfound};
 pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, Holds};

@@ -243,7 +243,7 @@ async fn is_shared_table(session: &mut Session, of: &Name) -> Result<bool, Error
          (SELECT 1 FROM information_schema.COLUMNS WHERE EXTRA LIKE '%VIRTUAL%' AND {named}) \
          FROM information_schema.TABLES WHERE {TABLES} AND {named}"
     );
-    match session.lease.ask(&question).await {
+    match session.ask(&question).await {
         Ok(rows) => Ok(rows.text(0, 0) == Some("1")),
         Err(Error::Server(_)) => Ok(false),
         Err(error) => Err(error),

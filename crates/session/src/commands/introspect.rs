@@ -42,7 +42,7 @@ pub(super) async fn is_ours(session: &mut Session, text: &[u8]) -> bool {
 
 /// Whether the client sees no schema of that name on the server.
 async fn is_absent(session: &mut Session) -> bool {
-    let found = session.lease.ask("SHOW DATABASES LIKE 'freshet'").await;
+    let found = session.ask("SHOW DATABASES LIKE 'freshet'").await;
     found.is_ok_and(|found| found.rows.is_empty())
 }
 

@@ -128,7 +128,7 @@ pub(super) async fn executed(
 
 /// Returns the value of a user variable, if it is a number.
 async fn value_of(session: &mut Session, name: &str) -> Option<u64> {
-    let rows = session.lease.ask(&format!("SELECT {name}")).await.ok()?;
+    let rows = session.ask(&format!("SELECT {name}")).await.ok()?;
     let value = rows.rows.first()?.first()?.as_deref()?;
     std::str::from_utf8(value).ok()?.parse().ok()
 }

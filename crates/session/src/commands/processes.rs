@@ -34,7 +34,7 @@ async fn listed(session: &mut Session, command: Command, packet: &[u8], text: &[
     processes.retain(is_listed);
     processes.sort_unstable_by_key(|process| process.id);
     let shows_progress = session.flavor() == Flavor::MariaDb && !processes.is_empty() && {
-        let old = session.lease.ask("SELECT @@old_mode LIKE '%NO_PROGRESS_INFO%'").await;
+        let old = session.ask("SELECT @@old_mode LIKE '%NO_PROGRESS_INFO%'").await;
         old.is_ok_and(|old| old.text(0, 0) == Some("0"))
     };
     let rows = processes.iter().map(|process| listed_process(process, shows_progress)).collect();

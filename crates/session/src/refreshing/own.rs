@@ -1,15 +1,13 @@
 //! Connections of Freshet's own account in the environments of clients, to repeat their questions.
 
-use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command};
 use freshet_upstream::{Connection, Error, control};
-use tokio::io::AsyncReadExt as _;
 
 use crate::created::StoredResult;
 use crate::environment::{Environment, are_alike_but_for_account, modes_of_server, path_but_for_account};
 use crate::reading::without_hint;
-use crate::relay::{Capture, Filter, Relay, RelayStep, Relayed};
-use crate::session::FORM;
+use crate::relay::{Capture, Filter, Lost, Relay, Relayed};
+use crate::session::{FORM, follow};
 use crate::shared::Shared;
 
 /// How many connections are kept, one for each environment.
@@ -99,17 +97,10 @@ impl OwnSession {
         let mut relay = Relay::new(&filter, Command::Query, capabilities);
         let bytes_max = shared.cache.limit().min(shared.cache.size());
         relay.capture(Some(Capture::new(bytes_max, &shared.bounds().fill).warned(result.warnings)));
-        let (stream, read) = self.connection.parts();
-        let malformed = || Error::Frame("an answer that cannot be followed".to_owned());
-        loop {
-            match relay.follow(read, None::<&mut BytesMut>).map_err(|_| malformed())? {
-                RelayStep::Last => return Ok(relay.finish()),
-                RelayStep::Infile { .. } => return Err(malformed()),
-                RelayStep::NeedMore => {}
-            }
-            if stream.read_buf(read).await? == 0 {
-                return Err(Error::Closed);
-            }
+        match follow(&mut self.connection, &mut relay).await {
+            Ok(()) => Ok(relay.finish()),
+            Err(Lost::Upstream(error)) => Err(error.into()),
+            Err(_) => Err(Error::Frame("an answer that cannot be followed".to_owned())),
         }
     }
 }

@@ -450,9 +450,8 @@ impl Session {
             refused = refused.or(relayed.error);
             last = relayed.status.or(last);
             self.characterized(&relayed);
-            let connection = self.lease.connection()?;
-            let shown = shown::read(connection, &mut self.state.view, &self.shared).await;
-            shown.map_err(Lost::Upstream)?;
+            let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
+            shown::read(at_server, &self.shared).await?;
         }
         if refused.is_some() {
             self.state.note_not_entered(last);

@@ -17,6 +17,7 @@ use crate::environment::{
     Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
 };
 use crate::qualify::qualify;
+use crate::registry::Handle;
 use crate::shared::Shared;
 use crate::why::Why;
 
@@ -74,7 +75,7 @@ impl Session {
             self.lease.opened_ms = now_ms();
             Box::pin(self.enter_default_schema()).await?;
             // An account whose password has expired may only change the password; after that, this succeeds.
-            match Box::pin(vector(&self.shared, &mut self.lease)).await {
+            match Box::pin(vector(&self.shared, (&mut self.lease, &self.handle))).await {
                 Ok(_) => self.lease.tracking = Tracking::Due,
                 Err(error) if error.leaves_connection_usable() => {}
                 Err(error) => return Err(error),
@@ -94,7 +95,7 @@ impl Session {
         else {
             return Ok(());
         };
-        match self.lease.ask(&format!("USE {}", control::quote_name(schema))).await {
+        match self.ask(&format!("USE {}", control::quote_name(schema))).await {
             Ok(_) => self.state.schema = Some(schema.to_owned()),
             Err(error) if error.leaves_connection_usable() => {}
             Err(error) => return Err(error),
@@ -190,12 +191,12 @@ impl Session {
     /// Asks the server for the environment; `None` if the server gives no row (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
         let Some(server) = self.lease.version().map(modes_of_server) else { return Ok(None) };
-        let query = match vector(&self.shared, &mut self.lease).await {
+        let query = match vector(&self.shared, (&mut self.lease, &self.handle)).await {
             Ok(query) => query,
             Err(Error::Server(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let rows = match self.lease.ask(query.sql()).await {
+        let rows = match self.ask(query.sql()).await {
             Ok(rows) => rows,
             Err(Error::Server(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -393,11 +394,11 @@ impl Session {
 }
 
 /// Returns the query that reads the environment on this server.
-async fn vector(shared: &Shared, lease: &mut Lease) -> Result<Arc<VectorQuery>, Error> {
+async fn vector(shared: &Shared, (lease, handle): (&mut Lease, &Handle)) -> Result<Arc<VectorQuery>, Error> {
     let version = lease.version().ok_or(Error::Closed)?.to_vec();
     match shared.vector(&version) {
         Some(query) => Ok(query),
-        None => Ok(shared.remember_vector(&version, vector_for(lease, &version).await?)),
+        None => Ok(shared.remember_vector(&version, vector_for((lease, handle), &version).await?)),
     }
 }
 
@@ -415,10 +416,10 @@ const OF_EVERY_SERVER: [&str; 6] =
     ["autocommit", "character_set_results", "collation_connection", "sql_mode", "time_zone", "wait_timeout"];
 
 /// Makes the query for a server that is met for the first time.
-async fn vector_for(lease: &mut Lease, version: &[u8]) -> Result<VectorQuery, Error> {
+async fn vector_for((lease, handle): (&mut Lease, &Handle), version: &[u8]) -> Result<VectorQuery, Error> {
     let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
-    let rows = lease.ask(&sql).await?;
+    let rows = lease.ask_unless_ended(&sql, handle).await?;
     let exists = |name: &str| {
         rows.rows.iter().any(|row| row.first().is_some_and(|cell| cell.as_deref() == Some(name.as_bytes())))
     };

@@ -11,14 +11,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Command, FRAME_MAX, FrameHeader, Malformed, put_packet};
-use freshet_upstream::Connection;
+use freshet_protocol::{Command, ErrPacket, FRAME_MAX, FrameHeader, Malformed, put_packet};
 use freshet_upstream::net::Stream;
 use freshet_upstream::now_ms;
+use freshet_upstream::{Connection, Error, Rows};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 
-use super::Lease;
+use super::{Lease, Session};
 use crate::bounds::Bounds;
 use crate::counters;
 use crate::registry::{Ending, Handle};
@@ -69,9 +69,8 @@ impl Lease {
         wire: Option<&mut Wire>,
         handle: &Handle,
     ) -> Result<(), Lost> {
-        Receiving { connection: self.connection()?, wire, handle, backpressure: Backpressure::default() }
-            .run(relay)
-            .await
+        let (connection, handle) = (self.connection()?, Some(handle));
+        Receiving { connection, wire, handle, backpressure: Backpressure::default() }.run(relay).await
     }
 }
 
@@ -87,13 +86,57 @@ impl Lease {
         self.answer(&mut relay, None, handle).await?;
         Ok(relay.finish())
     }
+
+    /// Asks a question of Freshet's own, as [`Lease::ask`]. The server does not delay a session that `handle` ends.
+    ///
+    /// # Errors
+    /// As [`Lease::ask`]. If the session has ended, the connection is lost.
+    pub(super) async fn ask_unless_ended(&mut self, sql: &str, handle: &Handle) -> Result<Rows, Error> {
+        let asked = unless_killed(handle, self.ask(sql)).await;
+        asked.unwrap_or_else(|| {
+            self.lose();
+            Err(Error::Closed)
+        })
+    }
+
+    /// Reads the answer to a question of Freshet's own that was sent with other statements, whose answers have been read before.
+    ///
+    /// # Errors
+    /// As [`Lease::answer`]. The inner error is the server's refusal.
+    pub(super) async fn next_answer(&mut self, handle: &Handle) -> Result<Result<Rows, ErrPacket>, Lost> {
+        match unless_killed(handle, self.connection()?.read_next_answer()).await {
+            Some(Ok(rows)) => Ok(Ok(rows)),
+            Some(Err(Error::Server(refusal))) => Ok(Err(refusal)),
+            Some(Err(error)) => Err(Lost::Upstream(std::io::Error::other(error))),
+            None => Err(Lost::Client(WireError::Ended)),
+        }
+    }
+}
+
+impl Session {
+    /// Asks the server a question of Freshet's own on the session's connection. The question leaves its row count and warnings behind.
+    ///
+    /// # Errors
+    /// The server refuses, the session has ended, or the connection is lost or not open.
+    pub(crate) async fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.lease.ask_unless_ended(sql, &self.handle).await
+    }
+}
+
+/// Follows an answer that no client waits for, and copies it if `relay` has a copy to make.
+///
+/// # Errors
+/// [`Lost`]; the connection is useless then.
+pub(crate) async fn follow(connection: &mut Connection, relay: &mut Relay<'_>) -> Result<(), Lost> {
+    Receiving { connection, wire: None, handle: None, backpressure: Backpressure::default() }.run(relay).await
 }
 
 /// An answer that is being read.
 struct Receiving<'a> {
     connection: &'a mut Connection,
     wire: Option<&'a mut Wire>,
-    handle: &'a Handle,
+    /// The session's; `None` for an answer of no session.
+    handle: Option<&'a Handle>,
     backpressure: Backpressure,
 }
 
@@ -151,7 +194,7 @@ impl Receiving<'_> {
                 biased;
                 read = stream.read_buf(buffer) => return filled(read),
                 heard = overheard(listening) => heard,
-                () = killed(self.handle) => return Err(Lost::Client(WireError::Ended)),
+                () = ended(self.handle) => return Err(Lost::Client(WireError::Ended)),
             };
             match heard {
                 Ok(Heard::More) => {}
@@ -278,6 +321,23 @@ async fn overheard(wire: Option<&mut &mut Wire>) -> (Result<Heard, WireError>, A
     match wire {
         Some(wire) => (wire.overhear().await, Arc::clone(wire.bounds())),
         None => pending().await,
+    }
+}
+
+/// Waits until the session, if there is one, has ended and the server need not be waited for any more.
+async fn ended(handle: Option<&Handle>) {
+    match handle {
+        Some(handle) => killed(handle).await,
+        None => pending().await,
+    }
+}
+
+/// Returns the output of a future, or `None` if the session has ended and the server need not be waited for any more.
+async fn unless_killed<T>(handle: &Handle, future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        output = future => Some(output),
+        () = killed(handle) => None,
     }
 }
 

@@ -114,7 +114,7 @@ impl Session {
     /// Returns the value of `LAST_INSERT_ID()` on the connection. Asks the server if the value is unknown. `None` if the server does not say.
     pub(super) async fn learns_insert_id(&mut self) -> Option<u64> {
         if self.lease.insert_id.is_none() {
-            let rows = self.lease.ask("SELECT LAST_INSERT_ID()").await.ok()?;
+            let rows = self.ask("SELECT LAST_INSERT_ID()").await.ok()?;
             self.lease.insert_id = rows.text(0, 0).and_then(|id| id.parse().ok());
         }
         self.lease.insert_id
@@ -242,7 +242,7 @@ impl Session {
     /// Has the server carry out these statements. Returns false if the server has refused one.
     async fn carries_out(&mut self, statements: &[String]) -> Result<bool, Error> {
         for statement in statements {
-            if let Err(error) = self.lease.ask(statement).await {
+            if let Err(error) = self.ask(statement).await {
                 debug!(%error, statement, "a session could not be given a value that it had");
                 return if error.leaves_connection_usable() { Ok(false) } else { Err(error) };
             }

@@ -61,7 +61,7 @@ impl Session {
             return Ok(Existence::Untold);
         }
         let sql = format!("SHOW CREATE TABLE {}.{}", quoted(schema), quoted(name));
-        match self.lease.ask(&sql).await {
+        match self.ask(&sql).await {
             Ok(rows) => {
                 // MariaDB may have moved the session to the view's schema and back to open the view.
                 self.lease.announced = true;

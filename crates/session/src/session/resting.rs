@@ -81,7 +81,7 @@ impl Session {
 
     /// Asks what the last statement has left, and notes it as known only here. `None` if it cannot be brought about elsewhere.
     async fn learns_what_is_left(&mut self) -> Option<()> {
-        let asked = self.lease.ask("SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()").await.ok()?;
+        let asked = self.ask("SELECT ROW_COUNT(), FOUND_ROWS(), LAST_INSERT_ID()").await.ok()?;
         let number = |at: usize| asked.text(0, at)?.parse::<i64>().ok();
         let is_told = number(0).is_some() && number(1).is_some();
         let (changed, found) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
@@ -94,7 +94,7 @@ impl Session {
         self.state.ended_since = u32::try_from(changed).ok();
         if self.flavor() == Flavor::MySql {
             // MySQL gives a warning for that question.
-            self.lease.ask("DO 0").await.ok()?;
+            self.ask("DO 0").await.ok()?;
         }
         (is_told && found <= ROWS_MAX && !self.shows_older_diagnostics()).then_some(())
     }

@@ -71,7 +71,7 @@ pub(crate) async fn begin_in(session: &mut Session) {
     session.lease.untouched = false;
     if is_absent(session).await {
         session.state.reads_ours = session.shared.options.engine.is_some();
-    } else if session.lease.ask(&format!("USE `{SCHEMA}`")).await.is_ok() {
+    } else if session.ask(&format!("USE `{SCHEMA}`")).await.is_ok() {
         session.state.schema = Some(SCHEMA.to_owned());
     }
 }
@@ -128,7 +128,7 @@ pub(in crate::commands) async fn inside(
 
 /// Answers the question that command-line clients ask for their `status` command.
 async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
-    let user = match session.lease.ask("SELECT USER()").await {
+    let user = match session.ask("SELECT USER()").await {
         Ok(found) => found.text(0, 0).map_or(IntrospectionValue::Null, IntrospectionValue::from),
         Err(error) => return unavailable(session, &error),
     };

@@ -109,7 +109,7 @@ async fn values_of(session: &mut Session, values: &[Vec<u8>]) -> Result<Vec<Intr
         return Ok(Vec::new());
     }
     let listed: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value)).collect();
-    let asked = session.lease.ask(&format!("SELECT {}", listed.join(", "))).await?;
+    let asked = session.ask(&format!("SELECT {}", listed.join(", "))).await?;
     let row = asked.rows.into_iter().next().unwrap_or_default();
     let value = |bytes: Option<Vec<u8>>| {
         let Some(bytes) = bytes else { return IntrospectionValue::Null };

@@ -38,7 +38,7 @@ pub(super) async fn computed(
         return Err(ErrPacket::new(NOT_SUPPORTED, "42000", message));
     }
     session.connect().await.map_err(|error| error.to_err_packet())?;
-    let rows = session.lease.ask(&asked).await.map_err(|error| error.to_err_packet())?;
+    let rows = session.ask(&asked).await.map_err(|error| error.to_err_packet())?;
     let text = rows.text(0, 0).map(str::to_owned);
     let kind = rows.columns.first().map_or(NULL_KIND, |column| column.kind);
     let is_text = TEXT_KINDS.contains(&kind);

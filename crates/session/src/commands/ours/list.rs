@@ -132,7 +132,7 @@ async fn chosen(
     if !freshet_sql::effects(asked.as_bytes(), session.modes()).is_plain() {
         return Vec::new();
     }
-    let Ok(found) = session.lease.ask(&asked).await else { return Vec::new() };
+    let Ok(found) = session.ask(&asked).await else { return Vec::new() };
     let is_found =
         |(name, _): &(String, String)| found.texts().any(|row| row.first() == Some(&name.as_str()));
     ours.into_iter().filter(is_found).collect()

@@ -111,7 +111,7 @@ pub(in crate::commands) async fn error_before(session: &mut Session, text: &[u8]
     }
     asked.extend_from_slice(text.get(behind..)?);
     let is_plain = freshet_sql::effects(&asked, session.modes()).is_plain();
-    match session.lease.ask(std::str::from_utf8(&asked).ok().filter(|_| is_plain)?).await {
+    match session.ask(std::str::from_utf8(&asked).ok().filter(|_| is_plain)?).await {
         Err(Error::Server(error)) => Some(error),
         _ => None,
     }

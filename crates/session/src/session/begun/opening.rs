@@ -61,7 +61,7 @@ impl Opening {
             let relayed = lease.unseen_answer(Command::Query, handle).await?;
             is_refused |= relayed.error.is_some();
             status = relayed.status.or(status);
-            shown::read(lease.connection()?, view, shared).await.map_err(Lost::Upstream)?;
+            shown::read((handle, lease, view), shared).await?;
         }
         if is_refused {
             return Ok(Opened::Refused(status));

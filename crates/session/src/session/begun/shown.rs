@@ -6,8 +6,10 @@
 use std::sync::atomic::Ordering;
 
 use freshet_follow::Shown;
-use freshet_upstream::{Connection, Error};
 
+use crate::registry::Handle;
+use crate::relay::Lost;
+use crate::session::Lease;
 use crate::session::view::{ReadView, ViewQuestions};
 use crate::shared::Shared;
 
@@ -31,22 +33,16 @@ pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize)
 /// Reads the replies, if they come next.
 ///
 /// # Errors
-/// The server is lost.
+/// The server is lost, or the session has ended.
 pub(super) async fn read(
-    connection: &mut Connection,
-    view: &mut ReadView,
+    (handle, lease, view): (&Handle, &mut Lease, &mut ReadView),
     shared: &Shared,
-) -> std::io::Result<()> {
+) -> Result<(), Lost> {
     let ViewQuestions { count, applied_before, .. } = view.take_asked();
     let mut answers = Vec::with_capacity(count);
     for _ in 0..count {
-        match connection.read_next_answer().await {
-            Ok(rows) => {
-                answers.extend(rows.rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
-            }
-            Err(Error::Server(_)) => {}
-            Err(error) => return Err(std::io::Error::other(error)),
-        }
+        let rows = lease.next_answer(handle).await?.unwrap_or_default().rows;
+        answers.extend(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten());
     }
     let is_mysql_without = !is_mariadb(shared) && answers.iter().all(Vec::is_empty);
     if count > 0 && (is_mysql_without || answers.iter().any(|answer| answer.len() > ANSWER_BYTES_MAX)) {

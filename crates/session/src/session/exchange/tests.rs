@@ -142,6 +142,13 @@ fn ended_at(variable: &str) {
         let ((), answer) =
             tokio::join!(async { handle.end(Ending::Now) }, lease.answer(&mut unheard, None, &handle));
         assert!(matches!(answer, Err(Lost::Client(WireError::Ended))));
+        // A question of Freshet's own is no exception.
+        let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));
+        let handle = Registry::default().handle(b"u".to_vec(), None, 0);
+        let asked = lease.ask_unless_ended("SELECT SLEEP(1000)", &handle);
+        let asked = async { tokio::join!(async { handle.end(Ending::Now) }, asked).1 };
+        let asked = tokio::time::timeout(PATIENCE, asked).await.expect("the server is not waited for");
+        assert!(matches!(asked, Err(Error::Closed)) && lease.is_lost());
     });
 }
 
