@@ -1,6 +1,6 @@
 //! Transactions: their reads are answered from memory where the server would say the same, and all of one show one moment.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{
     Counted, answer, await_asleep, caught_up, connect, eventually, fresh_schema, run, status,
@@ -345,6 +345,41 @@ fn who_has_needed_the_server_before_has_its_read_view_in_time() {
                 (kept == 5).then_some(())
             });
         }
+    });
+}
+
+/// What another session stores while a transaction's read view is open serves the transaction too, as soon as it is settled: somebody asks
+/// for that.
+#[test]
+fn what_others_store_serves_a_read_view_that_was_opened_in_time() {
+    /// Freshet looks by itself where the binlog ends, every other second. An answer that nobody asks for is settled after that.
+    const SOON: Duration = Duration::from_millis(300);
+    const OF: u32 = 8;
+    with_tables("fresh_tx_others", |_, freshet, _| {
+        let mut reader = connect(freshet.target(), "fresh_tx_others");
+        let mut other = connect(freshet.target(), "fresh_tx_others");
+        let mut counted = Counted::of(freshet);
+        let mut soon = 0;
+        for round in 0..OF {
+            // The next transaction opens its read view before its first answer.
+            run(&mut reader, &["BEGIN", "UPDATE u SET v = v + 1 WHERE id = 1", "COMMIT"]);
+            caught_up(freshet);
+            let _ = counted.prime(&mut other, T1);
+            run(&mut reader, &["BEGIN"]);
+            let _ = counted.prime(&mut reader, T1);
+            let new = format!("SELECT v FROM t WHERE id = 3 AND {round} >= 0");
+            let _ = number(&mut other, &new);
+            let until = Instant::now() + SOON;
+            while Instant::now() < until {
+                if counted.hits_of(&mut reader, &new, 1) == 1 {
+                    soon += 1;
+                    break;
+                }
+                std::thread::sleep(SOON / 20);
+            }
+            run(&mut reader, &["COMMIT"]);
+        }
+        assert!(!freshet.is_there() || soon > OF / 2, "{soon} of {OF} answers served the transaction soon");
     });
 }
 

@@ -231,7 +231,8 @@ impl Session {
                 Ok(taken)
             }
             Lookup::Unsettled => {
-                if !self.opens_before() {
+                // The opening of a read view asks by itself.
+                if !(self.opens_before() && self.state.view.is_unopened()) {
                     self.shared.upstream.ask_end();
                 }
                 Err(Missed { unsettled: true, ..Missed::default() })
