@@ -152,6 +152,14 @@ impl Catalog {
         told.held_at(self.version()) || told.holds_by(&self.state().versions)
     }
 
+    /// Whether nothing on which this conclusion rests is known to have changed since [`Self::version`] was `since`, or is being changed by a
+    /// definition through us.
+    pub fn is_unchanged_since(&self, told: &Told, since: u64) -> bool {
+        // First the definitions under way: see `under_way`.
+        !self.under_way.definitions(None).concern(told)
+            && told.is_unchanged_since(since, &self.state().versions)
+    }
+
     /// Notes a definition that is about to be sent. It counts as under way until the returned value is dropped.
     pub fn define(&self, what: Defined) -> Definition {
         self.under_way.define(what)

@@ -92,6 +92,12 @@ impl Told {
         self.held_at.load(Ordering::Relaxed) == clock
     }
 
+    /// Whether nothing on which the conclusion rests has changed since the clock showed `since`.
+    pub(crate) fn is_unchanged_since(&self, since: u64, versions: &Versions) -> bool {
+        versions.clock() == since
+            || !self.on_everything && self.on.iter().all(|basis| versions.is_unchanged_since(basis, since))
+    }
+
     /// Whether the conclusion holds now. Remembers that it does.
     pub(crate) fn holds_by(&self, versions: &Versions) -> bool {
         let clock = versions.clock();
@@ -148,7 +154,12 @@ impl Versions {
 
     /// Whether nothing in this basis has changed since it began to be read.
     pub(crate) fn is_current(&self, basis: &Basis) -> bool {
-        let is_newer = |at: u64| at > basis.read_at;
+        self.is_unchanged_since(basis, basis.read_at)
+    }
+
+    /// Whether nothing in this basis has changed since the clock showed `since`.
+    fn is_unchanged_since(&self, basis: &Basis, since: u64) -> bool {
+        let is_newer = |at: u64| at > since;
         let is_any_newer = |name: &Name| {
             let (own, schema) = (self.names.get(name), self.schemas.get(&name.0));
             own.into_iter().chain(schema).any(|at| is_newer(*at))

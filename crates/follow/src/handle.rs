@@ -216,6 +216,13 @@ impl Upstream {
         self.shared.catalog.with_children(tables)
     }
 
+    /// Whether nothing on which this conclusion rests has changed since the catalog had this version: see
+    /// [`Catalog::is_unchanged_since`](freshet_catalog::Catalog::is_unchanged_since).
+    #[must_use]
+    pub fn is_unchanged_since(&self, told: &Told, since: u64) -> bool {
+        self.shared.catalog.is_unchanged_since(told, since)
+    }
+
     /// Whether something on which this conclusion rests has changed, or is being changed by a definition through us.
     #[must_use]
     pub fn is_changing(&self, told: &Told) -> bool {

@@ -34,19 +34,19 @@ pub(crate) enum QuestionState {
 #[derive(Debug)]
 pub(crate) struct QuestionRefused {
     pub(crate) error: ErrPacket,
-    rests_on: Arc<OnceLock<RestsOn>>,
+    rests_on: Arc<OnceLock<QuestionBasis>>,
 }
 
 impl QuestionRefused {
     /// Returns what the refusal rests on, if that is known.
-    pub(crate) fn rests_on(&self) -> Option<&RestsOn> {
+    pub(crate) fn rests_on(&self) -> Option<&QuestionBasis> {
         self.rests_on.get()
     }
 }
 
 /// What the outcome of a question rests on.
 #[derive(Debug)]
-pub(crate) struct RestsOn {
+pub(crate) struct QuestionBasis {
     /// The dependencies of the answer.
     pub(crate) read: Vec<Dep>,
     /// The dependencies of a refusal: the server does not say which row made the statement fail.
@@ -71,14 +71,14 @@ type Shard = HashMap<QuestionKey, Question>;
 #[derive(Debug)]
 struct Question {
     told: watch::Receiver<QuestionState>,
-    rests_on: Arc<OnceLock<RestsOn>>,
+    rests_on: Arc<OnceLock<QuestionBasis>>,
     /// The same question, asked earlier, with an answer that was outrun when this one began.
     outrun: Option<watch::Receiver<QuestionState>>,
 }
 
 impl Question {
     /// Whether another session may ask this too, since the answer is outrun.
-    fn may_be_asked_anew(&self, is_outrun: impl FnOnce(&RestsOn) -> bool) -> bool {
+    fn may_be_asked_anew(&self, is_outrun: impl FnOnce(&QuestionBasis) -> bool) -> bool {
         let is_alone = self.outrun.as_ref().is_none_or(|earlier| earlier.has_changed().is_err());
         is_alone && self.rests_on.get().is_some_and(is_outrun)
     }
@@ -95,7 +95,11 @@ pub(crate) enum Role {
 
 impl Coalescing {
     /// Begins to ask for the answer with this key, unless another session already asks, and a change has not outrun its answer.
-    pub(crate) fn join(self: &Arc<Self>, key: Key<'_>, is_outrun: impl FnOnce(&RestsOn) -> bool) -> Role {
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        key: Key<'_>,
+        is_outrun: impl FnOnce(&QuestionBasis) -> bool,
+    ) -> Role {
         let question = (key.environment, Box::from(key.text));
         let mut asked = self.shard(&question);
         let known = asked.get(&question);
@@ -125,12 +129,12 @@ pub(crate) struct Leader {
     question: QuestionKey,
     tells: watch::Sender<QuestionState>,
     end: QuestionState,
-    rests_on: Arc<OnceLock<RestsOn>>,
+    rests_on: Arc<OnceLock<QuestionBasis>>,
 }
 
 impl Leader {
     /// Sets what the outcome rests on.
-    pub(crate) fn rests_on(&self, what: RestsOn) {
+    pub(crate) fn rests_on(&self, what: QuestionBasis) {
         let _ = self.rests_on.set(what);
     }
 
@@ -194,7 +198,8 @@ mod tests {
         };
         let Ok(first) = asks_anew() else { panic!("nobody else asks") };
         assert!(asks_anew().is_err(), "it is not known yet what the answer rests on");
-        let rests_on = || RestsOn { read: Vec::new(), tables: Vec::new(), valid_from: Position::new(1) };
+        let rests_on =
+            || QuestionBasis { read: Vec::new(), tables: Vec::new(), valid_from: Position::new(1) };
         first.rests_on(rests_on());
         assert!(matches!(join(&coalescing, KEY), Role::Follower(_)), "it is not outrun");
         let Ok(second) = asks_anew() else { panic!("it is outrun") };

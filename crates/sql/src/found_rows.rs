@@ -83,7 +83,9 @@ pub fn keeps_found_rows(text: &[u8], modes: Modes) -> bool {
         return false;
     };
     let mut cursor = statement.cursor();
-    if cursor.words(&["SHOW", "WARNINGS"]) || cursor.words(&["SHOW", "ERRORS"]) {
+    const KEPT_BY: [[&str; 2]; 4] =
+        [["SHOW", "WARNINGS"], ["SHOW", "ERRORS"], ["SHOW", "CREATE"], ["DROP", "TEMPORARY"]];
+    if KEPT_BY.iter().any(|words| cursor.words(words)) {
         return true;
     }
     if cursor.word("USE") {
@@ -144,6 +146,8 @@ mod tests {
             "BEGIN",
             "USE other",
             "SHOW WARNINGS",
+            "SHOW CREATE TABLE t",
+            "DROP TEMPORARY TABLE IF EXISTS t",
             "PREPARE s FROM 'SELECT 1'",
         ] {
             assert!(keeps(text), "{text}");

@@ -11,7 +11,7 @@ use freshet_upstream::now_ms;
 
 use super::asked::statement;
 use super::prepared::framed;
-use crate::coalescing::{Leader, QuestionState, RestsOn};
+use crate::coalescing::{Leader, QuestionBasis, QuestionState};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
 use crate::environment::{Environment, environment_of, is_of_executions};
@@ -87,7 +87,7 @@ impl FillPlan {
         self.leader = leader;
         if let Some(leader) = self.leader.as_ref().filter(|_| self.valid_from != Position::MAX) {
             let (read, tables) = (self.depends.deps.clone(), template.tables.whole(freshness));
-            leader.rests_on(RestsOn { read, tables, valid_from: self.valid_from });
+            leader.rests_on(QuestionBasis { read, tables, valid_from: self.valid_from });
         }
     }
 

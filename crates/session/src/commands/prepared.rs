@@ -136,6 +136,7 @@ async fn carry_out(
     }
     // Parts of values wait at the server for this execution.
     let owes = prepared.as_ref().filter(|_| !had_long_data);
+    owes.iter().for_each(|prepared| prepared.heeds_definitions(&session.shared.upstream));
     let owed = owes.map(|prepared| prepared.owed()).unwrap_or_default();
     let completed = prepared.as_ref().and_then(|prepared| sent(session, prepared, &packet));
     let text = control_text(prepared.as_deref());
@@ -258,6 +259,7 @@ pub(super) async fn select(
         Message::query(payload, execution.statement)
     };
     // The server's number of the statement is known by now.
+    prepared.heeds_definitions(&session.shared.upstream);
     let owed = if has_key { Vec::new() } else { execution.owed() };
     let compiled = prepared.select.as_ref().and_then(PreparedSelect::compiled);
     let reads_tables_alone = compiled.as_ref().is_some_and(|it| it.template.reads_tables_alone());

@@ -96,6 +96,7 @@ pub(super) async fn forward(
         _ => None,
     };
     // The statement was executed with values that Freshet does not know.
+    executed.iter().for_each(|(prepared, _)| prepared.heeds_definitions(&session.shared.upstream));
     let owed = executed.as_ref().map(|(prepared, name)| prepared.owed_by_name(name)).unwrap_or_default();
     if let Some((prepared, name)) = executed {
         prepared::note_executed(session, &prepared);

@@ -166,9 +166,18 @@ impl<'a> Forward<'a> {
 
     /// Whether MariaDB may keep the warnings of an earlier statement after this one: MariaDB drops them at a statement that uses a table.
     pub(super) fn may_keep_diagnostics(&self) -> bool {
-        let uses_tables =
-            self.passing.capture.is_some() || matches!(self.deeds.effects.writes, Writes::Tables(_));
-        matches!(self.message.command, Command::Query | Command::StmtExecute) && !uses_tables
+        matches!(self.message.command, Command::Query | Command::StmtExecute) && !self.uses_tables()
+    }
+
+    /// Whether the warnings and errors of earlier statements are certainly gone after this one.
+    pub(super) fn drops_diagnostics(&self) -> bool {
+        let is_one = matches!(self.message.command, Command::Query | Command::StmtExecute)
+            && !self.deeds.effects.several;
+        is_one && self.uses_tables()
+    }
+
+    fn uses_tables(&self) -> bool {
+        self.passing.capture.is_some() || matches!(self.deeds.effects.writes, Writes::Tables(_))
     }
 }
 

@@ -100,7 +100,8 @@ impl Session {
     }
 
     async fn forward_now(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        let keeps_diagnostics = forward.may_keep_diagnostics();
+        let (keeps_diagnostics, drops_diagnostics) =
+            (forward.may_keep_diagnostics(), forward.drops_diagnostics());
         let (before, stays) = match self.enter(&forward).await? {
             Entered::With(before) => (before, None),
             Entered::Stays(before, begun) => (before, Some(begun)),
@@ -119,7 +120,9 @@ impl Session {
         // The server refuses a command that names a closed statement, once it knows of the close.
         let names_closed = self.lease.prepared.names_closed(packet);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
-        let brings = self.brings_back(!tells_rows, asks_back, keeps_diagnostics);
+        let mut brings = self.brings_back(!tells_rows, asks_back, keeps_diagnostics);
+        // Both servers keep the diagnostics of the statement before.
+        brings.keeps_older |= command == Command::InitDb && self.has_older_diagnostics();
         let repeats = self.bring_back(text, &facts, brings).await?;
         if !asks_back && self.may_prepare_otherwise(message, effects, &facts) {
             Box::pin(self.make_all()).await?;
@@ -144,6 +147,7 @@ impl Session {
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
         self.note_took(asked_at.elapsed(), is_read, &mut relayed);
+        self.lease.has_diagnostics &= !drops_diagnostics;
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = Ran { effects, text, facts, relayed: &relayed, stays };
         if self.may_be_asked_for_rows() && !self.kept_found_rows(command, execution.keeps_found_rows, &ran) {

@@ -44,7 +44,9 @@ impl Session {
     pub(crate) fn answer_found_rows(&mut self, text: &[u8]) -> bool {
         let tx = &self.state.tx;
         let is_clear = tx.surely_autocommits() || tx.surely_transacts();
-        let Some(rows) = self.state.found.rows.filter(|_| is_clear && !self.shows_older_diagnostics()) else {
+        // MariaDB keeps the warnings of the statement before, so that the client can still ask for them.
+        let keeps_warnings = self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb;
+        let Some(rows) = self.state.found.rows.filter(|_| is_clear && !keeps_warnings) else {
             return false;
         };
         let environment = self.state.environment.current().map(|it| it.id);
@@ -144,8 +146,13 @@ impl Session {
     /// Whether the client would see the warnings of a statement before the last answer from memory, at a statement that uses
     /// no table: MariaDB keeps the warnings for such a statement.
     pub(super) fn shows_older_diagnostics(&self) -> bool {
+        self.has_older_diagnostics() && self.flavor() == Flavor::MariaDb
+    }
+
+    /// Whether the server still has the warnings, or the error, of a statement before the last answer from memory.
+    pub(super) fn has_older_diagnostics(&self) -> bool {
         let is_last = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        is_last && self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb
+        is_last && self.lease.has_diagnostics
     }
 
     /// Whether the client may still ask for the found rows of an answer from memory that is not the last statement any more.

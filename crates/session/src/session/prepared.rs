@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_catalog::rows::Zone;
+use freshet_follow::Upstream;
 use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
 use freshet_sql::{Datum, Effects, Modes, PreparedKill, RowWrite, TransactionControl};
 
@@ -29,7 +30,7 @@ use crate::preparations::Preparation;
 use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
 use crate::rows::{Write, WriteText, bind};
 pub(crate) use carriable::Carriable;
-use first::First;
+use first::FirstExecution;
 pub(crate) use first::OwedCommand;
 use history::History;
 pub(crate) use prepared_in::PreparedIn;
@@ -73,7 +74,7 @@ pub(crate) struct Prepared {
     /// The values of earlier executions, if answers depend on them.
     history: Option<Mutex<History>>,
     /// What the server knows of the first of these executions.
-    first: Option<Mutex<First>>,
+    first: Option<Mutex<FirstExecution>>,
     /// A cursor may be open.
     cursor: AtomicBool,
     /// Parts of values have been sent that the next execution does not repeat.
@@ -345,8 +346,8 @@ impl Prepared {
 
     /// Notes that an execution was answered from memory.
     pub(crate) fn note_answered(&self, packet: &[u8], capabilities: Capabilities) {
-        let Some(mut first) = self.first() else { return };
-        first.note_answered(|| self.with_types(packet, capabilities));
+        let Some(mut known) = self.first() else { return };
+        known.first.note_answered(|| self.with_types(packet, capabilities));
     }
 
     /// Returns the packet of an execution, with the types of its parameters.
@@ -360,8 +361,8 @@ impl Prepared {
 
     /// Notes that the server has executed the statement; for the first time by this packet, if it had not before.
     pub(crate) fn is_met(&self, packet: &[u8], capabilities: Capabilities) {
-        if let Some(mut first) = self.first() {
-            first.note_met(|| self.with_types(packet, capabilities));
+        if let Some(mut known) = self.first() {
+            known.first.note_met(|| self.with_types(packet, capabilities));
         }
     }
 
@@ -369,7 +370,7 @@ impl Prepared {
     pub(crate) fn owed(&self) -> Vec<OwedCommand> {
         // A statement that the server has not prepared is prepared before this call.
         let id = self.server_id().unwrap_or(self.id);
-        let shown = self.first().and_then(|first| first.execution(id));
+        let shown = self.first().and_then(|known| known.first.execution(id));
         if shown.is_some() {
             // The types in this execution are the server's types from then on.
             self.types().forget_told();
@@ -379,10 +380,20 @@ impl Prepared {
 
     /// Like [`Self::owed`], for executions by this name.
     pub(crate) fn owed_by_name(&self, name: &str) -> Vec<OwedCommand> {
-        self.first().map(|first| first.statements(name, self.parameters)).unwrap_or_default()
+        self.first().map(|known| known.first.statements(name, self.parameters)).unwrap_or_default()
     }
 
-    fn first(&self) -> Option<MutexGuard<'_, First>> {
+    /// Forgets what the server knows of earlier values, if it prepares the statement anew because of a definition. To be called before an
+    /// execution is noted, or sent.
+    pub(crate) fn heeds_definitions(&self, upstream: &Upstream) {
+        let Some(mut known) = self.first() else { return };
+        known.heeds_definitions(upstream.catalog_version(), |since| {
+            let compiled = self.select.as_ref().and_then(PreparedSelect::compiled);
+            compiled.is_none_or(|compiled| upstream.is_unchanged_since(&compiled.template.told, since))
+        });
+    }
+
+    fn first(&self) -> Option<MutexGuard<'_, FirstExecution>> {
         Some(self.first.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -10,7 +10,7 @@ use freshet_upstream::now_ms;
 use tokio::sync::watch;
 
 use super::Session;
-use crate::coalescing::{Leader, QuestionRefused, QuestionState, RestsOn, Role};
+use crate::coalescing::{Leader, QuestionBasis, QuestionRefused, QuestionState, Role};
 use crate::counters::{Count, count};
 use crate::registry::Ending;
 use crate::relay::Lost;
@@ -76,7 +76,7 @@ impl Session {
         waited: &mut Waited,
     ) -> Result<Turn, Lost> {
         let freshness = self.shared.freshness();
-        let is_outrun = |asked: &RestsOn| {
+        let is_outrun = |asked: &QuestionBasis| {
             freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
         };
         let mut asked = match self.shared.coalescing.join(key, is_outrun) {
@@ -117,7 +117,8 @@ impl Session {
     /// by the one rule.
     fn is_refused_alike(&self, refused: &QuestionRefused) -> bool {
         let code = refused.error.code;
-        let Some(RestsOn { tables, valid_from, .. }) = refused.rests_on().filter(|_| OF_DATA.contains(&code))
+        let Some(QuestionBasis { tables, valid_from, .. }) =
+            refused.rests_on().filter(|_| OF_DATA.contains(&code))
         else {
             return OF_COST.contains(&code);
         };

@@ -155,6 +155,7 @@ fn take(
 
 /// Notes that an execution was answered from memory, in the same way as its statement was noted before.
 pub(in crate::commands) fn note_answered(session: &mut Session, execution: Execution<'_>) {
+    execution.prepared.heeds_definitions(&session.shared.upstream);
     execution.prepared.note_answered(execution.packet, execution.capabilities);
     session.state.served.count_execution(execution.by.kind());
     if execution.by == By::Command {

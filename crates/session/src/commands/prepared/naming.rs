@@ -27,6 +27,7 @@ pub(in crate::commands) async fn send_long_data(
     if let Some(prepared) = prepared {
         // To ask about the last answer, the statement must be executed again, and that execution would take this value.
         Box::pin(session.settle_last_hit(&prepared)).await?;
+        prepared.heeds_definitions(&session.shared.upstream);
         let owed = if had_long_data { Vec::new() } else { prepared.owed() };
         for (command, packet) in owed {
             session.execute_unseen(command, &packet).await?;

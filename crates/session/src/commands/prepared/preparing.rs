@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use freshet_cache::{Dep, Position};
 use freshet_protocol::{Command, ErrPacket};
 use freshet_rules::Decision;
 use freshet_sql::{Effects, Hint, Writes};
@@ -11,7 +12,6 @@ use freshet_upstream::now_ms;
 
 use super::planning::compiled;
 use super::zone_at;
-use crate::coalescing::RestsOn;
 use crate::commands::asked::key_for;
 use crate::commands::filling::rights;
 use crate::commands::refusals::unavailable;
@@ -188,6 +188,12 @@ async fn read(session: &Session, packet: &Bytes) -> ReadPrepared {
         select: None,
         stripped: None,
     })
+}
+
+/// The dependencies of a preparation, and the position from which it is valid.
+struct RestsOn {
+    deps: Vec<Dep>,
+    valid_from: Position,
 }
 
 /// What Freshet needs to store the preparation that it asks the server for.

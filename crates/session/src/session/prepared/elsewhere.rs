@@ -30,8 +30,9 @@ impl Prepared {
         let Some(select) = &self.select else { return self.parameters == 0 || !self.resolves_by_values() };
         let reads_alone = || select.compiled().is_some_and(|it| it.template.reads_tables_alone());
         // To show the first execution is to execute it: a statement that locks rows, or waits, is not executed for that.
-        let can_be_shown =
-            self.first().is_none_or(|first| first.is_none() || first.can_be_shown_again() && reads_alone());
+        let can_be_shown = self
+            .first()
+            .is_none_or(|known| known.first.is_none() || known.first.can_be_shown_again() && reads_alone());
         can_be_shown && self.is_like_before(select)
     }
 
@@ -52,8 +53,8 @@ impl Prepared {
     pub(super) fn is_unmade(&self) {
         self.server_id.store(NOT_MADE, Ordering::Relaxed);
         self.types().forget_told();
-        if let Some(mut first) = self.first() {
-            first.is_owed_again();
+        if let Some(mut known) = self.first() {
+            known.first.is_owed_again();
         }
     }
 }

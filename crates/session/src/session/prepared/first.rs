@@ -1,5 +1,8 @@
 //! The first execution of a statement, if it was answered from memory. A server resolves types by the first values that it gets, and
 //! has not got these. They are shown to the server before it executes the statement with others.
+//!
+//! A server that prepares a statement anew, because a definition has changed, forgets the types, and resolves them by the next values.
+//! The first execution after that is the first one then.
 
 use freshet_protocol::{Capabilities, Command, Execution, Parameter};
 
@@ -20,6 +23,27 @@ pub(super) enum First {
 
 /// A command that shows the server the types that it has not seen yet.
 pub(crate) type OwedCommand = (Command, Vec<u8>);
+
+/// What the server knows of the first execution, by the definitions of one time.
+#[derive(Debug, Default)]
+pub(super) struct FirstExecution {
+    pub(super) first: First,
+    /// The version of the catalog at which nothing of the statement had changed since that execution.
+    version: u64,
+}
+
+impl FirstExecution {
+    /// Forgets the execution if the statement's definitions have changed since: `is_unchanged_since` says whether they have not since the
+    /// catalog had that version. It has this version `now`.
+    pub(super) fn heeds_definitions(&mut self, now: u64, is_unchanged_since: impl FnOnce(u64) -> bool) {
+        if self.version != now {
+            if !self.first.is_none() && !is_unchanged_since(self.version) {
+                self.first = First::None;
+            }
+            self.version = now;
+        }
+    }
+}
 
 impl First {
     /// Notes that an execution was answered from memory.
@@ -96,5 +120,27 @@ fn literal(value: &Parameter<'_>) -> Option<String> {
         Parameter::Int(number) => Some(number.to_string()),
         Parameter::Text(text) => Some(format!("'{}'", std::str::from_utf8(text).ok()?)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_execution_after_a_definition_is_the_first_one() {
+        let mut known = FirstExecution::default();
+        known.heeds_definitions(5, |_| panic!("there was no execution"));
+        known.first.note_answered(|| vec![1; 8]);
+        known.heeds_definitions(5, |_| panic!("the catalog is the same"));
+        known.heeds_definitions(6, |since| since == 5);
+        assert!(matches!(&known.first, First::Owed(packet) if **packet == [1; 8]));
+        known.heeds_definitions(7, |since| {
+            assert_eq!(since, 6, "it was unchanged then");
+            false
+        });
+        assert!(known.first.is_none());
+        known.first.note_answered(|| vec![2; 8]);
+        assert!(matches!(&known.first, First::Owed(packet) if **packet == [2; 8]));
     }
 }
