@@ -261,3 +261,31 @@ fn a_transaction_asks_for_itself() {
         assert_eq!(stage.count("Freshet_coalesced"), before);
     });
 }
+
+/// An answer that a change has outrun is waited for by nobody who asks after the change.
+#[test]
+fn who_asks_after_a_change_asks_anew_and_the_next_one_waits_for_that() {
+    with_stages("coalescing_outrun", |stage| {
+        let before = stage.hold();
+        let changed = Ok(vec![vec!["33".into()]]);
+        thread::scope(|scope| {
+            let ask = |stage: &Stage<'_>| {
+                let mut conn = stage.connect();
+                scope.spawn(move || answer(&mut conn, READ))
+            };
+            let first = ask(stage);
+            stage.await_waiting();
+            run(&mut stage.holder, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+            caught_up(stage.freshet);
+            let second = ask(stage);
+            eventually("the second is with the server too", || (stage.waiting() == 2).then_some(()));
+            let third = ask(stage);
+            eventually("the third waits", || (stage.count("Freshet_coalesced") - before == 1).then_some(()));
+            assert_eq!(stage.waiting(), 2);
+            stage.release();
+            for client in [first, second, third] {
+                assert_eq!(client.join().expect("it is answered"), changed);
+            }
+        });
+    });
+}

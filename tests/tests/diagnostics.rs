@@ -246,6 +246,38 @@ fn three_rows(server: &Server) -> Conn {
     direct
 }
 
+/// What a statement before an answer from memory has left is shown by nothing that comes after it.
+#[test]
+fn an_older_error_is_not_shown_behind_a_hit_and_warnings_outlive_a_count_from_memory() {
+    with_each(|server, freshet| {
+        let _direct = three_rows(server);
+        let mut counted = Counted::of(freshet);
+        let mut primer = client(freshet.target());
+        eventually("a row and its count are answered from memory", || {
+            let before = counted.hits();
+            primer.query(HIT).unwrap();
+            primer.query("SELECT FOUND_ROWS()").unwrap();
+            (counted.hits() > before || !freshet.is_there()).then_some(())
+        });
+        let asked = |target: &Target| {
+            let mut raw = client(target);
+            let mut told = Vec::new();
+            for _ in 0..3 {
+                raw.query("SELECT nothing FROM t").unwrap();
+                raw.query(HIT).unwrap();
+                raw.ask(command::INIT_DB, SCHEMA.as_bytes()).unwrap();
+                told.push(raw.query("SHOW COUNT(*) ERRORS").unwrap());
+                raw.query(HIT).unwrap();
+                raw.query("INSERT IGNORE INTO t VALUES (1, 11)").unwrap();
+                told.push(raw.query("SELECT FOUND_ROWS()").unwrap());
+                told.push(raw.query("SHOW WARNINGS").unwrap());
+            }
+            told
+        };
+        assert_eq!(asked(freshet.target()), asked(&server.target), "{:?}", server.flavor);
+    });
+}
+
 /// What Freshet asks of the server in between is nobody's warning, also where it may not be asked.
 #[test]
 fn a_transaction_shows_no_warnings_but_its_own() {

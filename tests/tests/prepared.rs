@@ -5,6 +5,7 @@ use std::time::Duration;
 
 mod preparing;
 mod proxied;
+mod redefined;
 mod refused;
 
 use freshet_tests::cached::{Counted, caught_up, connect, eventually, fresh_schema, run, status, user_of};

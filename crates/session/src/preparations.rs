@@ -41,8 +41,19 @@ pub(crate) struct CompiledExecution {
     pub(crate) deprecations: Deprecations,
     /// The rows that the SELECT reads, with its parameters.
     pub(crate) plan: ReadPlan,
-    /// Only the kinds of values decide the types of the parameters.
-    pub(crate) tells_kinds_alone: bool,
+    /// What decides the types of the parameters.
+    pub(crate) typed_by: TypedBy,
+}
+
+/// What decides the types of a statement's parameters on MySQL, beside the first values themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypedBy {
+    /// The values alone.
+    Values,
+    /// The kinds of the values.
+    Kinds,
+    /// The kinds of the values, which are only compared with columns of numbers, texts or bytes.
+    KindsCompared,
 }
 
 /// The facts of a SELECT that the server has prepared.

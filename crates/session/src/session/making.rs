@@ -67,6 +67,7 @@ impl Session {
         self.put_preparation(&preparation, id);
         let Some(current) = self.state.environment.current().map(|it| it.id) else { return false };
         let prepared = Prepared::here(id, &preparation, current, self.state.environment_version);
+        prepared.heeds_definitions(&self.shared.upstream);
         let prepared = self.lease.prepared.add(prepared);
         self.shared.counters.add(Count::Prepared);
         self.state.served.prepared += 1;

@@ -387,10 +387,14 @@ impl Prepared {
     /// execution is noted, or sent.
     pub(crate) fn heeds_definitions(&self, upstream: &Upstream) {
         let Some(mut known) = self.first() else { return };
-        known.heeds_definitions(upstream.catalog_version(), |since| {
+        let is_redefined = known.heeds_definitions(upstream.catalog_version(), |since| {
             let compiled = self.select.as_ref().and_then(PreparedSelect::compiled);
             compiled.is_none_or(|compiled| upstream.is_unchanged_since(&compiled.template.told, since))
         });
+        drop(known);
+        if is_redefined {
+            self.with_history(History::note_redefined);
+        }
     }
 
     fn first(&self) -> Option<MutexGuard<'_, FirstExecution>> {
@@ -399,7 +403,7 @@ impl Prepared {
 
     /// Whether all executions were alike.
     fn is_like_before(&self, select: &PreparedSelect) -> bool {
-        self.with_history(|history| history.is_alike(select.tells_kinds_alone())).unwrap_or(true)
+        self.with_history(|history| history.is_alike(select.typed_by())).unwrap_or(true)
     }
 
     /// Calls `with` on the history; `None` if earlier values do not matter.

@@ -136,6 +136,7 @@ fn take(
 ) -> Result<(), Missed> {
     let version = session.state.environment_version;
     let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
+    execution.prepared.heeds_definitions(&session.shared.upstream);
     let mut key = std::mem::take(&mut session.state.execution_key);
     let select = execution.key_of(&mut key);
     let found = if select.is_some() && execution.prepared.prepared_in.is_of(current, version) {

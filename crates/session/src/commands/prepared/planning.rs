@@ -16,7 +16,7 @@ use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
-use crate::preparations::CompiledExecution;
+use crate::preparations::{CompiledExecution, TypedBy};
 use crate::relay::Lost;
 use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Unfound, Waited};
@@ -210,8 +210,8 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
     let bound = bound(session, &select.text).await;
     let (template, deprecations) = (Arc::clone(&bound.compiled.template), bound.compiled.deprecations);
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
-    let tells_kinds_alone = tells_kinds_alone(statement(session, &select.text), &template.tables);
-    let compiled = Arc::new(CompiledExecution { template, deprecations, plan, tells_kinds_alone });
+    let typed_by = typed_by(statement(session, &select.text), &template.tables);
+    let compiled = Arc::new(CompiledExecution { template, deprecations, plan, typed_by });
     if matches!(compiled.template.verdict, Cacheability::Cache) || compiled.template.is_of_its_time {
         select.keep_compiled(&compiled);
     }
@@ -222,11 +222,11 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
 const OF_TIME: [&[u8]; 9] =
     [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
 
-/// Whether MySQL resolves the types of a statement's parameters by the kinds of their values alone. Next to moments MySQL looks at the
+/// Returns by what MySQL resolves the types of a statement's parameters. Next to moments MySQL looks at the
 /// values themselves: `d - ?` is a DECIMAL once it was executed with 0. So one of two must hold. No moment is beside a parameter that is
 /// compared with a column. Or no moment is in sight: the statement is one SELECT from tables, and names no column that is a moment or has a
 /// type that is not followed here.
-fn tells_kinds_alone(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> bool {
+fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> TypedBy {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
     let selects = text.windows(b"select".len()).filter(|part| *part == b"select").count();
@@ -251,9 +251,15 @@ fn tells_kinds_alone(StatementText { text, modes, .. }: StatementText<'_>, table
         named.peek().is_some() && named.all(is_plain)
     };
     let compared = freshet_sql::compared_markers(&text, modes).filter(|_| are_known);
-    compared.is_some_and(|columns| columns.iter().all(is_compared))
-        || selects == 1
+    let sees_no_moment = || {
+        selects == 1
             && tables.are_all_base()
             && tables.known.iter().all(is_told)
             && !OF_TIME.iter().any(|word| has(word))
+    };
+    match compared {
+        Some(columns) if columns.iter().all(is_compared) => TypedBy::KindsCompared,
+        _ if sees_no_moment() => TypedBy::Kinds,
+        _ => TypedBy::Values,
+    }
 }

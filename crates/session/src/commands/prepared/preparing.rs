@@ -132,6 +132,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
             pending.keep(session, &prepared, &captured);
         }
         let prepared = prepared.numbered(relayed.numbered);
+        prepared.heeds_definitions(&session.shared.upstream);
         let came = asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default();
         session.lease.prepared.add(prepared.asked_as(came, asked.is_some()));
     }

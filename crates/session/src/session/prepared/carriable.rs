@@ -3,6 +3,7 @@
 use freshet_protocol::{Capabilities, ExecutionParts};
 
 use super::{Prepared, history};
+use crate::preparations::TypedBy;
 
 /// An execution that another statement of the same text can carry out.
 #[derive(Debug)]
@@ -22,7 +23,9 @@ impl Prepared {
         let said = types.said().unwrap_or_default();
         let kinds = match &self.history {
             None => 0,
-            Some(_) if select.tells_kinds_alone() => history::kinds(&parts, said)?,
+            Some(_) if select.typed_by() != TypedBy::Values && self.is_like_before(select) => {
+                history::kinds(&parts, said)?
+            }
             Some(_) => return None,
         };
         let packet = match parts.types() {

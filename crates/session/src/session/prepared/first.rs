@@ -28,20 +28,24 @@ pub(crate) type OwedCommand = (Command, Vec<u8>);
 #[derive(Debug, Default)]
 pub(super) struct FirstExecution {
     pub(super) first: First,
-    /// The version of the catalog at which nothing of the statement had changed since that execution.
+    /// The version of the catalog at which nothing of the statement had changed since that execution, or the preparation; 0 at first.
     version: u64,
 }
 
 impl FirstExecution {
-    /// Forgets the execution if the statement's definitions have changed since: `is_unchanged_since` says whether they have not since the
-    /// catalog had that version. It has this version `now`.
-    pub(super) fn heeds_definitions(&mut self, now: u64, is_unchanged_since: impl FnOnce(u64) -> bool) {
-        if self.version != now {
-            if !self.first.is_none() && !is_unchanged_since(self.version) {
-                self.first = First::None;
-            }
-            self.version = now;
+    /// Forgets the execution if the statement's definitions have changed since, and returns whether they have. `is_unchanged_since` says
+    /// whether they have not since the catalog had that version. It has this version `now`. First called when the statement is prepared.
+    pub(super) fn heeds_definitions(
+        &mut self,
+        now: u64,
+        is_unchanged_since: impl FnOnce(u64) -> bool,
+    ) -> bool {
+        let since = std::mem::replace(&mut self.version, now);
+        let is_redefined = since != 0 && since != now && !is_unchanged_since(since);
+        if is_redefined {
+            self.first = First::None;
         }
+        is_redefined
     }
 }
 
@@ -130,16 +134,16 @@ mod tests {
     #[test]
     fn the_first_execution_after_a_definition_is_the_first_one() {
         let mut known = FirstExecution::default();
-        known.heeds_definitions(5, |_| panic!("there was no execution"));
+        assert!(!known.heeds_definitions(5, |_| panic!("it is prepared")));
         known.first.note_answered(|| vec![1; 8]);
-        known.heeds_definitions(5, |_| panic!("the catalog is the same"));
-        known.heeds_definitions(6, |since| since == 5);
+        assert!(!known.heeds_definitions(5, |_| panic!("the catalog is the same")));
+        assert!(!known.heeds_definitions(6, |since| since == 5));
         assert!(matches!(&known.first, First::Owed(packet) if **packet == [1; 8]));
-        known.heeds_definitions(7, |since| {
+        let is_redefined = known.heeds_definitions(7, |since| {
             assert_eq!(since, 6, "it was unchanged then");
             false
         });
-        assert!(known.first.is_none());
+        assert!(is_redefined && known.first.is_none());
         known.first.note_answered(|| vec![2; 8]);
         assert!(matches!(&known.first, First::Owed(packet) if **packet == [2; 8]));
     }

@@ -2,12 +2,17 @@
 //! fit them, and keeps the types for later executions: `v * ?` executed with '1.5' makes a DECIMAL of a later '2', and `s = ?` executed
 //! with 1 compares a later '1' as a number. The answer to such an execution differs from the answers of other statements. So only
 //! statements whose executions were all alike have answers that may be shared.
+//!
+//! A statement that MySQL prepares anew because a definition has changed takes its types from the values alone, and not from what they are
+//! compared with: `d > ?`, with a DATETIME and 'w', finds other rows then. Integers and NULL mean the same in both cases.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::LazyLock;
 
 use ahash::RandomState;
 use freshet_protocol::{ExecutionParts, Parameter, ParameterType};
+
+use crate::preparations::TypedBy;
 
 /// Uses keys of this process: clients cannot make two kinds look alike.
 static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
@@ -24,6 +29,8 @@ pub(super) struct History {
     first: Option<Alike>,
     kinds_differ: bool,
     values_differ: bool,
+    /// A definition has changed since the statement was prepared.
+    is_redefined: bool,
 }
 
 /// What distinguishes one execution from another.
@@ -35,6 +42,8 @@ struct Alike {
     values: u64,
     /// Every value has a kind.
     has_kinds_alone: bool,
+    /// Every value is an integer or NULL.
+    has_integers_alone: bool,
 }
 
 impl History {
@@ -55,9 +64,16 @@ impl History {
         (self.kinds_differ, self.values_differ) = (true, true);
     }
 
-    /// Whether all executions were alike: in the kinds of their values, if the statement `tells_kinds_alone`, else in the values.
-    pub(super) fn is_alike(&self, tells_kinds_alone: bool) -> bool {
-        if tells_kinds_alone { !self.kinds_differ } else { !self.values_differ }
+    /// Notes that a definition on which the statement rests has changed.
+    pub(super) fn note_redefined(&mut self) {
+        self.is_redefined = true;
+    }
+
+    /// Whether all executions were alike, in the values or in their kinds, whichever the types depend on.
+    pub(super) fn is_alike(&self, typed_by: TypedBy) -> bool {
+        let are_integers = || self.first.is_none_or(|first| first.has_integers_alone);
+        let are_alike = if typed_by == TypedBy::Values { !self.values_differ } else { !self.kinds_differ };
+        are_alike && (!self.is_redefined || typed_by == TypedBy::KindsCompared || are_integers())
     }
 }
 
@@ -81,10 +97,13 @@ fn kind(of: ParameterType, value: &Parameter<'_>) -> Option<u8> {
 
 impl Alike {
     fn of(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<Self> {
-        let (mut hasher, mut has_kinds_alone) = (HASH.build_hasher(), true);
+        let (mut hasher, mut has_kinds_alone, mut has_integers_alone) = (HASH.build_hasher(), true, true);
         for (of, parameter) in types.iter().zip(parts.parameters(types)) {
             of.bytes().hash(&mut hasher);
-            match kind(*of, &parameter.ok()?) {
+            let parameter = parameter.ok()?;
+            has_integers_alone &=
+                matches!(parameter, Parameter::Null | Parameter::Int(_) | Parameter::UInt(_));
+            match kind(*of, &parameter) {
                 Some(kind) => kind.hash(&mut hasher),
                 None => {
                     has_kinds_alone = false;
@@ -94,7 +113,7 @@ impl Alike {
         }
         let kinds = hasher.finish();
         (parts.nulls, parts.values).hash(&mut hasher);
-        Some(Self { kinds, values: hasher.finish(), has_kinds_alone })
+        Some(Self { kinds, values: hasher.finish(), has_kinds_alone, has_integers_alone })
     }
 }
 
@@ -119,10 +138,14 @@ mod tests {
 
     /// Whether executions with one parameter each, of these types and values, are alike.
     fn are_alike(executions: &[(u8, &[u8])]) -> bool {
-        is_alike(executions, true)
+        is_alike(executions, TypedBy::Kinds)
     }
 
-    fn is_alike(executions: &[(u8, &[u8])], tells_kinds_alone: bool) -> bool {
+    fn is_alike(executions: &[(u8, &[u8])], typed_by: TypedBy) -> bool {
+        history_of(executions).is_alike(typed_by)
+    }
+
+    fn history_of(executions: &[(u8, &[u8])]) -> History {
         let mut history = History::default();
         for (kind, value) in executions {
             let mut packet = vec![0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, u8::from(value.is_empty()), 1, *kind, 0];
@@ -131,7 +154,22 @@ mod tests {
             let types: Vec<ParameterType> = parts.types().unwrap().collect();
             history.note(&parts, &types);
         }
-        history.is_alike(tells_kinds_alone)
+        history
+    }
+
+    #[test]
+    fn after_a_definition_only_what_has_the_same_types_anyway_is_alike() {
+        for (values, typed_by, is_alike) in [
+            ((LONG, &[1, 0, 0, 0][..]), TypedBy::Kinds, true),
+            ((VAR_STRING, &b"\x01w"[..]), TypedBy::Kinds, false),
+            ((VAR_STRING, &b"\x01w"[..]), TypedBy::KindsCompared, true),
+            ((VAR_STRING, &b"\x01w"[..]), TypedBy::Values, false),
+        ] {
+            let mut history = history_of(&[values, values]);
+            assert!(history.is_alike(typed_by));
+            history.note_redefined();
+            assert_eq!(history.is_alike(typed_by), is_alike, "{values:?} {typed_by:?}");
+        }
     }
 
     #[test]
@@ -139,7 +177,7 @@ mod tests {
         assert!(are_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])]));
         assert!(!are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x0325 ")]));
         assert!(are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x0223")]));
-        assert!(is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[1, 0, 0, 0])], false));
+        assert!(is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[1, 0, 0, 0])], TypedBy::Values));
         assert!(are_alike(&[(VAR_STRING, b"\x01a"), (VAR_STRING, b"\x03b.1")]));
         assert!(are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x031.5")]));
         assert!(are_alike(&[(DOUBLE[0], &1.0_f64.to_le_bytes()), (DOUBLE[0], &2.5_f64.to_le_bytes())]));
@@ -154,7 +192,10 @@ mod tests {
         assert!(!are_alike(&[(VAR_STRING, b"\x02-1"), (VAR_STRING, b"\x012")]));
         assert!(!are_alike(&[(VAR_STRING, b"\x02\xa01"), (VAR_STRING, b"\x01a")]));
         assert!(!are_alike(&[(4, &[0, 0, 0, 0]), (4, &[0, 0, 128, 63])]));
-        assert!(!is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], false), "not told by kinds alone");
+        assert!(
+            !is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], TypedBy::Values),
+            "not told by kinds alone"
+        );
         assert!(!are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x012")]));
         assert!(!are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x032.5")]));
         assert!(!are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x01a")]));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use freshet_sql::{Flavor, Hint, Modes, contains_ignoring_case};
 
-use crate::preparations::{CompiledExecution, Preparation};
+use crate::preparations::{CompiledExecution, Preparation, TypedBy};
 
 /// Whether a server of this kind may resolve types of this text's parameters by the values of an execution, for all later executions:
 /// MariaDB does so only for ABS().
@@ -53,9 +53,9 @@ impl PreparedSelect {
         self.lock_compiled().clone()
     }
 
-    /// Whether only the kinds of values decide the types of the parameters, as far as is known.
-    pub(super) fn tells_kinds_alone(&self) -> bool {
-        self.lock_compiled().as_ref().is_some_and(|compiled| compiled.tells_kinds_alone)
+    /// Returns what decides the types of the parameters, as far as is known.
+    pub(super) fn typed_by(&self) -> TypedBy {
+        self.lock_compiled().as_ref().map_or(TypedBy::Values, |compiled| compiled.typed_by)
     }
 
     fn lock_compiled(&self) -> MutexGuard<'_, Option<Arc<CompiledExecution>>> {
