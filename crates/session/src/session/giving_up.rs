@@ -4,9 +4,9 @@
 //!
 //! | | gives its connection up |
 //! |---|---|
-//! | many sessions have a connection | with the first statement that is answered without it |
-//! | many sessions have one, and the client is silent | after a second (`resting.rs`) |
-//! | few sessions have one | when it was unused for a second; for twice as long after each time that another connection had to be opened |
+//! | more than 16 sessions have a connection, and lanes may carry the session's reads | with the first statement that is answered without it |
+//! | more than 16 sessions have one, and the client is silent | after a second, or after 0.2 s if more than 64 sessions have one (`resting.rs`) |
+//! | few sessions have one, and lanes may carry the session's reads | when it was unused for a second; for twice as long after each time that another connection had to be opened |
 //!
 //! `hold.rs` lists what keeps a connection. A session also keeps its connection in these cases: a statement was sent that may ask for facts
 //! of the connection itself, such as its number; no statements lead from the environment in which such sessions begin to the session's
