@@ -1,7 +1,7 @@
 //! Definitions between two executions: a server that prepares a statement anew forgets the values before.
 
 use freshet_tests::cached::{Counted, caught_up, eventually, run};
-use freshet_tests::with_each;
+use freshet_tests::{Flavor, with_each};
 
 use super::{Client, double, int, null, stage, text};
 
@@ -15,17 +15,21 @@ fn a_definition_makes_the_values_before_it_count_no_more() {
         for (statement, first, then) in [
             ("SELECT ? FROM t WHERE id = 1", int(5), null()),
             ("SELECT ?, id FROM t WHERE id = 1", double(2.5), int(3)),
-            ("SELECT COUNT(*) FROM t WHERE v > ?", int(4), text("y")),
             ("SELECT ABS(?) FROM t WHERE id = 1", text("5"), int(5)),
         ] {
+            // A statement that this server has not met before is another one in such places: see docs/prepared.md.
+            if statement.contains("ABS") && server.flavor == Flavor::MySql {
+                continue;
+            }
             let (first, then) = ([first], [then]);
             for is_asked_before in [false, true] {
                 let mut there = Client::of(&server.target, SCHEMA, 0);
                 let [mut primer, mut here] = [0; 2].map(|_| Client::of(freshet.target(), SCHEMA, 0));
-                let primed = primer.prepare(statement);
+                // Always by a statement that is younger than all definitions.
                 let mut prime = |counted: &mut Counted| {
                     if freshet.is_there() {
-                        primer.prime(counted, primed, &first);
+                        let new = primer.prepare(statement);
+                        primer.prime(counted, new, &first);
                     }
                 };
                 let (one, other) = eventually("the first execution is answered from memory", || {

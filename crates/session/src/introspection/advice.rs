@@ -322,7 +322,8 @@ fn slow(facts: &Facts) -> Vec<Advice> {
             slow.sent,
             slow.text
         );
-        let advice = "A cache of its own keeps its results up to date in place of dropping them.";
+        let advice =
+            "With a cache of its own, its results are kept up to date, or asked for again, and not dropped.";
         Advice::new("slow query", CHANGE, found, advice).by(format!("CREATE CACHE FROM {}", slow.id))
     };
     all.into_iter().take(NAMED_MAX).map(one).collect()

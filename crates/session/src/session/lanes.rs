@@ -327,6 +327,13 @@ impl Session {
         self.rides_on(lane, &fit)
     }
 
+    /// Gets a connection for a session that has given its own up, if many sessions have one: the connection becomes a lane, and the others
+    /// need none then. Returns whether there is one now.
+    pub(crate) async fn gets_one_to_lend(&mut self) -> bool {
+        let is_wanted = self.state.given_up.is_some() && self.shared.are_many_connected();
+        is_wanted && !self.lease.is_open() && self.connect().await.is_ok()
+    }
+
     /// Returns the same lane once more after a wait, if it is still there.
     pub(crate) fn finds_ride_again(&self, rights: Dep, carriage: Carriage, ride: Ride) -> Option<Ride> {
         let fit = self.fit(self.environment()?, carriage);
