@@ -38,7 +38,7 @@ use crate::foreign_keys::{ReadKeys, WantedKeys};
 use crate::name::Name;
 use crate::table_info::{ColumnInfo, TableInfo, TableKind};
 use crate::under_way::{Defined, Definition, UnderWay, Writing};
-use crate::versions::{Basis, Told, Versions};
+use crate::versions::{Basis, ChangedSince, Told, Versions};
 
 pub use load::Locate;
 
@@ -152,12 +152,14 @@ impl Catalog {
         told.held_at(self.version()) || told.holds_by(&self.state().versions)
     }
 
-    /// Whether nothing on which this conclusion rests is known to have changed since [`Self::version`] was `since`, or is being changed by a
-    /// definition through us.
-    pub fn is_unchanged_since(&self, told: &Told, since: u64) -> bool {
+    /// Returns what is known of changes of what this conclusion rests on since [`Self::version`] was `since`.
+    pub fn changed_since(&self, told: &Told, since: u64) -> ChangedSince {
         // First the definitions under way: see `under_way`.
-        !self.under_way.definitions(None).concern(told)
-            && told.is_unchanged_since(since, &self.state().versions)
+        let is_changing = self.under_way.definitions(None).concern(told);
+        match told.changed_since(since, &self.state().versions) {
+            ChangedSince::Nothing if is_changing => ChangedSince::Perhaps,
+            changed => changed,
+        }
     }
 
     /// Notes a definition that is about to be sent. It counts as under way until the returned value is dropped.

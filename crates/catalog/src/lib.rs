@@ -39,4 +39,4 @@ pub use name::{Name, is_same_name};
 pub use rules::{is_system_schema, of_merged_tables, table_refusal};
 pub use table_info::{ColumnInfo, TableInfo, TableKind};
 pub use under_way::{Defined, Definition, Writing};
-pub use versions::{Basis, Told};
+pub use versions::{Basis, ChangedSince, Told};

@@ -92,10 +92,18 @@ impl Told {
         self.held_at.load(Ordering::Relaxed) == clock
     }
 
-    /// Whether nothing on which the conclusion rests has changed since the clock showed `since`.
-    pub(crate) fn is_unchanged_since(&self, since: u64, versions: &Versions) -> bool {
-        versions.clock() == since
-            || !self.on_everything && self.on.iter().all(|basis| versions.is_unchanged_since(basis, since))
+    /// Returns what is known of changes since the clock showed `since`.
+    pub(crate) fn changed_since(&self, since: u64, versions: &Versions) -> ChangedSince {
+        if versions.clock() == since {
+            ChangedSince::Nothing
+        } else if self.on.iter().any(|basis| versions.is_named_since(basis, since)) {
+            ChangedSince::Named
+        } else if self.on_everything || !self.on.iter().all(|basis| versions.is_unchanged_since(basis, since))
+        {
+            ChangedSince::Perhaps
+        } else {
+            ChangedSince::Nothing
+        }
     }
 
     /// Whether the conclusion holds now. Remembers that it does.
@@ -108,6 +116,17 @@ impl Told {
         }
         holds
     }
+}
+
+/// What is known of changes of the definitions on which a conclusion rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangedSince {
+    /// Nothing has changed.
+    Nothing,
+    /// Something may have changed, or is being changed by a definition through us.
+    Perhaps,
+    /// One of the objects that are named in it has changed.
+    Named,
 }
 
 /// When definitions changed last.
@@ -160,15 +179,19 @@ impl Versions {
     /// Whether nothing in this basis has changed since the clock showed `since`.
     fn is_unchanged_since(&self, basis: &Basis, since: u64) -> bool {
         let is_newer = |at: u64| at > since;
-        let is_any_newer = |name: &Name| {
-            let (own, schema) = (self.names.get(name), self.schemas.get(&name.0));
-            own.into_iter().chain(schema).any(|at| is_newer(*at))
-        };
         let has_changed = is_newer(self.everything)
             || basis.is_open && is_newer(self.clock)
             || basis.runs_code && is_newer(self.code)
-            || basis.names.iter().any(is_any_newer);
+            || self.is_named_since(basis, since);
         !has_changed
+    }
+
+    /// Whether a definition of something that is named in this basis has changed since the clock showed `since`.
+    fn is_named_since(&self, basis: &Basis, since: u64) -> bool {
+        basis.names.iter().any(|name| {
+            let (own, schema) = (self.names.get(name), self.schemas.get(&name.0));
+            own.into_iter().chain(schema).any(|at| *at > since)
+        })
     }
 }
 

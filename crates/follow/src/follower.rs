@@ -149,7 +149,10 @@ impl Follower {
     }
 
     async fn open(&self, reached: &mut Contact) -> Result<Opened, NotFollowed> {
-        usable(&reached.server)?;
+        if let Err(refused) = usable(&reached.server) {
+            reached.stream = None;
+            return Err(refused);
+        }
         let timeline = self.next_timeline();
         let joining = Joining {
             identity: &self.identity,

@@ -8,7 +8,8 @@ use std::time::Duration;
 use freshet_cache::{Dep, Fence, Freshness, Position};
 use freshet_catalog::rows::Watches;
 use freshet_catalog::{
-    Beside, CatalogError, Defined, Definition, Descendants, Name, Routine, TableInfo, Told, Writing,
+    Beside, CatalogError, ChangedSince, Defined, Definition, Descendants, Name, Routine, TableInfo, Told,
+    Writing,
 };
 use freshet_sql::RoutineKind;
 use freshet_upstream::{Config, Error, Rows, ServerInfo};
@@ -216,11 +217,11 @@ impl Upstream {
         self.shared.catalog.with_children(tables)
     }
 
-    /// Whether nothing on which this conclusion rests has changed since the catalog had this version: see
-    /// [`Catalog::is_unchanged_since`](freshet_catalog::Catalog::is_unchanged_since).
+    /// Returns what is known of changes of what this conclusion rests on since the catalog had this version: see
+    /// [`Catalog::changed_since`](freshet_catalog::Catalog::changed_since).
     #[must_use]
-    pub fn is_unchanged_since(&self, told: &Told, since: u64) -> bool {
-        self.shared.catalog.is_unchanged_since(told, since)
+    pub fn changed_since(&self, told: &Told, since: u64) -> ChangedSince {
+        self.shared.catalog.changed_since(told, since)
     }
 
     /// Whether something on which this conclusion rests has changed, or is being changed by a definition through us.

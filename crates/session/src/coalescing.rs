@@ -73,14 +73,18 @@ struct Question {
     told: watch::Receiver<QuestionState>,
     rests_on: Arc<OnceLock<QuestionBasis>>,
     /// The same question, asked earlier, with an answer that was outrun when this one began.
-    outrun: Option<watch::Receiver<QuestionState>>,
+    outrun: Option<Box<Question>>,
 }
 
 impl Question {
     /// Whether another session may ask this too, since the answer is outrun.
     fn may_be_asked_anew(&self, is_outrun: impl FnOnce(&QuestionBasis) -> bool) -> bool {
-        let is_alone = self.outrun.as_ref().is_none_or(|earlier| earlier.has_changed().is_err());
-        is_alone && self.rests_on.get().is_some_and(is_outrun)
+        self.outrun.as_ref().is_none_or(|earlier| earlier.is_over())
+            && self.rests_on.get().is_some_and(is_outrun)
+    }
+
+    fn is_over(&self) -> bool {
+        self.told.has_changed().is_err()
     }
 }
 
@@ -102,12 +106,13 @@ impl Coalescing {
     ) -> Role {
         let question = (key.environment, Box::from(key.text));
         let mut asked = self.shard(&question);
-        let known = asked.get(&question);
-        let outrun = match known {
-            None => None,
-            Some(known) if known.may_be_asked_anew(is_outrun) => Some(known.told.clone()),
-            Some(known) => return Role::Follower(known.told.clone()),
-        };
+        let mut outrun = None;
+        if let Some(known) = asked.get(&question) {
+            if !known.may_be_asked_anew(is_outrun) {
+                return Role::Follower(known.told.clone());
+            }
+            outrun = asked.remove(&question).map(|known| Box::new(Question { outrun: None, ..known }));
+        }
         let (tells, told) = watch::channel(QuestionState::UnderWay);
         let rests_on = Arc::default();
         asked.insert(question.clone(), Question { told, rests_on: Arc::clone(&rests_on), outrun });
@@ -155,7 +160,11 @@ impl Drop for Leader {
         // Removed before the others are told, so that nobody joins any more: they may ask again.
         let mut asked = self.coalescing.shard(&self.question);
         if asked.get(&self.question).is_some_and(|known| Arc::ptr_eq(&known.rests_on, &self.rests_on)) {
-            asked.remove(&self.question);
+            let earlier = asked.remove(&self.question).and_then(|known| known.outrun);
+            // It still asks: others count it.
+            if let Some(earlier) = earlier.filter(|earlier| !earlier.is_over()) {
+                asked.insert(self.question.clone(), *earlier);
+            }
         }
         drop(asked);
         // An error means that nobody waits.
@@ -211,6 +220,13 @@ mod tests {
         drop(second);
         assert!(is_over(&told) && matches!(join(&coalescing, KEY), Role::Follower(_)), "the third asks");
         drop(third);
-        assert!(matches!(join(&coalescing, KEY), Role::Leader(_)));
+        let Role::Leader(first) = join(&coalescing, KEY) else { panic!("nobody asks") };
+        first.rests_on(rests_on());
+        let Ok(second) = asks_anew() else { panic!("it is outrun") };
+        drop(second);
+        let Ok(third) = asks_anew() else { panic!("the second is over") };
+        third.rests_on(rests_on());
+        assert!(asks_anew().is_err(), "the first still asks");
+        drop(first);
     }
 }

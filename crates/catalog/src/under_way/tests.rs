@@ -101,5 +101,9 @@ fn of_a_write_and_a_definition_one_sees_the_other() {
     let missed =
         seen_by_write.iter().zip(&seen_by_definition).filter(|(write, defined)| !**write && !**defined);
     assert_eq!(missed.count(), 0);
-    assert_ne!(seen_by_write.iter().filter(|sees| **sees).count(), 0, "the two meet in both orders");
+    assert_ne!(
+        seen_by_write.iter().filter(|sees| **sees).count(),
+        0,
+        "the write sees the definition at times"
+    );
 }

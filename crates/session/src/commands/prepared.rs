@@ -243,6 +243,8 @@ pub(super) async fn select(
             (Ok(plan), Touches::Anything)
         }
     };
+    // After the plan, so that an answer by other types is not stored under this key.
+    prepared.heeds_definitions(&session.shared.upstream);
     let mut key = Vec::new();
     let has_key = execution.key_of(&mut key).is_some();
     let (numbered, completed);
@@ -259,7 +261,6 @@ pub(super) async fn select(
         Message::query(payload, execution.statement)
     };
     // The server's number of the statement is known by now.
-    prepared.heeds_definitions(&session.shared.upstream);
     let owed = if has_key { Vec::new() } else { execution.owed() };
     let compiled = prepared.select.as_ref().and_then(PreparedSelect::compiled);
     let reads_tables_alone = compiled.as_ref().is_some_and(|it| it.template.reads_tables_alone());

@@ -45,11 +45,11 @@ pub(super) async fn ride(
         return Ok(false);
     }
     let rights = rights(session, template);
-    let mut ride = session.finds_ride(rights, carriage);
-    if ride.is_none() && Box::pin(session.gets_one_to_lend()).await {
-        ride = session.finds_ride(rights, carriage);
-    }
-    let Some(ride) = ride else { return Ok(false) };
+    let Some(ride) = session.finds_ride(rights, carriage) else {
+        // The next statements ride. This one is looked at anew: what it rests on may have changed in the meantime.
+        Box::pin(session.opens_for_others(rights, carriage)).await;
+        return Ok(false);
+    };
     let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);

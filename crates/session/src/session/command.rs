@@ -169,11 +169,12 @@ impl<'a> Forward<'a> {
         matches!(self.message.command, Command::Query | Command::StmtExecute) && !self.uses_tables()
     }
 
-    /// Whether the warnings and errors of earlier statements are certainly gone after this one.
+    /// Whether the warnings and errors of earlier statements are gone after this one: it writes tables.
     pub(super) fn drops_diagnostics(&self) -> bool {
-        let is_one = matches!(self.message.command, Command::Query | Command::StmtExecute)
-            && !self.deeds.effects.several;
-        is_one && self.uses_tables()
+        let effects = self.deeds.effects;
+        matches!(self.message.command, Command::Query | Command::StmtExecute)
+            && !effects.several
+            && matches!(effects.writes, Writes::Tables(_))
     }
 
     fn uses_tables(&self) -> bool {

@@ -327,11 +327,12 @@ impl Session {
         self.rides_on(lane, &fit)
     }
 
-    /// Gets a connection for a session that has given its own up, if many sessions have one: the connection becomes a lane, and the others
-    /// need none then. Returns whether there is one now.
-    pub(crate) async fn gets_one_to_lend(&mut self) -> bool {
+    /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.
+    pub(crate) async fn opens_for_others(&mut self, rights: Dep, carriage: Carriage) {
         let is_wanted = self.state.given_up.is_some() && self.shared.are_many_connected();
-        is_wanted && !self.lease.is_open() && self.connect().await.is_ok()
+        if is_wanted && !self.lease.is_open() && self.connect().await.is_ok() {
+            let _: Option<Ride> = self.finds_ride(rights, carriage);
+        }
     }
 
     /// Returns the same lane once more after a wait, if it is still there.

@@ -56,6 +56,7 @@ pub(crate) fn unknown_statement(id: u32, command: Command, flavor: Flavor) -> Er
 impl Session {
     /// Answers a preparation from memory, if possible. `environment`: the first part of the keys of answers.
     pub(crate) fn prepare_from_memory(&mut self, text: &[u8], environment: u32) -> bool {
+        let version = self.shared.upstream.catalog_version();
         let Some(preparation) = self.preparation_of(text, environment) else { return false };
         let level = self.state.locals.level(&self.shared.globals);
         let is_room = self.wire.has_room(preparation.answer.len());
@@ -67,7 +68,7 @@ impl Session {
         self.put_preparation(&preparation, id);
         let Some(current) = self.state.environment.current().map(|it| it.id) else { return false };
         let prepared = Prepared::here(id, &preparation, current, self.state.environment_version);
-        prepared.heeds_definitions(&self.shared.upstream);
+        prepared.is_prepared_at(version);
         let prepared = self.lease.prepared.add(prepared);
         self.shared.counters.add(Count::Prepared);
         self.state.served.prepared += 1;

@@ -21,6 +21,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use freshet_catalog::ChangedSince;
 use freshet_catalog::rows::Zone;
 use freshet_follow::Upstream;
 use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
@@ -383,13 +384,22 @@ impl Prepared {
         self.first().map(|known| known.first.statements(name, self.parameters)).unwrap_or_default()
     }
 
+    /// Notes that the statement is being prepared, while the catalog has this version.
+    pub(crate) fn is_prepared_at(&self, version: u64) {
+        if let Some(mut known) = self.first() {
+            known.is_prepared_at(version);
+        }
+    }
+
     /// Forgets what the server knows of earlier values, if it prepares the statement anew because of a definition. To be called before an
     /// execution is noted, or sent.
     pub(crate) fn heeds_definitions(&self, upstream: &Upstream) {
         let Some(mut known) = self.first() else { return };
         let is_redefined = known.heeds_definitions(upstream.catalog_version(), |since| {
             let compiled = self.select.as_ref().and_then(PreparedSelect::compiled);
-            compiled.is_none_or(|compiled| upstream.is_unchanged_since(&compiled.template.told, since))
+            compiled.map_or(ChangedSince::Perhaps, |compiled| {
+                upstream.changed_since(&compiled.template.told, since)
+            })
         });
         drop(known);
         if is_redefined {

@@ -116,6 +116,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     let payload = stripped.as_deref().unwrap_or(&packet);
     let mut forward = Forward::new(Message::bare(Command::StmtPrepare, payload), &nothing);
     forward.passing.capture = pending.as_ref().and_then(|it| capture(session, it));
+    // Before the server prepares: what changes meanwhile may have changed afterwards.
+    let catalog_version = session.shared.upstream.catalog_version();
     let mut relayed = session.forward(forward).await?;
     session.lease.prepared.failed();
     if let Some(ok) = relayed.prepared {
@@ -132,7 +134,7 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
             pending.keep(session, &prepared, &captured);
         }
         let prepared = prepared.numbered(relayed.numbered);
-        prepared.heeds_definitions(&session.shared.upstream);
+        prepared.is_prepared_at(catalog_version);
         let came = asked.as_deref().unwrap_or(&packet).get(1..).unwrap_or_default();
         session.lease.prepared.add(prepared.asked_as(came, asked.is_some()));
     }

@@ -3,7 +3,6 @@
 use freshet_protocol::{Capabilities, ExecutionParts};
 
 use super::{Prepared, history};
-use crate::preparations::TypedBy;
 
 /// An execution that another statement of the same text can carry out.
 #[derive(Debug)]
@@ -23,9 +22,7 @@ impl Prepared {
         let said = types.said().unwrap_or_default();
         let kinds = match &self.history {
             None => 0,
-            Some(_) if select.typed_by() != TypedBy::Values && self.is_like_before(select) => {
-                history::kinds(&parts, said)?
-            }
+            Some(_) if self.is_like_before(select) => history::kinds(&parts, said, select.typed_by())?,
             Some(_) => return None,
         };
         let packet = match parts.types() {

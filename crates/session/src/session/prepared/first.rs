@@ -4,6 +4,7 @@
 //! A server that prepares a statement anew, because a definition has changed, forgets the types, and resolves them by the next values.
 //! The first execution after that is the first one then.
 
+use freshet_catalog::ChangedSince;
 use freshet_protocol::{Capabilities, Command, Execution, Parameter};
 
 /// The longest packet of a first execution that is kept, in bytes.
@@ -33,19 +34,25 @@ pub(super) struct FirstExecution {
 }
 
 impl FirstExecution {
-    /// Forgets the execution if the statement's definitions have changed since, and returns whether they have. `is_unchanged_since` says
-    /// whether they have not since the catalog had that version. It has this version `now`. First called when the statement is prepared.
+    /// Notes that the statement was prepared when the catalog had this version.
+    pub(super) fn is_prepared_at(&mut self, version: u64) {
+        self.version = version;
+    }
+
+    /// Forgets the execution if a definition of the statement's has changed since: `changed_since` says what has since the catalog had that
+    /// version. It has this version `now`. Returns whether something may have changed.
     pub(super) fn heeds_definitions(
         &mut self,
         now: u64,
-        is_unchanged_since: impl FnOnce(u64) -> bool,
+        changed_since: impl FnOnce(u64) -> ChangedSince,
     ) -> bool {
         let since = std::mem::replace(&mut self.version, now);
-        let is_redefined = since != 0 && since != now && !is_unchanged_since(since);
-        if is_redefined {
+        let changed = if since == 0 || since == now { ChangedSince::Nothing } else { changed_since(since) };
+        // Where that is not certain, the server may still have the types.
+        if changed == ChangedSince::Named {
             self.first = First::None;
         }
-        is_redefined
+        changed != ChangedSince::Nothing
     }
 }
 
@@ -134,16 +141,18 @@ mod tests {
     #[test]
     fn the_first_execution_after_a_definition_is_the_first_one() {
         let mut known = FirstExecution::default();
-        assert!(!known.heeds_definitions(5, |_| panic!("it is prepared")));
+        known.is_prepared_at(5);
         known.first.note_answered(|| vec![1; 8]);
         assert!(!known.heeds_definitions(5, |_| panic!("the catalog is the same")));
-        assert!(!known.heeds_definitions(6, |since| since == 5));
-        assert!(matches!(&known.first, First::Owed(packet) if **packet == [1; 8]));
-        let is_redefined = known.heeds_definitions(7, |since| {
-            assert_eq!(since, 6, "it was unchanged then");
-            false
-        });
-        assert!(is_redefined && known.first.is_none());
+        for (now, changed) in [(6, ChangedSince::Nothing), (7, ChangedSince::Perhaps)] {
+            let is_redefined = known.heeds_definitions(now, |since| {
+                assert_eq!(since, now - 1);
+                changed
+            });
+            assert_eq!(is_redefined, changed != ChangedSince::Nothing);
+            assert!(matches!(&known.first, First::Owed(packet) if **packet == [1; 8]), "{changed:?}");
+        }
+        assert!(known.heeds_definitions(8, |_| ChangedSince::Named) && known.first.is_none());
         known.first.note_answered(|| vec![2; 8]);
         assert!(matches!(&known.first, First::Owed(packet) if **packet == [2; 8]));
     }

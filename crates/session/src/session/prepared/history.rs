@@ -71,15 +71,21 @@ impl History {
 
     /// Whether all executions were alike, in the values or in their kinds, whichever the types depend on.
     pub(super) fn is_alike(&self, typed_by: TypedBy) -> bool {
-        let are_integers = || self.first.is_none_or(|first| first.has_integers_alone);
+        let are_integers = || self.first.is_some_and(|first| first.has_integers_alone);
         let are_alike = if typed_by == TypedBy::Values { !self.values_differ } else { !self.kinds_differ };
         are_alike && (!self.is_redefined || typed_by == TypedBy::KindsCompared || are_integers())
     }
 }
 
-/// Returns the kinds of an execution's values, as a number; `None` if a value has no kind.
-pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<u64> {
-    Alike::of(parts, types).filter(|alike| alike.has_kinds_alone).map(|alike| alike.kinds)
+/// Returns the kinds of an execution's values, as a number; `None` if statements of any age would not give them the same types.
+pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType], typed_by: TypedBy) -> Option<u64> {
+    let alike = Alike::of(parts, types).filter(|alike| alike.has_kinds_alone)?;
+    let is_ageless = match typed_by {
+        TypedBy::Values => false,
+        TypedBy::Kinds => alike.has_integers_alone,
+        TypedBy::KindsCompared => true,
+    };
+    is_ageless.then_some(alike.kinds)
 }
 
 /// Returns the kind of a value; `None` if the value is only like itself.
