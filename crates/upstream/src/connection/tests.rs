@@ -216,15 +216,7 @@ async fn results_are_read_to_the_last_of_several() {
         Say(eof(2)),
         Say(ErrPacket::new(1317, "70100", "interrupted").encode()),
     ];
-    let path = socket_path("rows");
-    let server = tokio::spawn({
-        let path = path.clone();
-        async move { play(&path, script).await }
-    });
-    while !path.exists() {
-        tokio::task::yield_now().await;
-    }
-    let mut connection = log_in(&config(&path)).await.unwrap();
+    let (server, mut connection) = logged_in("rows", script).await;
     let rows = connection.query("SELECT 1; SELECT 2").await.unwrap();
     assert_eq!((rows.first("a"), rows.first("B"), rows.text(1, 1)), (Some("x"), None, Some("yz")));
     assert_eq!((rows.text(1, 0), rows.text(2, 0), rows.column("c")), (Some(""), None, None));
@@ -233,6 +225,20 @@ async fn results_are_read_to_the_last_of_several() {
     assert_eq!(connection.query("SELECT SLEEP(1)").await.unwrap_err().to_err_packet().code, 1317);
     let heard = server.await.unwrap();
     assert_eq!(heard[1], b"\x03SELECT 1; SELECT 2");
+}
+
+/// Plays this script on a socket of this name, and logs in there. Returns the player, which returns what it has heard.
+async fn logged_in(name: &str, script: Vec<Step>) -> (tokio::task::JoinHandle<Vec<Vec<u8>>>, Connection) {
+    let path = socket_path(name);
+    let server = tokio::spawn({
+        let path = path.clone();
+        async move { play(&path, script).await }
+    });
+    while !path.exists() {
+        tokio::task::yield_now().await;
+    }
+    let connection = log_in(&config(&path)).await.unwrap();
+    (server, connection)
 }
 
 #[tokio::test]
@@ -252,15 +258,7 @@ async fn several_questions_are_sent_before_the_first_answer() {
         SayFirst(ErrPacket::new(1142, "42000", "denied").encode()),
         SayFirst(ok()),
     ];
-    let path = socket_path("several");
-    let server = tokio::spawn({
-        let path = path.clone();
-        async move { play(&path, script).await }
-    });
-    while !path.exists() {
-        tokio::task::yield_now().await;
-    }
-    let mut connection = log_in(&config(&path)).await.unwrap();
+    let (server, mut connection) = logged_in("several", script).await;
     let answers = connection.query_each(&["SELECT a", "SELECT b", "DO 1"]).await.unwrap();
     let told: Vec<_> = answers
         .iter()

@@ -154,9 +154,9 @@ fn take(
     found
 }
 
-/// Notes that an execution was answered from memory, in the same way as its statement was noted before.
+/// Notes that an execution was answered from memory, in the same way as its statement was noted before. The statement has heeded the
+/// definitions by then ([`take`], or the caller after a wait).
 pub(in crate::commands) fn note_answered(session: &mut Session, execution: Execution<'_>) {
-    execution.prepared.heeds_definitions(&session.shared.upstream);
     execution.prepared.note_answered(execution.packet, execution.capabilities);
     session.state.served.count_execution(execution.by.kind());
     if execution.by == By::Command {

@@ -84,6 +84,7 @@ pub(super) async fn decided(
             }
             Turn::Refused { is_noted } => {
                 if is_noted {
+                    execution.prepared.heeds_definitions(&session.shared.upstream);
                     note_answered(session, execution);
                 }
                 return Ok(Ok(Planned::Answered));

@@ -63,6 +63,7 @@ pub(in crate::commands) async fn ride(
     weigh(session, &ride, &mut plan, hinted, sought);
     let found = stored(session, sought, plan, &compiled.template, ridden).await;
     session.answered_by_lane(packet, found);
+    execution.prepared.heeds_definitions(&session.shared.upstream);
     note_answered(session, execution);
     Ok(true)
 }
