@@ -42,7 +42,7 @@ pub struct Violation {
     pub write: Option<Transaction>,
     /// The read that showed this write before it was acknowledged, if there is one. One of the two reads is wrong.
     pub shown_by: Option<ReportedRead>,
-    /// The later writes to the same tables, in the order in which they were sent.
+    /// The later writes to the same tables, in the order in which they were sent. Without a clear one: the latest of all.
     pub since: Vec<Transaction>,
     /// The answer of the newest state that the level allows.
     pub expected: String,
@@ -134,6 +134,9 @@ impl fmt::Display for ReportedRead {
             if read.parts.len() > 1 {
                 writeln!(f, "         from {} to {}", ms(part.asked), ms(part.answered))?;
             }
+            if let Some(is_hit) = part.is_hit {
+                writeln!(f, "         {}", if is_hit { "from memory" } else { "from the server" })?;
+            }
             if !part.own.is_empty() {
                 writeln!(f, "  in a transaction that had done {}", cut(&format!("{:?}", part.own)))?;
             }
@@ -145,7 +148,8 @@ impl fmt::Display for ReportedRead {
 impl fmt::Display for Transaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} ({:?})", cut(&self.text), self.path)?;
-        writeln!(f, "         sent {}, known {}", ms(self.sent), ms(self.known))
+        writeln!(f, "         sent {}, known {}", ms(self.sent), ms(self.known))?;
+        writeln!(f, "         made {}", cut(&format!("{:?}", self.changes)))
     }
 }
 
@@ -153,8 +157,10 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.kind, self.seen)?;
         writeln!(f, "  due    {}", cut(&self.expected))?;
-        let Some(write) = &self.write else { return writeln!(f, "  no state of late explains it") };
-        write!(f, "  write  {write}")?;
+        match &self.write {
+            Some(write) => write!(f, "  write  {write}")?,
+            None => writeln!(f, "  no state of late explains it; the latest writes:")?,
+        }
         if let Some(read) = &self.shown_by {
             write!(f, "which was shown to {read}")?;
         }

@@ -340,15 +340,20 @@ impl Judge {
         let write = number.and_then(|number| self.log.get(number)).cloned();
         let shown_by =
             number.and_then(|number| self.log.shown_by(number)).map(|read| self.reported(read.clone()));
-        let since = number.map(|number| {
-            let later = self
-                .log
-                .between(0, read.answered, read.tables(&self.pool))
-                .filter(|(other, _)| *other > number);
-            later.take(SINCE_MAX).map(|(_, other)| other.clone()).collect()
-        });
+        let tables = read.tables(&self.pool);
+        let writes = self.log.between(0, read.answered, tables);
+        let since = match number {
+            Some(number) => {
+                let later = writes.filter(|(other, _)| *other > number);
+                later.take(SINCE_MAX).map(|(_, other)| other.clone()).collect()
+            }
+            // Where no write is the clear one, it is among the latest.
+            None => {
+                let all: Vec<&Transaction> = writes.map(|(_, write)| write).collect();
+                all[all.len().saturating_sub(SINCE_MAX)..].iter().copied().cloned().collect()
+            }
+        };
         let seen = self.reported(read);
-        let since = since.unwrap_or_default();
         self.report.broke(Violation { kind, seen, since, write, shown_by, expected });
     }
 
