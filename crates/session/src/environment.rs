@@ -387,6 +387,13 @@ impl Transition {
         note_ran(&mut ran, statement);
         Self { before: before.whole.clone(), statement: ran }
     }
+
+    /// Whether the transition is by this one statement.
+    pub(crate) fn is_by(&self, statement: &[u8]) -> bool {
+        let mut ran = Vec::new();
+        note_ran(&mut ran, statement);
+        self.statement == ran
+    }
 }
 
 impl Known {

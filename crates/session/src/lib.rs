@@ -38,6 +38,7 @@ pub mod explain;
 // What Freshet knows of sessions: how they log in, and what can change their results.
 pub mod auth;
 mod environment;
+mod known_settings;
 
 // The answer on its way to the client.
 mod relay;

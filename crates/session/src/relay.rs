@@ -97,8 +97,8 @@ pub(crate) struct Relayed {
     pub(crate) announced: bool,
     /// The answer ended with an EOF packet, which has no room to say what has changed.
     pub(crate) has_no_room: bool,
-    /// The default schema, if it was reported.
-    pub(crate) schema: Option<Vec<u8>>,
+    /// The reports of schemas and variables.
+    pub(crate) told: Vec<StateChange>,
     /// Whether a characteristic holds for the present or the next transaction alone, if the server said so.
     pub(crate) characteristics: Option<bool>,
     /// The server's reply to a preparation.
@@ -117,6 +117,14 @@ impl Relayed {
     /// Makes the result of a command that was not sent, and was answered with this error.
     pub(crate) fn unsent(code: u16) -> Self {
         Self { error: Some(code), is_unsent: true, ..Self::default() }
+    }
+
+    /// Returns the default schema, if it was reported.
+    pub(crate) fn schema(&self) -> Option<&[u8]> {
+        self.told.iter().rev().find_map(|change| match change {
+            StateChange::Schema(schema) => Some(schema.as_slice()),
+            _ => None,
+        })
     }
 
     /// Takes over the facts that a packet reports.
@@ -152,6 +160,9 @@ impl Relayed {
             self.tells_id |= ok.last_insert_id != 0;
         }
         for change in &ok.changes {
+            if matches!(change, StateChange::Schema(_) | StateChange::SystemVariable { .. }) {
+                self.told.push(change.clone());
+            }
             match change {
                 StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),
                 StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
@@ -167,10 +178,7 @@ impl Relayed {
                     // The report gives the final value: a routine may have turned the binlog off and on again.
                     self.unlogged |= name == b"sql_log_bin";
                 }
-                StateChange::Schema(schema) => {
-                    self.session_changed = true;
-                    self.schema = Some(schema.clone());
-                }
+                StateChange::Schema(_) => self.session_changed = true,
                 _ => {}
             }
         }

@@ -93,6 +93,7 @@ pub(crate) use prepared::{
 };
 pub(crate) use reports::{Gtids, Reports, TransactionTracking};
 pub(crate) use ruled::{Came, Storing};
+pub(crate) use setting::Setting;
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};

@@ -20,6 +20,7 @@ use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery, environment_of};
 use crate::fences::Sources;
 use crate::introspection::Engine;
+use crate::known_settings::KnownSettings;
 use crate::level::{Level, SemisyncMode};
 use crate::maintaining::{CopiedTables, Maintaining};
 use crate::persisted::Persisted;
@@ -152,6 +153,8 @@ pub struct Shared {
     pub(crate) preparations: Preparations,
     pub(crate) readers: Readers,
     pub(crate) environments: Environments,
+    /// What SETs and USEs do.
+    pub(crate) settings: KnownSettings,
     pub(crate) registry: Registry,
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
@@ -199,6 +202,7 @@ impl Shared {
             preparations: Preparations::default(),
             readers: Readers::default(),
             environments: Environments::default(),
+            settings: KnownSettings::default(),
             registry: Registry::default(),
             powerless: Powerless::default(),
             counters: Counters::default(),

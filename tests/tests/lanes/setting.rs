@@ -1,7 +1,7 @@
 //! A client that greets with a SET, as drivers do, and asks for what is in memory needs no connection to the server.
 
 use freshet_tests::cached::{fresh_schema, user_of};
-use freshet_tests::raw::{Raw, command, error_code};
+use freshet_tests::raw::{Raw, capability, command, error_code};
 
 use super::*;
 
@@ -135,5 +135,130 @@ fn what_a_setting_does_besides_is_left_to_the_server() {
             told(&mut client, STORED).expect("an answer");
         }
         assert_eq!(told(&mut client(freshet.target(), schema), "SET NAMES nonsense"), Err(1115));
+    });
+}
+
+/// Carries a setting out as a new client that names no schema, and returns the client with the server's answer.
+fn said(target: &Target, user: &str, further: u32, (command, body): (u8, &str)) -> (Raw, Vec<Vec<u8>>) {
+    let mut client = Raw::dial(&target.host, target.port).expect("it greets");
+    client.login(user, "", further).expect("it is let in");
+    let mut answer = client.ask(command, body.as_bytes()).expect("an answer");
+    // The server reports variables in any order.
+    answer.iter_mut().for_each(|packet| packet.sort_unstable());
+    (client, answer)
+}
+
+/// Whether a client has had no connection so far. It asks something afterwards, as clients do.
+fn needs_nobody(client: &mut Raw, looker: &mut Conn) -> bool {
+    let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", client.id);
+    let needs_nobody = one(looker, &look) == "1";
+    told(client, "SELECT 1").expect("an answer");
+    needs_nobody
+}
+
+#[test]
+fn who_moves_to_a_schema_first_needs_no_connection_whatever_it_wants_to_be_told() {
+    let schema = "lanes_moving";
+    with_rows(schema, |server, freshet, _direct| {
+        let mut looker = freshet.target().connect();
+        let used = format!("use {schema}");
+        let settings = [
+            (command::QUERY, used.as_str()),
+            (command::INIT_DB, schema),
+            (command::QUERY, "SET NAMES latin1"),
+        ];
+        for further in [0, capability::SESSION_TRACK] {
+            for setting in settings {
+                let context = format!("{:?}, {further}: {setting:?}", server.flavor);
+                let (_, expected) = said(&server.target, schema, further, setting);
+                eventually(&format!("{context}: nobody is asked"), || {
+                    let (mut shot, found) = said(freshet.target(), schema, further, setting);
+                    assert_eq!(found, expected, "{context}");
+                    needs_nobody(&mut shot, &mut looker).then_some(())
+                });
+            }
+        }
+        // Drivers send several.
+        let both = |target: &Target| {
+            let (mut client, mut answers) = said(target, schema, capability::SESSION_TRACK, settings[2]);
+            for (command, body) in [(command::QUERY, "SET autocommit = 1"), settings[0], settings[1]] {
+                answers.extend(client.ask(command, body.as_bytes()).expect("an answer"));
+            }
+            (client, answers)
+        };
+        let (_, expected) = both(&server.target);
+        eventually(&format!("{:?}: nobody is asked after several", server.flavor), || {
+            let (mut shot, found) = both(freshet.target());
+            assert_eq!(found, expected, "{:?}, several", server.flavor);
+            needs_nobody(&mut shot, &mut looker).then_some(())
+        });
+        // Where it is then is asked of the server, which was told of it.
+        for setting in &settings[..2] {
+            eventually("the schema's rows are in memory", || {
+                let (mut shot, _) = said(freshet.target(), schema, 0, *setting);
+                assert_eq!(told(&mut shot, STORED), Ok(vec![b"\x0210".to_vec()]));
+                let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", shot.id);
+                let needs_none = one(&mut looker, &look) == "1";
+                let questions = [
+                    "SELECT DATABASE(), @@collation_database",
+                    "SHOW TABLES",
+                    "INSERT INTO t (v) VALUES (3)",
+                ];
+                for question in questions {
+                    let (mut direct, _) = said(&server.target, schema, 0, *setting);
+                    assert_eq!(told(&mut shot, question), told(&mut direct, question), "{question}");
+                }
+                needs_none.then_some(())
+            });
+        }
+    });
+}
+
+#[test]
+fn a_schema_that_is_gone_or_forbidden_is_entered_by_nobody() {
+    let schema = "lanes_moving_on";
+    with_rows(schema, |server, freshet, direct| {
+        let mut looker = freshet.target().connect();
+        let through = &mut freshet.target().connect();
+        let others = "lanes_others";
+        run(
+            direct,
+            &[
+                "DROP USER IF EXISTS lanes_mover",
+                "CREATE USER lanes_mover IDENTIFIED BY ''",
+                &format!("DROP DATABASE IF EXISTS {others}"),
+            ],
+        );
+        let setting = (command::QUERY, &*format!("USE {others}"));
+        let enters = |looker: &mut Conn| {
+            eventually("it is entered without the server", || {
+                let (mut client, answer) = said(freshet.target(), "lanes_mover", 0, setting);
+                let is_in = answer.iter().all(|packet| error_code(packet).is_none());
+                (is_in && needs_nobody(&mut client, looker)).then_some(())
+            });
+        };
+        let refused =
+            || said(freshet.target(), "lanes_mover", 0, setting).1.iter().find_map(|it| error_code(it));
+        for round in 0..3 {
+            let context = format!("{:?}, round {round}", server.flavor);
+            run(
+                direct,
+                &[
+                    &format!("CREATE DATABASE {others}"),
+                    &format!("GRANT SELECT ON {others}.* TO lanes_mover"),
+                ],
+            );
+            enters(&mut looker);
+            // Through Freshet, at once: whoever has the answer may count on it.
+            run(through, &[&format!("REVOKE SELECT ON {others}.* FROM lanes_mover")]);
+            assert_eq!(refused(), Some(1044), "{context}: the right is revoked");
+            run(through, &[&format!("GRANT SELECT ON {others}.* TO lanes_mover")]);
+            enters(&mut looker);
+            run(through, &[&format!("DROP DATABASE {others}")]);
+            // The right to use a schema outlives it.
+            assert_eq!(refused(), Some(1049), "{context}: the schema is dropped");
+            run(direct, &["REVOKE ALL PRIVILEGES, GRANT OPTION FROM lanes_mover"]);
+        }
+        run(direct, &["DROP USER lanes_mover"]);
     });
 }

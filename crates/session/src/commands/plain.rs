@@ -6,13 +6,28 @@ use freshet_sql::{Around, Effects, TransactionEffect, Writes};
 use super::ours;
 use super::refusals::unavailable;
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Message, Session};
+use crate::session::{Flow, Forward, Message, Session, Setting};
 
 /// The flag of COM_REFRESH that reloads rights.
 const REFRESH_GRANT: u8 = 1;
 
+/// Carries out a setting without the server. If that is impossible, prepares the session so that the next time it can be, and returns `None`.
+pub(super) async fn sets(session: &mut Session, setting: Setting) -> Option<Result<Flow, Lost>> {
+    if session.sets_here(&setting) {
+        return Some(Ok(Flow::Continue));
+    }
+    let error = session.learn_before_setting(setting).await.err()?;
+    Some(unavailable(session, &error))
+}
+
 /// Carries out COM_INIT_DB. Also returns whether the server has refused it.
 pub(super) async fn init_db(session: &mut Session, packet: &[u8]) -> Result<(Flow, bool), Lost> {
+    let setting = session.setting(Command::InitDb, packet.get(1..).unwrap_or_default());
+    if let Some(setting) = setting
+        && let Some(done) = Box::pin(sets(session, setting)).await
+    {
+        return Ok((done?, false));
+    }
     if let Err(error) = session.connect().await {
         return Ok((unavailable(session, &error)?, true));
     }

@@ -8,6 +8,7 @@ use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepare
 use freshet_upstream::Error;
 
 use super::decided::Decided;
+use super::plain::sets;
 use super::refusals::{malformed, unavailable};
 use super::text::Query;
 use super::{
@@ -89,8 +90,8 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
     if is_by_policy(session, &query, &mut by_form) || warnings::show(session, query.text()) {
         return Ok(Flow::Continue);
     }
-    if session.may_set_here(query.text())
-        && let Some(done) = Box::pin(set(session, &query)).await
+    if let Some(setting) = session.setting(Command::Query, query.text())
+        && let Some(done) = Box::pin(sets(session, setting)).await
     {
         return done;
     }
@@ -148,15 +149,6 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         None => None,
     };
     Box::pin(handle_new(session, query, new)).await
-}
-
-/// Carries out a SET without the server. If that is impossible, prepares the session so that the next SET can be, and returns `None`.
-async fn set(session: &mut Session, query: &Query<'_>) -> Option<Result<Flow, Lost>> {
-    if session.sets_here(query.text()) {
-        return Some(Ok(Flow::Continue));
-    }
-    let error = session.learn_before_set().await.err()?;
-    Some(unavailable(session, &error))
 }
 
 /// Looks up a text once more if values of Freshet's own were put into it. Returns the outcome of a miss, or `None` if the text is answered.

@@ -28,7 +28,7 @@ const IDENTITIES_PER_ACCOUNT_MAX: u32 = 1 << 24;
 const TOO_MANY: &str = "more environments than can be told apart";
 
 /// A plain statement in an environment.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Transition {
     /// The whole environment before the statement.
     pub(crate) before: Vec<u8>,
@@ -81,8 +81,8 @@ struct Share {
     known: HashMap<Vec<u8>, Arc<Environment>>,
     /// The identities, by the bytes that can change a result.
     ids: HashMap<Vec<u8>, u32>,
-    /// The environment after a transition, and whether the transition left no warnings.
-    after: HashMap<Transition, (Arc<Environment>, bool)>,
+    /// The environment after a transition.
+    after: HashMap<Transition, Arc<Environment>>,
     /// The identities of ruled environments.
     ruled: HashMap<RuledEnvironment, u32>,
     /// How many identities the account has been given.
@@ -191,24 +191,17 @@ impl Environments {
 
     /// Returns the environment to which `transition` has led this account before.
     pub(crate) fn after(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
-        self.lock().shares.get(account)?.after.get(transition).map(|(after, _)| Arc::clone(after))
+        self.lock().shares.get(account)?.after.get(transition).map(Arc::clone)
     }
 
-    /// Like [`Self::after`], if the transition left no warnings.
-    pub(crate) fn after_quietly(&self, account: &[u8], transition: &Transition) -> Option<Arc<Environment>> {
-        let accounts = self.lock();
-        let (after, is_quiet) = accounts.shares.get(account)?.after.get(transition)?;
-        is_quiet.then(|| Arc::clone(after))
-    }
-
-    /// Notes the environment after `transition`. `is_quiet`: the transition left no warnings.
-    pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>, is_quiet: bool) {
+    /// Notes the environment after `transition`.
+    pub(crate) fn remember(&self, transition: Transition, after: &Arc<Environment>) {
         let mut accounts = self.lock();
         let share = accounts.share(&after.account);
         if share.after.len() >= TRANSITIONS_MAX {
             share.after.clear();
         }
-        share.after.insert(transition, (Arc::clone(after), is_quiet));
+        share.after.insert(transition, Arc::clone(after));
     }
 
     /// Returns the next identity, from 1 on; at the bound the value stays.

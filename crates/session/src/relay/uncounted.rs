@@ -8,7 +8,7 @@
 use freshet_sql::Flavor;
 use freshet_upstream::lane::CarriedSoFar;
 
-/// Statements that begin, mark or end a transaction.
+/// Statements that begin, mark or end a transaction, or set the session up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Controls {
     Begin,
@@ -17,12 +17,14 @@ pub(crate) enum Controls {
     Savepoint,
     RollbackTo,
     Release,
-    /// SET TRANSACTION.
+    /// SET.
     Set,
+    /// USE and COM_INIT_DB.
+    Use,
 }
 
 /// How many statements of each kind were answered here, or sent by Freshet itself.
-pub(crate) type Controlled = [u64; 7];
+pub(crate) type Controlled = [u64; 8];
 
 /// How many statements of one session were answered here since its counters began.
 #[derive(Debug, Default, Clone, Copy)]
@@ -45,7 +47,7 @@ pub(crate) struct ServedCounts {
     pub(crate) resets: u64,
     /// COM_PING.
     pub(crate) pings: u64,
-    /// Statements of a transaction that the server need not know of, or hears of later.
+    /// Statements of a transaction or for the session that the server need not know of, or hears of later.
     pub(crate) controlled: Controlled,
     /// Statements of `controlled` that were executed by COM_STMT_EXECUTE.
     pub(crate) controlled_by_command: u64,
@@ -194,6 +196,7 @@ struct Counter {
 static COUNTERS: &[Counter] = &[
     Counter { name: "Com_admin_commands", of: |it| (it.served.pings, it.own.pings) },
     Counter { name: "Com_begin", of: |it| it.controlled(Controls::Begin) },
+    Counter { name: "Com_change_db", of: |it| it.controlled(Controls::Use) },
     Counter { name: "Com_commit", of: |it| it.controlled(Controls::Commit) },
     Counter { name: "Com_execute_immediate", of: |it| (it.served.immediate, it.own.immediate) },
     Counter { name: "Com_execute_sql", of: |it| (it.served.by_name, it.own.executions_by_name) },

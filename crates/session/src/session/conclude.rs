@@ -170,16 +170,18 @@ impl Session {
             self.state.temporary.suspect();
             self.state.environment_is_unknown();
         }
-        if let Some(schema) = &relayed.schema {
+        if let Some(schema) = relayed.schema() {
             self.state.schema = super::schema_of(Some(schema));
         }
         let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
         if sets_reports {
             self.state.environment_is_unknown();
         } else if effects.session && !self.leaves_environment(text) || relayed.session_changed {
-            let plain = relayed.error.is_none() && is_plain_set(text);
+            let failed = relayed.error.is_some();
+            let setting = self.setting_answered(&relayed.told, failed);
+            let plain = !failed && (setting.is_some() || is_plain_set(text));
             self.state.environment_version += 1;
-            self.state.environment.changed_by(text, plain);
+            self.state.environment.changed_by(setting.as_deref().unwrap_or(text), plain);
         }
     }
 
@@ -190,7 +192,7 @@ impl Session {
         let opens_views = facts.opens_views
             || !effects.reads.is_nothing()
             || effects.writes == Writes::Nothing && effects.calls.is_nothing();
-        let Some(schema) = &relayed.schema else {
+        let Some(schema) = relayed.schema() else {
             self.lease.announced =
                 relayed.announced && opens_views || self.lease.announced && !relayed.state_changed;
             return false;

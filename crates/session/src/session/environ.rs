@@ -112,17 +112,23 @@ impl Session {
         if self.lease.tracking == Tracking::Own(Naming::Shows) {
             self.lease.tracking = Tracking::Due;
         }
-        let (before, transition) = match &self.state.environment {
+        let setting = match &self.state.environment {
             Known::Read(_) => return Ok(()),
+            _ => self.state.setting.take(),
+        };
+        let is_lasting = setting.as_ref().is_none_or(|setting| setting.is_lasting());
+        let (before, transition) = match &self.state.environment {
             Known::After(before, statement) => (
                 Some(before),
                 Some(Transition { before: before.whole.clone(), statement: statement.clone() }),
             ),
-            Known::Unknown | Known::Recalled(_) => (None, None),
+            Known::Unknown | Known::Recalled(_) | Known::Read(_) => (None, None),
         };
         if let (Some(before), Some(transition)) = (&before, &transition)
+            && is_lasting
             && let Some(after) = self.shared.environments.after(&before.account, transition)
         {
+            setting.into_iter().for_each(|setting| self.note_setting(*setting, transition, &after));
             self.state.schema.clone_from(&after.schema);
             self.state.environment = Known::Read(after);
             self.refresh_key();
@@ -136,7 +142,10 @@ impl Session {
                     self.shared.gate.begins(&self.admitted, begun, &environment);
                 }
                 if let Some(transition) = transition {
-                    self.shared.environments.remember(transition, &environment, !self.lease.has_diagnostics);
+                    setting.into_iter().for_each(|it| self.note_setting(*it, &transition, &environment));
+                    if is_lasting {
+                        self.shared.environments.remember(transition, &environment);
+                    }
                 }
                 self.state.schema.clone_from(&environment.schema);
                 Known::Read(environment)

@@ -1,15 +1,19 @@
-//! A SET of constants by a client that has no connection to the server, as drivers send at their start. If Freshet knows the resulting
-//! environment, it does not ask the server. The session is then like one that has given up a connection in that environment
+//! A SET of constants, or a USE, by a client that has no connection to the server, as drivers send at their start. If Freshet knows the
+//! resulting environment, it does not ask the server. The session is then like one that has given up a connection in that environment
 //! (`giving_up.rs`).
 
 use std::sync::Arc;
 
-use freshet_protocol::Capabilities;
-use freshet_upstream::Error;
+use freshet_protocol::{Capabilities, Command, OkPacket, StateChange, StatusFlags};
+use freshet_upstream::{Error, control};
 
-use super::Session;
 use super::pool::{GivenUp, PoolFit};
+use super::{Reports, Session};
+use crate::auth::Epoch;
 use crate::environment::{Environment, Known, Transition, assigns_only, path};
+use crate::introspection::SCHEMA;
+use crate::known_settings::KnownSetting;
+use crate::relay::Controls;
 use crate::shared::Multiplexing;
 
 /// The variables that such a SET may name: they change how statements are read and answers written, and nothing else that Freshet notes.
@@ -35,15 +39,92 @@ fn sets_these_alone(text: &[u8]) -> bool {
     assigns_only(text, |name, value| is_one(name) && !value.contains('='))
 }
 
+/// Returns the schema that a text moves its session to, if the text is a plain USE.
+fn moves_to(text: &[u8]) -> Option<&str> {
+    const USE: &str = "use";
+    let text = std::str::from_utf8(text).ok()?.trim_ascii();
+    let word = text.get(..USE.len()).filter(|word| word.eq_ignore_ascii_case(USE))?;
+    let rest = text[word.len()..].trim_end_matches(';').trim_ascii_end();
+    let quoted = || rest.trim_ascii_start().strip_prefix('`')?.strip_suffix('`');
+    let bare = || rest.starts_with(|c: char| c.is_ascii_whitespace()).then(|| rest.trim_ascii_start());
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    quoted().or_else(|| {
+        bare().filter(|name| name.contains(|c: char| !c.is_ascii_digit()) && name.chars().all(is_word))
+    })
+}
+
+/// Whether this is the name of a schema that every character set writes alike.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"`\\".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_plain) && !name.eq_ignore_ascii_case(SCHEMA)
+}
+
+/// A statement that sets a session up, and could be carried out without the server.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// The statement as a text; the same for USE and COM_INIT_DB.
+    text: String,
+    is_use: bool,
+    /// The state of accounts, schemas and global variables before the server carried it out.
+    since: Option<Epoch>,
+    /// What the server's answer has told; `None`: there is none yet.
+    told: Option<Vec<StateChange>>,
+}
+
+impl Setting {
+    /// Reads a command; `None` if it is none of these. `body`: the text of the statement, or the name of the schema.
+    fn read(command: Command, body: &[u8]) -> Option<Self> {
+        let schema = match command {
+            Command::InitDb => Some(std::str::from_utf8(body).ok()?),
+            _ => moves_to(body),
+        };
+        let text = match schema {
+            Some(schema) => is_plain_name(schema).then(|| format!("USE {}", control::quote_name(schema)))?,
+            None => String::from_utf8(body.to_vec()).ok().filter(|_| sets_these_alone(body))?,
+        };
+        Some(Self { text, is_use: schema.is_some(), since: None, told: None })
+    }
+
+    /// Whether it does the same as long as the server runs.
+    pub(super) fn is_lasting(&self) -> bool {
+        !self.is_use
+    }
+}
+
 impl Session {
-    /// Carries out a SET that [may be carried out here](Session::may_set_here), if the resulting environment is known. Returns false if the
-    /// SET is for the server.
-    pub(crate) fn sets_here(&mut self, text: &[u8]) -> bool {
+    /// Returns the setting that a command is, if the server need not know of it.
+    pub(crate) fn setting(&self, command: Command, body: &[u8]) -> Option<Setting> {
+        // Behind a setting that the server has carried out, the next one is learned as well.
+        let is_behind_another = self.state.setting.as_ref().is_some_and(|before| before.told.is_some());
+        let may_be_here = (!self.lease.is_open() || is_behind_another)
+            && !self.lease.is_lost()
+            && !self.lease.has_diagnostics
+            && self.lease.prepared.are_none()
+            && !self.ruled.are_there()
+            && !self.state.reads_ours
+            && self.shared.options.multiplexing != Multiplexing::Off
+            && self.state.tx.surely_autocommits()
+            && self.state.tx.begun().is_none()
+            // COM_INIT_DB leaves the warnings of the statement before.
+            && (command != Command::InitDb || self.state.warnings.count() == 0)
+            && self.state.told.as_deref().is_none_or(|told| told.are_like(&Reports::default()));
+        let setting = if may_be_here { Setting::read(command, body)? } else { return None };
+        self.shared.gate.could_open(&self.admitted).then_some(setting)
+    }
+
+    /// Carries a setting out, if the resulting environment is known. Returns false if it is for the server.
+    pub(crate) fn sets_here(&mut self, setting: &Setting) -> bool {
+        if self.lease.is_open() {
+            return false;
+        }
+        self.recall();
         let before = self.state.environment.current().filter(|before| before.begins_alike).cloned();
         let Some(before) = before else { return false };
-        let transition = Transition::by(&before, text);
+        let transition = Transition::by(&before, setting.text.as_bytes());
+        let tracks = self.capabilities().contains(Capabilities::SESSION_TRACK);
+        let now = (self.shared.gate.epoch(), tracks);
         // How transactions behave is only learned from the server.
-        let is_alike = |after: &Arc<Environment>| {
+        let is_alike = |after: &Environment| {
             after.transactions == before.transactions
                 && after.unlogged == before.unlogged
                 && after.tells_time == before.tells_time
@@ -51,9 +132,22 @@ impl Session {
         let server = self.shared.upstream.server();
         let query = server.and_then(|server| self.shared.vector(&server.version_text));
         let leads_there =
-            |after: &Arc<Environment>| query.is_some_and(|query| path(&query, &before, after).is_some());
-        let after = self.shared.environments.after_quietly(&before.account, &transition);
-        let Some(after) = after.filter(is_alike).filter(leads_there) else { return false };
+            |after: &Environment| query.is_some_and(|query| path(&query, &before, after).is_some());
+        let known = self.shared.settings.of(&before.account, &transition, now);
+        let known = known.filter(|known| is_alike(&known.environment) && leads_there(&known.environment));
+        let Some(KnownSetting { environment, told, .. }) = known else { return false };
+        self.goes_on_as(environment, &setting.text);
+        let counted = if setting.is_use { Controls::Use } else { Controls::Set };
+        self.state.served.controls(counted, false);
+        self.leaves_nothing();
+        self.state.ended_since = Some(0);
+        self.refresh_key();
+        self.put_told(told.filter(|_| tracks).unwrap_or_default());
+        true
+    }
+
+    /// Goes on in this environment without a connection.
+    fn goes_on_as(&mut self, after: Arc<Environment>, text: &str) {
         let is_read = matches!(self.state.environment, Known::Read(_));
         self.handle.may_be_silent_for(after.idle_s_max.saturating_mul(1000));
         let before = self.state.given_up.take();
@@ -61,7 +155,7 @@ impl Session {
         // How a session begins that has had no connection yet shows when it gets one.
         let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
         let said = said.filter(|_| !is_read).map(|mut said| {
-            said.push(String::from_utf8_lossy(text).into_owned());
+            said.push(text.to_owned());
             said
         });
         self.state.schema.clone_from(&after.schema);
@@ -69,45 +163,77 @@ impl Session {
         self.state.given_up = Some(GivenUp { fit, insert_id, said });
         self.state.environment_version += 1;
         self.state.environment = if is_read { Known::Read(after) } else { Known::Recalled(after) };
-        self.state.served.texts += 1;
-        self.leaves_nothing();
-        self.state.ended_since = Some(0);
-        self.refresh_key();
-        self.put_ok(0);
-        true
     }
 
-    /// Reads the environment before such a SET, so that the effect of the SET is known the next time.
+    /// Answers that a statement is carried out, with these reports.
+    fn put_told(&mut self, changes: Vec<StateChange>) {
+        let mut ok = OkPacket { status: self.state.status_for_answers(), changes, ..OkPacket::default() };
+        ok.status.set(StatusFlags::SESSION_STATE_CHANGED, !ok.changes.is_empty());
+        let encoded = ok.encode(self.capabilities(), 0);
+        self.wire.put(&encoded);
+    }
+
+    /// Reads the environment before a setting that the server carries out next, so that its effect is known the next time.
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn learn_before_set(&mut self) -> Result<(), Error> {
+    pub(crate) async fn learn_before_setting(&mut self, setting: Setting) -> Result<(), Error> {
         if !matches!(self.state.environment, Known::Read(_)) {
             self.connect().await?;
-            self.learn_quietly().await?;
+            // The setting before leaves nothing that somebody may ask for.
+            let is_behind_another = matches!(self.state.environment, Known::After(..));
+            if is_behind_another { self.learn().await? } else { self.learn_quietly().await? }
         }
+        self.state.setting = Some(Box::new(Setting { since: self.shared.gate.epoch(), ..setting }));
         Ok(())
     }
 
-    /// Whether the server need not know of this SET. Clients that track their session hear of the changes from the server.
-    pub(crate) fn may_set_here(&self, text: &[u8]) -> bool {
-        !self.lease.is_open()
-            && !self.lease.is_lost()
-            && self.lease.prepared.are_none()
-            && !self.ruled.are_there()
-            && !self.capabilities().contains(Capabilities::SESSION_TRACK)
-            && self.shared.options.multiplexing != Multiplexing::Off
-            && self.state.tx.surely_autocommits()
-            && self.state.tx.begun().is_none()
-            && sets_these_alone(text)
-            && std::str::from_utf8(text).is_ok()
-            && self.shared.gate.could_open(&self.admitted)
+    /// Forgets a setting that the command before was, if the server has not carried it out.
+    pub(crate) fn forget_failed_setting(&mut self) {
+        self.state.setting.take_if(|setting| setting.told.is_none());
+    }
+
+    /// Takes over the answer to a statement that has changed the session. Returns the text by which its effect is remembered, if it was
+    /// such a setting and has succeeded.
+    pub(super) fn setting_answered(&mut self, told: &[StateChange], failed: bool) -> Option<Vec<u8>> {
+        let mut setting = self.state.setting.take()?;
+        if setting.told.is_some() {
+            // The effect of a USE is known by what comes right after it, or not at all.
+            if setting.is_use {
+                self.state.environment = Known::Unknown;
+            }
+            return None;
+        }
+        let default = Reports::default();
+        let is_told = |change: &&StateChange| match change {
+            StateChange::Schema(_) => default.schema,
+            StateChange::SystemVariable { name, .. } => default.tell_of(name),
+            _ => false,
+        };
+        setting.told = Some(told.iter().filter(is_told).cloned().collect());
+        let text = setting.text.clone().into_bytes();
+        self.state.setting = Some(setting).filter(|_| !failed);
+        (!failed).then_some(text)
+    }
+
+    /// Notes the environment to which a setting has led.
+    pub(super) fn note_setting(&self, setting: Setting, transition: &Transition, after: &Arc<Environment>) {
+        let Setting { text, is_use, since, told } = setting;
+        let is_alone = transition.is_by(text.as_bytes());
+        let is_told_by_default =
+            self.state.told.as_deref().is_none_or(|own| own.are_like(&Reports::default()));
+        if is_alone && !self.lease.has_diagnostics {
+            let told = told.filter(|_| is_told_by_default);
+            let known = KnownSetting { environment: Arc::clone(after), told, since, is_of_epoch: is_use };
+            self.shared.settings.note(transition.clone(), known);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::sets_these_alone;
+    use super::{Setting, moves_to, sets_these_alone};
+    use freshet_protocol::Command;
 
     #[test]
     fn only_what_changes_texts_and_answers_is_set_without_the_server() {
@@ -129,5 +255,30 @@ mod tests {
         ] {
             assert!(!sets_these_alone(text.as_bytes()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_plain_use_is_read_as_the_server_reads_it() {
+        for (text, schema) in [
+            ("USE shop", Some("shop")),
+            ("use `my shop` ;", Some("my shop")),
+            ("use`x`", Some("x")),
+            ("  USE\tshop_2;", Some("shop_2")),
+            ("USE 12", None),
+            ("USE shop -- now", None),
+            ("USE `a``b`", Some("a``b")),
+            ("USERS", None),
+            ("USE", None),
+        ] {
+            assert_eq!(moves_to(text.as_bytes()), schema, "{text}");
+        }
+        let read = |command, body: &str| Setting::read(command, body.as_bytes()).map(|setting| setting.text);
+        assert_eq!(read(Command::Query, "use shop"), Some("USE `shop`".to_owned()));
+        assert_eq!(read(Command::InitDb, "shop"), Some("USE `shop`".to_owned()));
+        // What is quoted, what no character set need write alike, and what is Freshet's own.
+        for name in ["a`b", "ä", "", "freshet", "my shop"] {
+            assert_eq!(read(Command::InitDb, name), None, "{name}");
+        }
+        assert_eq!(read(Command::InitDb, "SET NAMES utf8"), None);
     }
 }

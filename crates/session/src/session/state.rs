@@ -13,6 +13,7 @@ use super::making::PreparedSince;
 use super::pool::GivenUp;
 use super::prepared::Prepared;
 use super::reports::Reports;
+use super::setting::Setting;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::{Begun, Stage, Tx};
@@ -108,6 +109,8 @@ pub(crate) struct State {
     pub(crate) key_version: u64,
     /// What the next connection must be like, if the session has given one up.
     pub(super) given_up: Option<GivenUp>,
+    /// The setting that the last command was, if its effect is to be remembered.
+    pub(super) setting: Option<Box<Setting>>,
     /// An environment that statements reach from the environment in which such sessions begin, and when that was found, in monotonic
     /// milliseconds.
     pub(super) in_reach: Option<(Arc<Environment>, u64)>,
@@ -152,6 +155,7 @@ impl State {
             key: None,
             key_version: 0,
             given_up: None,
+            setting: None,
             in_reach: None,
             gtid: KnownGtid::None,
             keeps_unused_ms: 0,
