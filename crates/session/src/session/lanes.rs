@@ -117,9 +117,14 @@ enum Lends {
 }
 
 impl Lanes {
-    /// Whether there may be a lane, or there is reason to make one.
-    fn are_worth_it(&self) -> bool {
-        self.under_way.get() >= UNDER_WAY_MIN || !self.open.borrow().is_empty()
+    /// Whether any lane is open, for whatever sessions.
+    fn are_open(&self) -> bool {
+        !self.open.borrow().is_empty()
+    }
+
+    /// Whether enough commands are with the server for one of their connections to be lent.
+    fn are_many_under_way(&self) -> bool {
+        self.under_way.get() >= UNDER_WAY_MIN
     }
 
     /// Returns the read view of a lane for these sessions. Opens one if the lane has none, or no young one.
@@ -259,11 +264,18 @@ impl Session {
         self.state.view.refute();
     }
 
+    /// Whether lanes may carry reads: a lane is open, or a new lane is worth making.
     pub(super) fn are_there_lanes(&self) -> bool {
+        let may_be = self.shared.options.multiplexing != Multiplexing::Off;
+        may_be && (LANES.with(Lanes::are_open) || self.is_lane_worth_making())
+    }
+
+    /// Whether a new lane is worth making.
+    fn is_lane_worth_making(&self) -> bool {
         match self.shared.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
-            Multiplexing::On => LANES.with(Lanes::are_worth_it) || self.shared.are_many_connected(),
+            Multiplexing::On => LANES.with(Lanes::are_many_under_way) || self.shared.are_many_connected(),
         }
     }
 
@@ -373,11 +385,7 @@ impl Session {
             let another = if are_too_few { self.opens(fit, rights, Lends::ForGood) } else { None };
             return another.or(Some(lane));
         }
-        let is_worth_it = || LANES.with(|lanes| lanes.under_way.get()) >= UNDER_WAY_MIN;
-        let is_wanted = self.shared.options.multiplexing == Multiplexing::Always
-            || is_worth_it()
-            || self.shared.are_many_connected();
-        if is_wanted { self.opens(fit, rights, Lends::ForATime) } else { None }
+        if self.is_lane_worth_making() { self.opens(fit, rights, Lends::ForATime) } else { None }
     }
 
     /// Lends the session's own connection as a lane for these sessions, if that is allowed.
