@@ -7,6 +7,7 @@ use crate::secret::Secret;
 use freshet_protocol::{Column, ErrPacket, StatusFlags, auth_more, auth_switch};
 use std::path::{Path, PathBuf};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinHandle;
 
 /// What a server of the tests says and hears.
 enum Step {
@@ -90,17 +91,34 @@ async fn log_in(config: &Config) -> Result<Connection, Error> {
     Ok(dialled.login(control::login(config), &mut password).await?.0)
 }
 
-async fn log_in_to(name: &str, script: Vec<Step>) -> (Result<Connection, Error>, Vec<Vec<u8>>) {
+/// Returns what it has heard.
+type Player = JoinHandle<Vec<Vec<u8>>>;
+
+/// Plays a script on a socket of this name. Returns the player, and how a client reaches it.
+async fn played(name: &str, script: Vec<Step>) -> (Player, Config) {
     let path = socket_path(name);
-    let server = tokio::spawn({
+    let config = config(&path);
+    let player = tokio::spawn({
         let path = path.clone();
         async move { play(&path, script).await }
     });
     while !path.exists() {
         tokio::task::yield_now().await;
     }
-    let result = log_in(&config(&path)).await;
-    (result, server.await.unwrap())
+    (player, config)
+}
+
+/// Logs in to a server that plays this script. Returns what the server has heard too.
+async fn log_in_to(name: &str, script: Vec<Step>) -> (Result<Connection, Error>, Vec<Vec<u8>>) {
+    let (player, config) = played(name, script).await;
+    (log_in(&config).await, player.await.unwrap())
+}
+
+/// Logs in to a server that plays this script after the login.
+async fn logged_in(name: &str, script: Vec<Step>) -> (Player, Connection) {
+    let login = [Say(greeting()), Hear, Say(ok())];
+    let (player, config) = played(name, login.into_iter().chain(script).collect()).await;
+    (player, log_in(&config).await.unwrap())
 }
 
 #[tokio::test]
@@ -196,9 +214,6 @@ fn eof(status: u8) -> Vec<u8> {
 #[tokio::test]
 async fn results_are_read_to_the_last_of_several() {
     let script = vec![
-        Say(greeting()),
-        Hear,
-        Say(ok()),
         Hear,
         Say(vec![0, 0, 0, 0x0A, 0, 0, 0]),
         Say(vec![2]),
@@ -227,26 +242,9 @@ async fn results_are_read_to_the_last_of_several() {
     assert_eq!(heard[1], b"\x03SELECT 1; SELECT 2");
 }
 
-/// Plays this script on a socket of this name, and logs in there. Returns the player, which returns what it has heard.
-async fn logged_in(name: &str, script: Vec<Step>) -> (tokio::task::JoinHandle<Vec<Vec<u8>>>, Connection) {
-    let path = socket_path(name);
-    let server = tokio::spawn({
-        let path = path.clone();
-        async move { play(&path, script).await }
-    });
-    while !path.exists() {
-        tokio::task::yield_now().await;
-    }
-    let connection = log_in(&config(&path)).await.unwrap();
-    (server, connection)
-}
-
 #[tokio::test]
 async fn several_questions_are_sent_before_the_first_answer() {
     let script = vec![
-        Say(greeting()),
-        Hear,
-        Say(ok()),
         Hear,
         Hear,
         Hear,
