@@ -387,7 +387,7 @@ impl Prepared {
     /// Notes that the statement is being prepared, while the catalog has this version.
     pub(crate) fn is_prepared_at(&self, version: u64) {
         if let Some(mut known) = self.first() {
-            known.is_prepared_at(version);
+            known.counts_from(version);
         }
     }
 

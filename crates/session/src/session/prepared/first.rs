@@ -35,7 +35,7 @@ pub(super) struct FirstExecution {
 
 impl FirstExecution {
     /// Notes that the statement was prepared when the catalog had this version.
-    pub(super) fn is_prepared_at(&mut self, version: u64) {
+    pub(super) fn counts_from(&mut self, version: u64) {
         self.version = version;
     }
 
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn the_first_execution_after_a_definition_is_the_first_one() {
         let mut known = FirstExecution::default();
-        known.is_prepared_at(5);
+        known.counts_from(5);
         known.first.note_answered(|| vec![1; 8]);
         assert!(!known.heeds_definitions(5, |_| panic!("the catalog is the same")));
         for (now, changed) in [(6, ChangedSince::Nothing), (7, ChangedSince::Perhaps)] {
