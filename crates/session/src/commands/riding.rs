@@ -45,11 +45,7 @@ pub(super) async fn ride(
         return Ok(false);
     }
     let rights = rights(session, template);
-    let Some(ride) = session.finds_ride(rights, carriage) else {
-        // The next statements ride. This one is looked at anew: what it rests on may have changed in the meantime.
-        Box::pin(session.opens_for_others(rights, carriage)).await;
-        return Ok(false);
-    };
+    let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(false) };
     let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
@@ -64,6 +60,16 @@ pub(super) async fn ride(
     let found = stored(session, sought, plan, template, ridden).await;
     session.answered_by_lane(text, found);
     Ok(true)
+}
+
+/// Returns the ride of a read. If there is none, opens a lane for the next reads, where that is wanted. This read does not use that lane: it
+/// is looked at anew, because what it rests on may have changed in the meantime.
+async fn ride_of(session: &mut Session, rights: Dep, carriage: Carriage) -> Option<Ride> {
+    let ride = session.finds_ride(rights, carriage);
+    if ride.is_none() {
+        Box::pin(session.opens_for_others(rights, carriage)).await;
+    }
+    ride
 }
 
 /// Sends a statement over a lane, and puts its answer into the client's buffer. The answer counts under the statement's text. Returns `None`

@@ -7,7 +7,7 @@ use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::{StatementKey, StatementState};
 
-use super::{carried, keyed, may_be_carried, stored, told, weigh};
+use super::{carried, keyed, may_be_carried, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
@@ -39,7 +39,7 @@ pub(in crate::commands) async fn ride(
     let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
     let Some(values) = values else { return Ok(false) };
     let rights = rights(session, &compiled.template);
-    let Some(ride) = session.finds_ride(rights, carriage) else { return Ok(false) };
+    let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(false) };
     let Carriable { kinds, packet: mut sent } = carriable;
     let ride = match ride.lane.statement(&select.text, kinds) {
         StatementState::Unknown => {
