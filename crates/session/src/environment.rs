@@ -381,11 +381,12 @@ fn note_ran(ran: &mut Vec<u8>, statement: &[u8]) {
 }
 
 impl Transition {
-    /// Makes the transition from this environment by one plain statement.
+    /// Makes the transition by one plain statement from what is the session's own in this environment. What is told of the session, and the
+    /// global variables, are none of that: they may have been read before or after Freshet asked to be told.
     pub(crate) fn by(before: &Environment, statement: &[u8]) -> Self {
         let mut ran = Vec::new();
         note_ran(&mut ran, statement);
-        Self { before: before.whole.clone(), statement: ran }
+        Self { before: before.own.clone(), statement: ran }
     }
 
     /// Whether the transition is by this one statement.

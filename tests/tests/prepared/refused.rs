@@ -103,9 +103,12 @@ fn parts_of_values_for_a_refused_statement_are_in_no_later_execution() {
         let (mut direct, mut reader) = pair(server, freshet, "refused_parts");
         let there = direct.prepare(BY_TEXT);
         let here = unmade(freshet, &mut reader, BY_TEXT);
-        let in_parts = |client: &mut Client, id: u32| {
+        let send = |client: &mut Client, id: u32| {
             let part = [id.to_le_bytes().as_slice(), &[0, 0], b"b"].concat();
             client.0.send(command::STMT_SEND_LONG_DATA, &part).unwrap();
+        };
+        let in_parts = |client: &mut Client, id: u32| {
+            send(client, id);
             client.execute(id, &[Value(253, Some(Vec::new()))])
         };
         limit.set(0);
@@ -117,6 +120,22 @@ fn parts_of_values_for_a_refused_statement_are_in_no_later_execution() {
         assert_eq!(reader.execute(here, &[text("a")]), expected, "without the parts of before");
         assert_eq!(in_parts(&mut reader, here), in_parts(&mut direct, there));
         assert_eq!(reader.execute(here, &[text("a")]), expected);
+        // A part is lost, and the next one is not: half a value is none.
+        let half = unmade(freshet, &mut reader, BY_TEXT);
+        for forgets in [false, true] {
+            limit.set(0);
+            send(&mut reader, half);
+            reader.0.ask(command::PING, b"").expect("an answer");
+            limit.set(100);
+            send(&mut reader, half);
+            if forgets {
+                reader.0.ask(command::STMT_RESET, &half.to_le_bytes()).expect("an answer");
+            } else {
+                assert_eq!(code(&in_parts(&mut reader, half)), Some(1461));
+            }
+            assert_eq!(in_parts(&mut reader, half), in_parts(&mut direct, there), "a whole one, {forgets}");
+            assert_eq!(reader.execute(half, &[text("a")]), expected);
+        }
     });
 }
 

@@ -61,6 +61,11 @@ pub(super) async fn execute(
     missed: Missed,
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
+    if let Some(prepared) = &named
+        && let Some(lost) = prepared.take_lost_part()
+    {
+        return Box::pin(refuse_without_part(session, prepared, &lost)).await;
+    }
     let at = zone_at(session);
     session.note_asked(named.as_ref().map_or(b"", |prepared| prepared.text()));
     let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
@@ -153,6 +158,20 @@ async fn carry_out(
             session.drop_long_data(&prepared).await?;
         }
     }
+    Ok(Flow::Continue)
+}
+
+/// Refuses an execution of which a part of a value was lost, and has the server drop the other parts.
+async fn refuse_without_part(
+    session: &mut Session,
+    prepared: &Prepared,
+    lost: &ErrPacket,
+) -> Result<Flow, Lost> {
+    prepared.set_long_data(false);
+    if session.lease.is_open() {
+        session.drop_long_data(prepared).await?;
+    }
+    session.put_error(lost);
     Ok(Flow::Continue)
 }
 

@@ -119,7 +119,7 @@ impl Session {
         let is_lasting = setting.as_ref().is_none_or(|setting| setting.is_lasting());
         let (before, transition) = match &self.state.environment {
             Known::After(before, statement) => (
-                Some(before),
+                Some(Arc::clone(before)),
                 Some(Transition { before: before.whole.clone(), statement: statement.clone() }),
             ),
             Known::Unknown | Known::Recalled(_) | Known::Read(_) => (None, None),
@@ -128,7 +128,7 @@ impl Session {
             && is_lasting
             && let Some(after) = self.shared.environments.after(&before.account, transition)
         {
-            setting.into_iter().for_each(|setting| self.note_setting(*setting, transition, &after));
+            setting.into_iter().for_each(|setting| self.note_setting(*setting, (before, transition), &after));
             self.state.schema.clone_from(&after.schema);
             self.state.environment = Known::Read(after);
             self.refresh_key();
@@ -142,7 +142,9 @@ impl Session {
                     self.shared.gate.begins(&self.admitted, begun, &environment);
                 }
                 if let Some(transition) = transition {
-                    setting.into_iter().for_each(|it| self.note_setting(*it, &transition, &environment));
+                    if let (Some(setting), Some(before)) = (setting, &before) {
+                        self.note_setting(*setting, (before, &transition), &environment);
+                    }
                     if is_lasting {
                         self.shared.environments.remember(transition, &environment);
                     }

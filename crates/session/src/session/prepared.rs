@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use freshet_catalog::ChangedSince;
 use freshet_catalog::rows::Zone;
 use freshet_follow::Upstream;
-use freshet_protocol::{Capabilities, Execution, ExecutionParts, Parameter, ParameterType};
+use freshet_protocol::{Capabilities, ErrPacket, Execution, ExecutionParts, Parameter, ParameterType};
 use freshet_sql::{Datum, Effects, Modes, PreparedKill, RowWrite, TransactionControl};
 
 use crate::preparations::Preparation;
@@ -80,6 +80,8 @@ pub(crate) struct Prepared {
     cursor: AtomicBool,
     /// Parts of values have been sent that the next execution does not repeat.
     long_data: AtomicBool,
+    /// Why a part of a value was lost on its way to the server.
+    lost_part: Mutex<Option<Box<ErrPacket>>>,
     /// An execution may have run in another time zone than the preparation: the server may have made a moment of a literal in that zone.
     was_elsewhere: AtomicBool,
     /// The version of the catalog at which none of the statement's tables runs any code; [`NEVER`] if there is none.
@@ -175,6 +177,7 @@ impl Prepared {
             first: None,
             cursor: AtomicBool::new(false),
             long_data: AtomicBool::new(false),
+            lost_part: Mutex::default(),
             was_elsewhere: AtomicBool::new(false),
             plain_at: AtomicU64::new(NEVER),
         }
@@ -285,6 +288,19 @@ impl Prepared {
     /// Notes that parts of values have been sent, or are gone. Returns whether there were any.
     pub(crate) fn set_long_data(&self, has: bool) -> bool {
         self.long_data.swap(has, Ordering::Relaxed)
+    }
+
+    /// Notes that a part of a value could not be sent: the statement must not be executed with the other parts alone.
+    pub(crate) fn loses_part(&self, why: ErrPacket) {
+        self.lost_part.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Box::new(why));
+    }
+
+    /// Returns why a part of a value was lost since the last execution or reset, and forgets that.
+    pub(crate) fn take_lost_part(&self) -> Option<Box<ErrPacket>> {
+        if !self.has_long_data() {
+            return None;
+        }
+        self.lost_part.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether parts of values have been sent that no execution has taken.

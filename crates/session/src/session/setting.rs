@@ -180,9 +180,8 @@ impl Session {
     pub(crate) async fn learn_before_setting(&mut self, setting: Setting) -> Result<(), Error> {
         if !matches!(self.state.environment, Known::Read(_)) {
             self.connect().await?;
-            // The setting before leaves nothing that somebody may ask for.
-            let is_behind_another = matches!(self.state.environment, Known::After(..));
-            if is_behind_another { self.learn().await? } else { self.learn_quietly().await? }
+            // The connection knows of nothing that the client may ask for: it is new, or has only carried out the setting before.
+            self.learn().await?;
         }
         self.state.setting = Some(Box::new(Setting { since: self.shared.gate.epoch(), ..setting }));
         Ok(())
@@ -217,7 +216,12 @@ impl Session {
     }
 
     /// Notes the environment to which a setting has led.
-    pub(super) fn note_setting(&self, setting: Setting, transition: &Transition, after: &Arc<Environment>) {
+    pub(super) fn note_setting(
+        &self,
+        setting: Setting,
+        (before, transition): (&Environment, &Transition),
+        after: &Arc<Environment>,
+    ) {
         let Setting { text, is_use, since, told } = setting;
         let is_alone = transition.is_by(text.as_bytes());
         let is_told_by_default =
@@ -225,7 +229,7 @@ impl Session {
         if is_alone && !self.lease.has_diagnostics {
             let told = told.filter(|_| is_told_by_default);
             let known = KnownSetting { environment: Arc::clone(after), told, since, is_of_epoch: is_use };
-            self.shared.settings.note(transition.clone(), known);
+            self.shared.settings.note(Transition::by(before, text.as_bytes()), known);
         }
     }
 }

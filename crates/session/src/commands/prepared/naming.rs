@@ -8,7 +8,8 @@ use crate::commands::plain::plain;
 use crate::relay::Lost;
 use crate::session::{Flow, Missed, Session};
 
-/// COM_STMT_SEND_LONG_DATA, which has no answer: sends a part of a parameter's value. The execution does not repeat that part.
+/// COM_STMT_SEND_LONG_DATA, which has no answer: sends a part of a parameter's value. The execution does not repeat that part. If the part
+/// cannot be sent, the execution is refused, as the server refuses one after a part that it could not keep.
 pub(in crate::commands) async fn send_long_data(
     session: &mut Session,
     mut packet: BytesMut,
@@ -16,12 +17,17 @@ pub(in crate::commands) async fn send_long_data(
     let prepared = known(session, &packet);
     // In any case, the execution after it is not answered from memory.
     let had_long_data = prepared.as_ref().is_some_and(|prepared| prepared.set_long_data(true));
-    let is_connected = prepared.is_none() || session.connect().await.is_ok();
-    // Errors are reported when the statement is executed.
-    if !is_connected
-        || !session.lease.is_open()
-        || number(session, &mut packet, Command::StmtSendLongData).await?.is_some()
+    if let Some(prepared) = &prepared
+        && let Err(error) = session.connect().await
     {
+        prepared.loses_part(error.to_err_packet());
+        return Ok(Flow::Continue);
+    }
+    if !session.lease.is_open() {
+        return Ok(Flow::Continue);
+    }
+    if let Some(refusal) = number(session, &mut packet, Command::StmtSendLongData).await? {
+        prepared.iter().for_each(|prepared| prepared.loses_part(refusal.clone()));
         return Ok(Flow::Continue);
     }
     if let Some(prepared) = prepared {
@@ -42,6 +48,7 @@ pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) 
     let Some(prepared) = known(session, &packet) else {
         return named(session, packet, Command::StmtReset).await;
     };
+    let _forgotten = prepared.take_lost_part();
     prepared.set_long_data(false);
     prepared.set_cursor(false);
     if prepared.server_id().is_some() {
