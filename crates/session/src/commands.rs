@@ -98,7 +98,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     // The command's one reading of the clock: whoever needs to know about when the command came takes it from here.
     session.active(now_ms());
     session.begin_undecided();
-    session.forget_failed_setting();
+    session.comes_after_setting();
     session.destination.begin();
     match command {
         // Pinned here, as along the whole way of a miss: a future that is awaited by value is moved first.

@@ -381,8 +381,8 @@ fn note_ran(ran: &mut Vec<u8>, statement: &[u8]) {
 }
 
 impl Transition {
-    /// Makes the transition by one plain statement from what is the session's own in this environment. What is told of the session, and the
-    /// global variables, are none of that: they may have been read before or after Freshet asked to be told.
+    /// Makes the transition by one plain statement from what is the session's own in this environment: the settings of reports, which may have
+    /// been read before or after Freshet set its own, and global variables are none of that.
     pub(crate) fn by(before: &Environment, statement: &[u8]) -> Self {
         let mut ran = Vec::new();
         note_ran(&mut ran, statement);

@@ -97,7 +97,7 @@ pub(crate) struct Relayed {
     pub(crate) announced: bool,
     /// The answer ended with an EOF packet, which has no room to say what has changed.
     pub(crate) has_no_room: bool,
-    /// The reports of schemas and variables.
+    /// The reports of schemas and variables, without GTIDs.
     pub(crate) told: Vec<StateChange>,
     /// Whether a characteristic holds for the present or the next transaction alone, if the server said so.
     pub(crate) characteristics: Option<bool>,
@@ -160,9 +160,6 @@ impl Relayed {
             self.tells_id |= ok.last_insert_id != 0;
         }
         for change in &ok.changes {
-            if matches!(change, StateChange::Schema(_) | StateChange::SystemVariable { .. }) {
-                self.told.push(change.clone());
-            }
             match change {
                 StateChange::Gtids(gtids) => self.gtids.push(gtids.clone()),
                 StateChange::SystemVariable { name, value } if name == b"last_gtid" => {
@@ -172,13 +169,19 @@ impl Relayed {
                 StateChange::TransactionCharacteristics(text) => {
                     self.characteristics = Some(!text.is_empty())
                 }
-                StateChange::SystemVariable { name, .. } if name == b"autocommit" => {}
+                StateChange::SystemVariable { name, .. } if name == b"autocommit" => {
+                    self.told.push(change.clone());
+                }
                 StateChange::SystemVariable { name, .. } => {
+                    self.told.push(change.clone());
                     self.session_changed = true;
                     // The report gives the final value: a routine may have turned the binlog off and on again.
                     self.unlogged |= name == b"sql_log_bin";
                 }
-                StateChange::Schema(_) => self.session_changed = true,
+                StateChange::Schema(_) => {
+                    self.told.push(change.clone());
+                    self.session_changed = true;
+                }
                 _ => {}
             }
         }

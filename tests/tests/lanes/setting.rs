@@ -132,6 +132,8 @@ fn what_a_setting_does_besides_is_left_to_the_server() {
             assert_eq!(found, expected, "{:?}: {warned}", server.flavor);
             let mut client = client(freshet.target(), schema);
             told(&mut client, warned).expect("it is set");
+            // The server does not know of the warning any more when the effect is read.
+            told(&mut client, "DELETE FROM t WHERE id = 0").expect("an answer");
             told(&mut client, STORED).expect("an answer");
         }
         assert_eq!(told(&mut client(freshet.target(), schema), "SET NAMES nonsense"), Err(1115));
@@ -166,10 +168,13 @@ fn who_moves_to_a_schema_first_needs_no_connection_whatever_it_wants_to_be_told(
     with_rows(schema, |server, freshet, _direct| {
         let mut looker = freshet.target().connect();
         let used = format!("use {schema}");
+        let modes = "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'";
         let settings = [
             (command::QUERY, used.as_str()),
             (command::INIT_DB, schema),
             (command::QUERY, "SET NAMES latin1"),
+            // Which the flags of the answer tell.
+            (command::QUERY, modes),
         ];
         for further in [0, capability::SESSION_TRACK] {
             for setting in settings {

@@ -61,13 +61,13 @@ pub(super) async fn execute(
     missed: Missed,
 ) -> Result<Flow, Lost> {
     let named = known(session, &packet);
+    let at = zone_at(session);
+    session.note_asked(named.as_ref().map_or(b"", |prepared| prepared.text()));
     if let Some(prepared) = &named
         && let Some(lost) = prepared.take_lost_part()
     {
         return Box::pin(refuse_without_part(session, prepared, &lost)).await;
     }
-    let at = zone_at(session);
-    session.note_asked(named.as_ref().map_or(b"", |prepared| prepared.text()));
     let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
         return pin!(carry_out(session, packet, command, missed, named)).await;
     };
@@ -171,8 +171,7 @@ async fn refuse_without_part(
     if session.lease.is_open() {
         session.drop_long_data(prepared).await?;
     }
-    session.put_error(lost);
-    Ok(Flow::Continue)
+    not_made(session, lost)
 }
 
 /// Tries to carry out an execution without the session's own connection. Also carries out one that begins a transaction on that connection.

@@ -30,7 +30,7 @@ const TOO_MANY: &str = "more environments than can be told apart";
 /// A plain statement in an environment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Transition {
-    /// The whole environment before the statement.
+    /// The environment before the statement: the whole of it, or what is the session's own.
     pub(crate) before: Vec<u8>,
     pub(crate) statement: Vec<u8>,
 }

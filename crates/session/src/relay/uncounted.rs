@@ -122,13 +122,15 @@ const CONTROLS: &[(&str, Controls)] = &[
     ("ROLLBACK AND", Controls::Rollback),
     ("SAVEPOINT", Controls::Savepoint),
     ("RELEASE SAVEPOINT", Controls::Release),
+    ("USE", Controls::Use),
 ];
 
 impl Own {
     /// Counts a text.
     pub(crate) fn asked(&mut self, text: &str) {
         self.statements += 1;
-        let begins = |words: &str| text.starts_with(words);
+        let begins =
+            |words: &str| text.get(..words.len()).is_some_and(|start| start.eq_ignore_ascii_case(words));
         self.selects += u64::from(begins("SELECT"));
         self.sets += u64::from(begins("SET"));
         self.shows_of_tables += u64::from(begins("SHOW CREATE TABLE"));

@@ -175,11 +175,11 @@ impl Session {
         }
         let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
         if sets_reports {
+            self.state.setting = None;
             self.state.environment_is_unknown();
         } else if effects.session && !self.leaves_environment(text) || relayed.session_changed {
-            let failed = relayed.error.is_some();
-            let setting = self.setting_answered(&relayed.told, failed);
-            let plain = !failed && (setting.is_some() || is_plain_set(text));
+            let setting = self.setting_answered(relayed);
+            let plain = relayed.error.is_none() && (setting.is_some() || is_plain_set(text));
             self.state.environment_version += 1;
             self.state.environment.changed_by(setting.as_deref().unwrap_or(text), plain);
         }

@@ -14,7 +14,8 @@
 //! `LAST_INSERT_ID()` moves with the session. Prepared statements are prepared again (`session/making.rs`).
 //!
 //! If no other connection can be opened, or brought to the session's environment, the session ends: meanwhile somebody has changed the
-//! account's password or its right to log in, or a global variable that no session can set.
+//! account's password or its right to log in, or a global variable that no session can set, or has dropped the session's schema or revoked
+//! the right to it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -52,7 +52,7 @@ pub(super) struct GivenUp {
     pub(super) fit: PoolFit,
     /// The value of `LAST_INSERT_ID()` for the client.
     pub(super) insert_id: u64,
-    /// The SETs that have led to the environment, if the session has had no connection yet.
+    /// The SETs and the USE that have led to the environment, if the session has had no connection yet.
     pub(super) said: Option<Vec<String>>,
 }
 

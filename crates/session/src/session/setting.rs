@@ -13,7 +13,7 @@ use crate::auth::Epoch;
 use crate::environment::{Environment, Known, Transition, assigns_only, path};
 use crate::introspection::SCHEMA;
 use crate::known_settings::KnownSetting;
-use crate::relay::Controls;
+use crate::relay::{Controls, Relayed};
 use crate::shared::Multiplexing;
 
 /// The variables that such a SET may name: they change how statements are read and answers written, and nothing else that Freshet notes.
@@ -39,32 +39,45 @@ fn sets_these_alone(text: &[u8]) -> bool {
     assigns_only(text, |name, value| is_one(name) && !value.contains('='))
 }
 
-/// Returns the schema that a text moves its session to, if the text is a plain USE.
-fn moves_to(text: &[u8]) -> Option<&str> {
-    const USE: &str = "use";
-    let text = std::str::from_utf8(text).ok()?.trim_ascii();
-    let word = text.get(..USE.len()).filter(|word| word.eq_ignore_ascii_case(USE))?;
-    let rest = text[word.len()..].trim_end_matches(';').trim_ascii_end();
-    let quoted = || rest.trim_ascii_start().strip_prefix('`')?.strip_suffix('`');
-    let bare = || rest.starts_with(|c: char| c.is_ascii_whitespace()).then(|| rest.trim_ascii_start());
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    quoted().or_else(|| {
-        bare().filter(|name| name.contains(|c: char| !c.is_ascii_digit()) && name.chars().all(is_word))
-    })
+/// How many settings a session carries out without a connection: each of them is said to the server when there is one.
+const SAID_MAX: usize = 32;
+
+/// The first words of settings.
+const SET: &[u8] = b"set";
+const USE: &[u8] = b"use";
+
+/// Whether a text begins with a word, in capitals or not.
+fn begins_with(text: &[u8], word: &[u8]) -> bool {
+    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+/// Returns the schema that a text moves its session to, if the text is a plain USE, and whether its name stands in quotes.
+fn moves_to(text: &[u8]) -> Option<(&str, bool)> {
+    let rest = Some(text.trim_ascii()).filter(|text| begins_with(text, USE))?.get(USE.len()..)?;
+    let rest = std::str::from_utf8(rest).ok()?.trim_end_matches(';').trim_ascii_end();
+    let name = rest.trim_ascii_start();
+    let is_apart = name.len() < rest.len();
+    let is_word = || name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match name.strip_prefix('`') {
+        Some(quoted) => quoted.strip_suffix('`').map(|name| (name, true)),
+        None => (is_apart && is_word()).then_some((name, false)),
+    }
 }
 
 /// Whether this is the name of a schema that every character set writes alike.
 fn is_plain_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"`\\".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-$.".contains(&byte);
     !name.is_empty() && name.bytes().all(is_plain) && !name.eq_ignore_ascii_case(SCHEMA)
 }
 
 /// A statement that sets a session up, and could be carried out without the server.
 #[derive(Debug)]
 pub(crate) struct Setting {
-    /// The statement as a text; the same for USE and COM_INIT_DB.
+    /// The statement as a text; the same for COM_INIT_DB and a USE whose name stands in quotes.
     text: String,
     is_use: bool,
+    /// How many commands have come since.
+    commands_since: u32,
     /// The state of accounts, schemas and global variables before the server carried it out.
     since: Option<Epoch>,
     /// What the server's answer has told; `None`: there is none yet.
@@ -75,17 +88,22 @@ impl Setting {
     /// Reads a command; `None` if it is none of these. `body`: the text of the statement, or the name of the schema.
     fn read(command: Command, body: &[u8]) -> Option<Self> {
         let schema = match command {
-            Command::InitDb => Some(std::str::from_utf8(body).ok()?),
-            _ => moves_to(body),
+            Command::InitDb => Some((std::str::from_utf8(body).ok()?, true)),
+            _ if begins_with(body.trim_ascii_start(), USE) => Some(moves_to(body)?),
+            _ => None,
         };
         let text = match schema {
-            Some(schema) => is_plain_name(schema).then(|| format!("USE {}", control::quote_name(schema)))?,
-            None => String::from_utf8(body.to_vec()).ok().filter(|_| sets_these_alone(body))?,
+            Some((schema, _)) if !is_plain_name(schema) => return None,
+            Some((schema, true)) => format!("USE {}", control::quote_name(schema)),
+            // The server may take a bare name for something else: what it accepts without quotes is known for itself.
+            Some((schema, false)) => format!("USE {schema}"),
+            None if sets_these_alone(body) => String::from_utf8(body.to_vec()).ok()?,
+            None => return None,
         };
-        Some(Self { text, is_use: schema.is_some(), since: None, told: None })
+        Some(Self { text, is_use: schema.is_some(), commands_since: 0, since: None, told: None })
     }
 
-    /// Whether it does the same as long as the server runs.
+    /// Whether it does the same as long as the server runs and is followed.
     pub(super) fn is_lasting(&self) -> bool {
         !self.is_use
     }
@@ -94,9 +112,12 @@ impl Setting {
 impl Session {
     /// Returns the setting that a command is, if the server need not know of it.
     pub(crate) fn setting(&self, command: Command, body: &[u8]) -> Option<Setting> {
-        // Behind a setting that the server has carried out, the next one is learned as well.
-        let is_behind_another = self.state.setting.as_ref().is_some_and(|before| before.told.is_some());
-        let may_be_here = (!self.lease.is_open() || is_behind_another)
+        let may_be_one = command == Command::InitDb
+            || [SET, USE].iter().any(|word| begins_with(body.trim_ascii_start(), word));
+        // Right behind a setting that the server has carried out, the next one is learned as well.
+        let is_behind = |before: &Setting| before.told.is_some() && before.commands_since == 1;
+        let may_be_here = may_be_one
+            && (!self.lease.is_open() || self.state.setting.as_deref().is_some_and(is_behind))
             && !self.lease.is_lost()
             && !self.lease.has_diagnostics
             && self.lease.prepared.are_none()
@@ -114,7 +135,8 @@ impl Session {
 
     /// Carries a setting out, if the resulting environment is known. Returns false if it is for the server.
     pub(crate) fn sets_here(&mut self, setting: &Setting) -> bool {
-        if self.lease.is_open() {
+        let said = self.state.given_up.as_ref().and_then(|given_up| given_up.said.as_ref());
+        if self.lease.is_open() || said.is_some_and(|said| said.len() >= SAID_MAX) {
             return false;
         }
         self.recall();
@@ -136,7 +158,7 @@ impl Session {
         let known = self.shared.settings.of(&before.account, &transition, now);
         let known = known.filter(|known| is_alike(&known.environment) && leads_there(&known.environment));
         let Some(KnownSetting { environment, told, .. }) = known else { return false };
-        self.goes_on_as(environment, &setting.text);
+        self.goes_on_as(environment, setting);
         let counted = if setting.is_use { Controls::Use } else { Controls::Set };
         self.state.served.controls(counted, false);
         self.leaves_nothing();
@@ -147,7 +169,7 @@ impl Session {
     }
 
     /// Goes on in this environment without a connection.
-    fn goes_on_as(&mut self, after: Arc<Environment>, text: &str) {
+    fn goes_on_as(&mut self, after: Arc<Environment>, setting: &Setting) {
         let is_read = matches!(self.state.environment, Known::Read(_));
         self.handle.may_be_silent_for(after.idle_s_max.saturating_mul(1000));
         let before = self.state.given_up.take();
@@ -155,10 +177,14 @@ impl Session {
         // How a session begins that has had no connection yet shows when it gets one.
         let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
         let said = said.filter(|_| !is_read).map(|mut said| {
-            said.push(text.to_owned());
+            // No such SET depends on the schema: only the last one has to be entered.
+            said.retain(|before| !setting.is_use || !begins_with(before.as_bytes(), USE));
+            said.push(setting.text.clone());
             said
         });
+        self.state.found.is_elsewhere |= setting.is_use;
         self.state.schema.clone_from(&after.schema);
+        self.state.set_flags_of(after.modes);
         let fit = PoolFit::new(&self.shared, &after, &self.admitted);
         self.state.given_up = Some(GivenUp { fit, insert_id, said });
         self.state.environment_version += 1;
@@ -180,21 +206,22 @@ impl Session {
     pub(crate) async fn learn_before_setting(&mut self, setting: Setting) -> Result<(), Error> {
         if !matches!(self.state.environment, Known::Read(_)) {
             self.connect().await?;
-            // The connection knows of nothing that the client may ask for: it is new, or has only carried out the setting before.
+            // The connection knows of nothing that the client may ask for: it is new, or has carried out the setting before as the last.
             self.learn().await?;
         }
         self.state.setting = Some(Box::new(Setting { since: self.shared.gate.epoch(), ..setting }));
         Ok(())
     }
 
-    /// Forgets a setting that the command before was, if the server has not carried it out.
-    pub(crate) fn forget_failed_setting(&mut self) {
+    /// Notes that another command has come. A setting that the server has not carried out is forgotten.
+    pub(crate) fn comes_after_setting(&mut self) {
         self.state.setting.take_if(|setting| setting.told.is_none());
+        self.state.setting.iter_mut().for_each(|setting| setting.commands_since += 1);
     }
 
     /// Takes over the answer to a statement that has changed the session. Returns the text by which its effect is remembered, if it was
     /// such a setting and has succeeded.
-    pub(super) fn setting_answered(&mut self, told: &[StateChange], failed: bool) -> Option<Vec<u8>> {
+    pub(super) fn setting_answered(&mut self, relayed: &Relayed) -> Option<Vec<u8>> {
         let mut setting = self.state.setting.take()?;
         if setting.told.is_some() {
             // The effect of a USE is known by what comes right after it, or not at all.
@@ -203,16 +230,20 @@ impl Session {
             }
             return None;
         }
+        // What it warns of is the server's to say, each time.
+        if relayed.error.is_some() || relayed.warned {
+            return None;
+        }
         let default = Reports::default();
         let is_told = |change: &&StateChange| match change {
             StateChange::Schema(_) => default.schema,
             StateChange::SystemVariable { name, .. } => default.tell_of(name),
             _ => false,
         };
-        setting.told = Some(told.iter().filter(is_told).cloned().collect());
+        setting.told = Some(relayed.told.iter().filter(is_told).cloned().collect());
         let text = setting.text.clone().into_bytes();
-        self.state.setting = Some(setting).filter(|_| !failed);
-        (!failed).then_some(text)
+        self.state.setting = Some(setting);
+        Some(text)
     }
 
     /// Notes the environment to which a setting has led.
@@ -222,11 +253,11 @@ impl Session {
         (before, transition): (&Environment, &Transition),
         after: &Arc<Environment>,
     ) {
-        let Setting { text, is_use, since, told } = setting;
+        let Setting { text, is_use, since, told, .. } = setting;
         let is_alone = transition.is_by(text.as_bytes());
         let is_told_by_default =
             self.state.told.as_deref().is_none_or(|own| own.are_like(&Reports::default()));
-        if is_alone && !self.lease.has_diagnostics {
+        if is_alone {
             let told = told.filter(|_| is_told_by_default);
             let known = KnownSetting { environment: Arc::clone(after), told, since, is_of_epoch: is_use };
             self.shared.settings.note(Transition::by(before, text.as_bytes()), known);
@@ -264,20 +295,22 @@ mod tests {
     #[test]
     fn a_plain_use_is_read_as_the_server_reads_it() {
         for (text, schema) in [
-            ("USE shop", Some("shop")),
-            ("use `my shop` ;", Some("my shop")),
-            ("use`x`", Some("x")),
-            ("  USE\tshop_2;", Some("shop_2")),
-            ("USE 12", None),
+            ("USE shop", Some(("shop", false))),
+            ("use `my shop` ;", Some(("my shop", true))),
+            ("use`x`", Some(("x", true))),
+            ("  USE\tshop_2;", Some(("shop_2", false))),
+            ("USE 12", Some(("12", false))),
             ("USE shop -- now", None),
-            ("USE `a``b`", Some("a``b")),
+            ("USE `a``b`", Some(("a``b", true))),
             ("USERS", None),
             ("USE", None),
+            ("USE`", None),
         ] {
             assert_eq!(moves_to(text.as_bytes()), schema, "{text}");
         }
         let read = |command, body: &str| Setting::read(command, body.as_bytes()).map(|setting| setting.text);
-        assert_eq!(read(Command::Query, "use shop"), Some("USE `shop`".to_owned()));
+        assert_eq!(read(Command::Query, "use shop"), Some("USE shop".to_owned()));
+        assert_eq!(read(Command::Query, "USE`shop`"), Some("USE `shop`".to_owned()));
         assert_eq!(read(Command::InitDb, "shop"), Some("USE `shop`".to_owned()));
         // What is quoted, what no character set need write alike, and what is Freshet's own.
         for name in ["a`b", "ä", "", "freshet", "my shop"] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::Effects;
+use freshet_sql::{Effects, Flavor, Modes};
 
 use super::found_rows::FoundRows;
 use super::locks::TableLocks;
@@ -166,6 +166,14 @@ impl State {
     pub(crate) fn answered(&mut self, may_move: bool, status: Option<StatusFlags>, failed: bool) {
         self.status = status.unwrap_or(self.status);
         self.tx.answered(may_move, status, failed);
+    }
+
+    /// Takes over that the session is in another environment, in which texts are read by these modes.
+    pub(super) fn set_flags_of(&mut self, modes: Modes) {
+        self.status.remove(SESSION_FLAGS);
+        self.status.set(StatusFlags::NO_BACKSLASH_ESCAPES, modes.no_backslash_escapes);
+        // MySQL has no such flag.
+        self.status.set(StatusFlags::ANSI_QUOTES, modes.ansi_quotes && modes.flavor == Flavor::MariaDb);
     }
 
     /// Returns the flags of an answer of Freshet's own.
