@@ -548,7 +548,7 @@ pub(crate) fn assigns_only(text: &[u8], is_meant: impl Fn(&str, &str) -> bool) -
 }
 
 /// Whether the first word is SET. Most statements that are sent are no SET.
-fn is_set(text: &[u8]) -> bool {
+pub(crate) fn is_set(text: &[u8]) -> bool {
     let start = text.trim_ascii_start().get(..SET.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(SET))
 }

@@ -63,7 +63,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use freshet_cache::Position;
-use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket};
+use freshet_protocol::{Capabilities, ChangeUser, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
 use freshet_sql::Modes;
 use freshet_upstream::now_ms;
 
@@ -168,6 +168,14 @@ impl Session {
     /// Appends an OK packet that Freshet makes itself.
     pub(crate) fn put_ok(&mut self, warnings: u16) {
         let ok = OkPacket { status: self.state.status_for_answers(), warnings, ..OkPacket::default() };
+        let encoded = ok.encode(self.capabilities(), 0);
+        self.wire.put(&encoded);
+    }
+
+    /// Appends an OK packet that Freshet makes itself, with these reports.
+    pub(crate) fn put_reports(&mut self, changes: Vec<StateChange>) {
+        let mut ok = OkPacket { status: self.state.status_for_answers(), changes, ..OkPacket::default() };
+        ok.status.set(StatusFlags::SESSION_STATE_CHANGED, !ok.changes.is_empty());
         let encoded = ok.encode(self.capabilities(), 0);
         self.wire.put(&encoded);
     }

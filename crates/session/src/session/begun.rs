@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use freshet_cache::snapshot::is_touched;
 use freshet_cache::{Dep, Position};
-use freshet_protocol::{Capabilities, Command, ErrPacket, OkPacket, StateChange, StatusFlags};
+use freshet_protocol::{Capabilities, Command, ErrPacket, StateChange, StatusFlags};
 use freshet_sql::{Characteristics, Completion, Effects, Flavor, TransactionEffect};
 use freshet_upstream::now_ms;
 use tokio::time::Instant;
@@ -285,16 +285,14 @@ impl Session {
     /// Answers a statement that begins or ends a transaction, or marks a place in it. MySQL reports the begin and the end to the client.
     fn told_in_its_place(&mut self, has_begun: bool) {
         let tracks = self.capabilities().contains(Capabilities::SESSION_TRACK);
-        let mut ok = OkPacket { status: self.state.status_for_answers(), ..OkPacket::default() };
+        let mut changes = Vec::new();
         let was_told = *self.state.told_begun.get_mut();
         if self.flavor() == Flavor::MySql && tracks && was_told != has_begun {
             *self.state.told_begun.get_mut() = has_begun;
             let state: &[u8] = if has_begun { b"T_______" } else { b"________" };
-            ok.changes.push(StateChange::TransactionState(state.to_vec()));
-            ok.status.insert(StatusFlags::SESSION_STATE_CHANGED);
+            changes.push(StateChange::TransactionState(state.to_vec()));
         }
-        let encoded = ok.encode(self.capabilities(), 0);
-        self.wire.put(&encoded);
+        self.put_reports(changes);
     }
 
     /// Whether the client asked for reports of what its transactions read.

@@ -4,20 +4,20 @@
 
 use std::sync::Arc;
 
-use freshet_protocol::{Capabilities, Command, OkPacket, StateChange, StatusFlags};
+use freshet_protocol::{Capabilities, Command, StateChange};
 use freshet_upstream::{Error, control};
 
 use super::pool::{GivenUp, PoolFit};
 use super::{Reports, Session};
 use crate::auth::Epoch;
-use crate::environment::{Environment, Known, Transition, assigns_only, path};
+use crate::environment::{Environment, Known, Transition, assigns_only, is_set, path};
 use crate::introspection::SCHEMA;
 use crate::known_settings::KnownSetting;
 use crate::relay::{Controls, Relayed};
 use crate::shared::Multiplexing;
 
-/// The variables that such a SET may name: they change how statements are read and answers written, and nothing else that Freshet notes.
-/// SET NAMES is allowed by itself.
+/// The variables that such a SET may name: they change how statements are read and answers written, with their flags, and nothing else
+/// that Freshet notes. SET NAMES is allowed by itself.
 const VARIABLES: [&str; 11] = [
     "autocommit",
     "character_set_client",
@@ -42,18 +42,16 @@ fn sets_these_alone(text: &[u8]) -> bool {
 /// How many settings a session carries out without a connection: each of them is said to the server when there is one.
 const SAID_MAX: usize = 32;
 
-/// The first words of settings.
-const SET: &[u8] = b"set";
 const USE: &[u8] = b"use";
 
-/// Whether a text begins with a word, in capitals or not.
-fn begins_with(text: &[u8], word: &[u8]) -> bool {
-    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+/// Whether a text may be a USE: it begins with these letters.
+fn may_be_use(text: &[u8]) -> bool {
+    text.trim_ascii_start().get(..USE.len()).is_some_and(|start| start.eq_ignore_ascii_case(USE))
 }
 
 /// Returns the schema that a text moves its session to, if the text is a plain USE, and whether its name stands in quotes.
 fn moves_to(text: &[u8]) -> Option<(&str, bool)> {
-    let rest = Some(text.trim_ascii()).filter(|text| begins_with(text, USE))?.get(USE.len()..)?;
+    let rest = Some(text.trim_ascii()).filter(|text| may_be_use(text))?.get(USE.len()..)?;
     let rest = std::str::from_utf8(rest).ok()?.trim_end_matches(';').trim_ascii_end();
     let name = rest.trim_ascii_start();
     let is_apart = name.len() < rest.len();
@@ -89,7 +87,7 @@ impl Setting {
     fn read(command: Command, body: &[u8]) -> Option<Self> {
         let schema = match command {
             Command::InitDb => Some((std::str::from_utf8(body).ok()?, true)),
-            _ if begins_with(body.trim_ascii_start(), USE) => Some(moves_to(body)?),
+            _ if may_be_use(body) => Some(moves_to(body)?),
             _ => None,
         };
         let text = match schema {
@@ -112,8 +110,7 @@ impl Setting {
 impl Session {
     /// Returns the setting that a command is, if the server need not know of it.
     pub(crate) fn setting(&self, command: Command, body: &[u8]) -> Option<Setting> {
-        let may_be_one = command == Command::InitDb
-            || [SET, USE].iter().any(|word| begins_with(body.trim_ascii_start(), word));
+        let may_be_one = command == Command::InitDb || is_set(body) || may_be_use(body);
         // Right behind a setting that the server has carried out, the next one is learned as well.
         let is_behind = |before: &Setting| before.told.is_some() && before.commands_since == 1;
         let may_be_here = may_be_one
@@ -164,7 +161,7 @@ impl Session {
         self.leaves_nothing();
         self.state.ended_since = Some(0);
         self.refresh_key();
-        self.put_told(told.filter(|_| tracks).unwrap_or_default());
+        self.put_reports(told.filter(|_| tracks).unwrap_or_default());
         true
     }
 
@@ -178,7 +175,7 @@ impl Session {
         let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
         let said = said.filter(|_| !is_read).map(|mut said| {
             // No such SET depends on the schema: only the last one has to be entered.
-            said.retain(|before| !setting.is_use || !begins_with(before.as_bytes(), USE));
+            said.retain(|before| !setting.is_use || !may_be_use(before.as_bytes()));
             said.push(setting.text.clone());
             said
         });
@@ -189,14 +186,6 @@ impl Session {
         self.state.given_up = Some(GivenUp { fit, insert_id, said });
         self.state.environment_version += 1;
         self.state.environment = if is_read { Known::Read(after) } else { Known::Recalled(after) };
-    }
-
-    /// Answers that a statement is carried out, with these reports.
-    fn put_told(&mut self, changes: Vec<StateChange>) {
-        let mut ok = OkPacket { status: self.state.status_for_answers(), changes, ..OkPacket::default() };
-        ok.status.set(StatusFlags::SESSION_STATE_CHANGED, !ok.changes.is_empty());
-        let encoded = ok.encode(self.capabilities(), 0);
-        self.wire.put(&encoded);
     }
 
     /// Reads the environment before a setting that the server carries out next, so that its effect is known the next time.
@@ -256,7 +245,7 @@ impl Session {
         let Setting { text, is_use, since, told, .. } = setting;
         let is_alone = transition.is_by(text.as_bytes());
         let is_told_by_default =
-            self.state.told.as_deref().is_none_or(|own| own.are_like(&Reports::default()));
+            self.state.told.as_deref().is_some_and(|own| own.are_like(&Reports::default()));
         if is_alone {
             let told = told.filter(|_| is_told_by_default);
             let known = KnownSetting { environment: Arc::clone(after), told, since, is_of_epoch: is_use };
