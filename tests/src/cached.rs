@@ -17,6 +17,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(10);
 /// How long a statement is repeated of which many are tried for a first answer from memory.
 const TRY_MAX: Duration = Duration::from_secs(5);
 
+/// How often something is asked again for the reason why it is not answered from memory.
+const REPEATED: u32 = 10;
+
 /// Rows as text, or the error's code.
 pub type Answer = Result<Vec<Vec<String>>, u16>;
 
@@ -193,11 +196,51 @@ impl Counted {
         if !self.is_freshet {
             return answer(reader, statement);
         }
-        eventually(&format!("a hit for {statement}"), || {
+        let found = looked_for(Duration::from_secs(SECONDS_MAX), || {
             let before = self.hits();
             let got = answer(reader, statement);
             (self.hits() > before).then_some(got)
+        });
+        found.unwrap_or_else(|| {
+            self.panic_without_hit(statement, &mut || {
+                let _ = answer(reader, statement);
+            })
         })
+    }
+
+    /// Does something until it is answered from memory.
+    ///
+    /// # Panics
+    /// If that does not happen within [`SECONDS_MAX`].
+    pub fn prime_by(&mut self, what: &str, mut ask: impl FnMut()) {
+        if self.is_freshet {
+            let found = looked_for(Duration::from_secs(SECONDS_MAX), || {
+                let before = self.hits();
+                ask();
+                (self.hits() > before).then_some(())
+            });
+            found.unwrap_or_else(|| self.panic_without_hit(what, &mut ask));
+        }
+    }
+
+    /// Tells what Freshet counts while something is asked that should be answered from memory and is not, and what holds its sessions.
+    fn panic_without_hit(&mut self, what: &str, ask: &mut dyn FnMut()) -> ! {
+        let before = self.counters();
+        (0..REPEATED).for_each(|_| ask());
+        let after = self.counters();
+        let changed: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
+        let sessions = answer(&mut self.counter, "SELECT * FROM freshet.sessions");
+        let refusals = answer(&mut self.counter, "SELECT * FROM freshet.refusals");
+        panic!(
+            "not within {SECONDS_MAX} s: a hit for {what}\nafter {REPEATED} more: {changed:?}\n\
+             sessions: {sessions:?}\nrefusals: {refusals:?}"
+        );
+    }
+
+    fn counters(&mut self) -> Vec<Vec<String>> {
+        let mut counters = answer(&mut self.counter, "SHOW GLOBAL STATUS").expect("status is shown");
+        counters.retain(|line| line[0].starts_with("Freshet_") || line[0].starts_with("Qcache_"));
+        counters
     }
 
     /// Asks until an answer has come from memory, and gives it; `None` where none comes within [`TRY_MAX`].

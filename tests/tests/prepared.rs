@@ -486,6 +486,8 @@ fn what_the_server_resolves_by_earlier_values_is_nobody_elses() {
             ("SELECT d - ? FROM t WHERE id = 1", int(0), int(5)),
             ("SELECT d - ? FROM t WHERE id = 1", double(0.0), double(-0.5)),
             ("SELECT id FROM t WHERE d > ?", text("20240101000000"), text("132")),
+            ("SELECT id FROM t WHERE d > ?", moment(2024, [2, 29, 1, 2, 3]), text("w")),
+            ("SELECT id FROM t WHERE d > ?", text("2024-02-29"), text("")),
             ("SELECT id FROM t WHERE n = ?", decimal("1.5"), decimal("1.505")),
         ] {
             let mut there = Client::of(&server.target, "prep_before", 0);
@@ -547,11 +549,11 @@ fn what_was_answered_from_memory_counts_for_later_values() {
     });
 }
 
-/// What only shows moments is executed with any values, by one statement.
+/// What shows moments, or is compared with them, is executed with any values, by one statement.
 #[test]
 fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
     with_each(|server, freshet| {
-        drop(stage((server, freshet), "prep_many"));
+        let mut definer = stage((server, freshet), "prep_many");
         let mut counted = Counted::of(freshet);
         let mut direct = Client::of(&server.target, "prep_many", 0);
         let mut reader = Client::of(freshet.target(), "prep_many", 0);
@@ -565,9 +567,29 @@ fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
                 "SELECT t.d FROM t JOIN o ON o.t = t.id WHERE o.x IN (?, ?)",
                 vec![vec![int(5), int(6)], vec![int(7), int(5)]],
             ),
+            (
+                "SELECT id, d FROM t WHERE id < ? AND d > ?",
+                vec![
+                    vec![int(3), moment(2024, [2, 29, 1, 2, 3])],
+                    vec![int(9), moment(2024, [1, 1, 0, 0, 0])],
+                    vec![int(9), moment(2023, [12, 31, 23, 59, 59])],
+                ],
+            ),
+            (
+                "SELECT id FROM t WHERE d BETWEEN ? AND ?",
+                vec![
+                    vec![text("2024-01-01"), text("2024-12-31 00:00:00")],
+                    vec![text("2020-01-01"), text("2024-02-29 01:02:03.5")],
+                ],
+            ),
         ] {
             let (there, here) = (direct.prepare(statement), reader.prepare(statement));
-            for _ in 0..2 {
+            for round in 0..3 {
+                if round == 2 {
+                    // Both servers prepare it anew.
+                    run(&mut definer, &["ALTER TABLE t COMMENT = 'another'"]);
+                    caught_up(freshet);
+                }
                 for values in &executions {
                     let expected = direct.execute(there, values);
                     if freshet.is_there() {

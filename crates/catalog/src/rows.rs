@@ -63,7 +63,7 @@ pub use change::{ColumnKey, Images, may_have_changed};
 
 pub use child::{Acted, acted};
 pub use era::Ticket;
-pub use key::{Key, KeyType, Labels, key_of_assigned, key_of_datum, key_of_field};
+pub use key::{Key, KeyType, Labels, has_time, key_of_assigned, key_of_datum, key_of_field};
 pub use plan::{Reading, plan};
 pub use reading::{prefix, range};
 pub use settled::settled;

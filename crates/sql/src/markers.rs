@@ -19,11 +19,11 @@ const COMPARISONS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
 /// Words that may give columns and values other names.
 const RENAMING: [&str; 2] = ["HAVING", "WITH"];
 
-/// Returns the columns with which the markers of `text` are compared, by their names in lower case. `None` unless every marker is one
-/// whole side of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`) or counts rows (`LIMIT ?`). The statement
-/// has to be one SELECT, or several that UNION puts together, whose names are those of its tables.
+/// Returns what each marker of `text` is compared with: a column, by its name in lower case, or nothing if it counts rows (`LIMIT ?`).
+/// `None` unless every other marker is one whole side of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`).
+/// The statement has to be one SELECT, or several that UNION puts together, whose names are those of its tables.
 #[must_use]
-pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
+pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<Option<String>>> {
     let tokens: Vec<Token> = Lexer::new(text, modes).take(TOKENS_MAX + 1).collect();
     let is = |token: &Token, words: &[&str]| words.iter().any(|word| token.is_word(text, word));
     let is_at = |at: Option<usize>, words: &[&str]| at.is_some_and(|at| is(&tokens[at], words));
@@ -41,8 +41,8 @@ pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<String>> {
     }
     let reader = Markers { text, tokens: &tokens };
     let markers = (0..tokens.len()).filter(|at| reader.is_marker(*at));
-    let compared = markers.filter(|at| !reader.counts_rows(*at)).map(|at| reader.compared(at));
-    compared.collect()
+    let compared = |at| if reader.counts_rows(at) { Some(None) } else { reader.compared(at).map(Some) };
+    markers.map(compared).collect()
 }
 
 struct Markers<'a> {
@@ -136,18 +136,20 @@ mod tests {
     use super::*;
     use crate::modes::Flavor;
 
+    /// The columns, with `""` for a marker that counts rows.
     fn compared(text: &str) -> Option<Vec<String>> {
-        compared_markers(text.as_bytes(), Modes::new(Flavor::MySql))
+        let markers = compared_markers(text.as_bytes(), Modes::new(Flavor::MySql))?;
+        Some(markers.into_iter().map(Option::unwrap_or_default).collect())
     }
 
     #[test]
     fn markers_beside_a_bare_column() {
         for (text, columns) in [
             ("SELECT d FROM t WHERE id = ?", vec!["id"]),
-            ("select d from t where t.Id <=> ? and `v` in (?, ?) limit ?, ?", vec!["id", "v", "v"]),
+            ("select d from t where t.Id <=> ? and `v` in (?, ?) limit ?, ?", vec!["id", "v", "v", "", ""]),
             (
                 "SELECT d FROM t JOIN u ON u.a = ? WHERE (x >= ? OR y NOT IN (?)) ORDER BY d LIMIT 1 OFFSET ?",
-                vec!["a", "x", "y"],
+                vec!["a", "x", "y", ""],
             ),
             ("SELECT d FROM t WHERE s.t.v BETWEEN ? AND ? AND NOT w <> ? FOR UPDATE", vec!["v", "v", "w"]),
             ("SELECT DATE(d) FROM t WHERE v NOT BETWEEN ? AND ?;", vec!["v", "v"]),
@@ -155,7 +157,7 @@ mod tests {
             ("SELECT d FROM t WHERE v = ? UNION SELECT 1", vec!["v"]),
             (
                 "SELECT d FROM t WHERE v = ? UNION ALL SELECT e FROM u WHERE w = ? UNION DISTINCT SELECT 1 LIMIT ?",
-                vec!["v", "w"],
+                vec!["v", "w", ""],
             ),
         ] {
             assert_eq!(compared(text), Some(columns.into_iter().map(str::to_owned).collect()), "{text}");

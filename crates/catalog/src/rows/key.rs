@@ -95,6 +95,13 @@ pub enum KeyType {
     },
 }
 
+/// Whether a text in the canonical form of a date or of a moment has a time. `None` if the text is in another form, or if there is no such
+/// day.
+#[must_use]
+pub fn has_time(text: &[u8]) -> Option<bool> {
+    temporal::DatetimeLiteral::parse(text).map(|_| text.contains(&b' '))
+}
+
 impl KeyType {
     /// Whether the keys are numbers that sort as the values do, so that a range of values is a range of keys.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
-use crate::preparations::{CompiledExecution, TypedBy};
+use crate::preparations::{CompiledExecution, MarkerSet, TypedBy};
 use crate::relay::Lost;
 use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Unfound, Waited};
@@ -224,9 +224,9 @@ const OF_TIME: [&[u8]; 9] =
     [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
 
 /// Returns by what MySQL resolves the types of a statement's parameters. Next to moments MySQL looks at the
-/// values themselves: `d - ?` is a DECIMAL once it was executed with 0. So one of two must hold. No moment is beside a parameter that is
-/// compared with a column. Or no moment is in sight: the statement is one SELECT from tables, and names no column that is a moment or has a
-/// type that is not followed here.
+/// values themselves: `d - ?` is a DECIMAL once it was executed with 0. So one of two must hold. Every parameter is compared with a
+/// column of a known type. Or no moment is in sight: the statement is one SELECT from tables, and names no column that is a moment or has
+/// a type that is not followed here.
 fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> TypedBy {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
@@ -246,21 +246,44 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
             && table.info.columns.iter().all(|it| is_plain(it) || is_out_of_sight(it))
     };
     let are_known = tables.known.iter().all(|table| !table.info.columns.is_empty()) && tables.are_all_base();
-    let is_compared = |name: &String| {
-        let columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
-        let mut named = columns.filter(|column| column.name == *name).peekable();
-        named.peek().is_some() && named.all(is_plain)
-    };
     let compared = freshet_sql::compared_markers(&text, modes).filter(|_| are_known);
+    let moments = compared.and_then(|columns| compared_with_moments(&columns, tables, is_plain));
     let sees_no_moment = || {
         selects == 1
             && tables.are_all_base()
             && tables.known.iter().all(is_told)
             && !OF_TIME.iter().any(|word| has(word))
     };
-    match compared {
-        Some(columns) if columns.iter().all(is_compared) => TypedBy::KindsCompared,
-        _ if sees_no_moment() => TypedBy::Kinds,
-        _ => TypedBy::Values,
+    match moments {
+        Some(moments) => TypedBy::KindsCompared { moments },
+        None if sees_no_moment() => TypedBy::Kinds,
+        None => TypedBy::Values,
     }
+}
+
+/// Returns the markers that are compared with dates and moments, of markers that are compared with these columns of the tables; `None`
+/// unless all others are compared with columns for which `is_plain` holds.
+fn compared_with_moments(
+    compared: &[Option<String>],
+    tables: &Tables,
+    is_plain: impl Fn(&ColumnInfo) -> bool,
+) -> Option<MarkerSet> {
+    let is_moment = |column: &ColumnInfo| {
+        matches!(column.key, KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. })
+    };
+    let mut moments = MarkerSet::default();
+    for (marker, name) in compared.iter().enumerate() {
+        let Some(name) = name else { continue };
+        let columns = || tables.known.iter().flat_map(|table| table.info.columns.iter());
+        let mut named = columns().filter(|column| column.name == *name);
+        let first = named.next()?;
+        let is_told = match is_moment(first) {
+            true => named.all(is_moment) && moments.add(marker),
+            false => is_plain(first) && named.all(&is_plain),
+        };
+        if !is_told {
+            return None;
+        }
+    }
+    Some(moments)
 }
