@@ -576,6 +576,14 @@ fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
                 ],
             ),
             (
+                "SELECT id FROM t WHERE w = ? OR b = ?",
+                vec![
+                    vec![text("3f2a-11"), Value(252, Some(vec![4, 0, 0xff, 49, 46]))],
+                    vec![text("-1.5"), Value(252, Some(vec![1, b'x']))],
+                    vec![text("a"), Value(252, Some(vec![2, 0, 0xff]))],
+                ],
+            ),
+            (
                 "SELECT id FROM t WHERE d BETWEEN ? AND ?",
                 vec![
                     vec![text("2024-01-01"), text("2024-12-31 00:00:00")],
@@ -599,6 +607,32 @@ fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
                             "{statement} {values:?}"
                         );
                     }
+                }
+            }
+        }
+    });
+}
+
+/// The same where values are in subqueries and elsewhere, and no moment is in sight.
+#[test]
+fn a_statement_with_subqueries_goes_on_hitting() {
+    with_each(|server, freshet| {
+        drop(stage((server, freshet), "prep_nested"));
+        let mut counted = Counted::of(freshet);
+        let mut direct = Client::of(&server.target, "prep_nested", 0);
+        let mut reader = Client::of(freshet.target(), "prep_nested", 0);
+        for statement in [
+            "SELECT id FROM t WHERE v > ? AND id IN (SELECT t FROM o WHERE x >= ?)",
+            "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM o WHERE o.t = t.id AND o.x < ?) AND v + ? > 1",
+            "SELECT q.id, q.c FROM (SELECT t id, COUNT(*) c FROM o WHERE x > ? GROUP BY t) q WHERE q.c >= ?",
+            "SELECT v, COUNT(*) c FROM t WHERE id < ? GROUP BY v HAVING c >= ?",
+        ] {
+            let (there, here) = (direct.prepare(statement), reader.prepare(statement));
+            for values in [[int(5), int(1)], [int(6), int(2)], [int(5), int(1)], [int(0), int(0)]] {
+                let expected = direct.execute(there, &values);
+                if freshet.is_there() {
+                    let got = reader.prime(&mut counted, here, &values);
+                    assert_eq!(got, expected, "{:?}: {statement} {values:?}", server.flavor);
                 }
             }
         }

@@ -46,50 +46,32 @@ pub(crate) struct CompiledExecution {
 }
 
 /// What decides the types of a statement's parameters on MySQL, beside the first values themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypedBy {
     /// The values alone.
     Values,
-    /// The kinds of the values.
-    Kinds,
-    /// The kinds of the values, which are only compared with columns: with those of dates and moments where `moments` says so, and
-    /// elsewhere with those of numbers, texts or bytes.
-    KindsCompared {
-        /// Some of the first 64 markers.
-        moments: MarkerSet,
+    /// The kinds of the values. No moment is in sight.
+    Kinds {
+        /// Whether a DECIMAL may be in sight.
+        may_see_decimals: bool,
     },
+    /// The kinds of the values, and what each marker is compared with.
+    KindsCompared(Box<[Beside]>),
 }
 
-/// Some of the first 64 markers of a statement.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MarkerSet(u64);
-
-impl MarkerSet {
-    /// Adds a marker, counted from 0. Returns whether there is room for it.
-    pub(crate) fn add(&mut self, marker: usize) -> bool {
-        let bit = u32::try_from(marker).ok().and_then(|marker| 1_u64.checked_shl(marker));
-        self.0 |= bit.unwrap_or_default();
-        bit.is_some()
-    }
-
-    /// Adds all markers of another set.
-    pub(crate) fn add_all(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-
-    pub(crate) const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether all of its markers are in `other`.
-    pub(crate) const fn is_within(self, other: Self) -> bool {
-        self.0 & !other.0 == 0
-    }
-
-    /// Whether none of its markers is in `other`.
-    pub(crate) const fn is_apart_from(self, other: Self) -> bool {
-        self.0 & other.0 == 0
-    }
+/// What a marker is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// With something in which there is no moment, or with nothing.
+    Timeless,
+    /// The same without a DECIMAL.
+    Integer,
+    /// With a column of integers or of DECIMAL, or it counts rows.
+    Number,
+    /// With a column of texts or of bytes.
+    Text,
+    /// With a column of dates or moments.
+    Moment,
 }
 
 /// The facts of a SELECT that the server has prepared.

@@ -3,7 +3,7 @@
 use freshet_tests::cached::{Counted, caught_up, eventually, run};
 use freshet_tests::{Flavor, with_each};
 
-use super::{Client, double, int, null, stage, text};
+use super::{Client, Value, double, int, moment, null, stage, text};
 
 const SCHEMA: &str = "prep_redefined";
 
@@ -57,6 +57,73 @@ fn a_definition_makes_the_values_before_it_count_no_more() {
                 }
                 run(&mut direct, &["ALTER TABLE t DROP COLUMN z"]);
                 caught_up(freshet);
+            }
+        }
+    });
+}
+
+/// Statements with their values, and whether a statement that is older than a definition has hits.
+fn older() -> Vec<(&'static str, Vec<Value>, bool)> {
+    vec![
+        ("SELECT n + ? FROM t WHERE id = ?", vec![int(5), int(1)], false),
+        ("SELECT a FROM (SELECT id, n + ? a FROM t) q WHERE id = ?", vec![int(5), int(1)], false),
+        ("SELECT id, CASE WHEN v > 15 THEN ? ELSE n END FROM t", vec![int(7)], false),
+        ("SELECT v + ? FROM t WHERE id = ?", vec![int(5), int(1)], true),
+        ("SELECT id FROM t WHERE n * ? > 2", vec![int(3)], false),
+        ("SELECT v / 2 + ? FROM t WHERE id = 1", vec![int(3)], false),
+        ("SELECT v, MAX(d) z FROM t GROUP BY v HAVING z > ?", vec![int(20240101)], false),
+        ("SELECT id FROM t WHERE w LIKE ?", vec![text("a%")], false),
+        ("SELECT id FROM t WHERE n = ?", vec![int(2)], true),
+        ("SELECT id FROM t WHERE n IN (?, ?) LIMIT ?", vec![text("1"), int(2), int(9)], true),
+        ("SELECT id FROM t WHERE w = ? OR v <= ?", vec![text("a"), double(10.5)], true),
+        (
+            "SELECT id FROM t WHERE d >= ? AND d < ?",
+            vec![text("2024-01-01"), moment(2025, [1, 1, 0, 0, 0])],
+            true,
+        ),
+    ]
+}
+
+/// A server that has prepared a statement anew takes its types from the values alone: the answers are not those of a new statement, and
+/// neither has those of the other. Where both are the same, both have hits.
+#[test]
+fn a_statement_that_is_older_than_a_definition_is_answered_as_such() {
+    with_each(|server, freshet| {
+        let mut direct = stage((server, freshet), "prep_older");
+        let mut counted = Counted::of(freshet);
+        for (round, (statement, values, has_hits)) in older().into_iter().enumerate() {
+            let has_hits = has_hits || server.flavor == Flavor::MariaDb;
+            let mut there = Client::of(&server.target, "prep_older", 0);
+            let [mut new, mut old] = [0; 2].map(|_| Client::of(freshet.target(), "prep_older", 0));
+            let (one, other) = (there.prepare(statement), old.prepare(statement));
+            assert_eq!(old.execute(other, &values), there.execute(one, &values), "{statement}");
+            run(&mut direct, &[&format!("ALTER TABLE t COMMENT = 'older {round}'")]);
+            caught_up(freshet);
+            for _ in 0..2 {
+                let expected = there.execute(one, &values);
+                assert_eq!(old.execute(other, &values), expected, "{:?}: {statement}", server.flavor);
+                if freshet.is_there() {
+                    let id = new.prepare(statement);
+                    let anew = there.prepare(statement);
+                    let expected = there.execute(anew, &values);
+                    assert_eq!(
+                        new.prime(&mut counted, id, &values),
+                        expected,
+                        "{:?}: {statement}",
+                        server.flavor
+                    );
+                    new.close(id);
+                    there.close(anew);
+                }
+            }
+            let expected = there.execute(one, &values);
+            if freshet.is_there() && has_hits {
+                assert_eq!(
+                    old.prime(&mut counted, other, &values),
+                    expected,
+                    "{:?}: {statement}",
+                    server.flavor
+                );
             }
         }
     });

@@ -429,7 +429,8 @@ impl Prepared {
 
     /// Whether all executions were alike.
     fn is_like_before(&self, select: &PreparedSelect) -> bool {
-        self.with_history(|history| history.is_alike(select.typed_by())).unwrap_or(true)
+        self.with_history(|history| select.with_typed_by(|typed_by| history.is_alike(typed_by)))
+            .unwrap_or(true)
     }
 
     /// Calls `with` on the history; `None` if earlier values do not matter.

@@ -16,7 +16,7 @@ use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
-use crate::preparations::{CompiledExecution, MarkerSet, TypedBy};
+use crate::preparations::{Beside, CompiledExecution, TypedBy};
 use crate::relay::Lost;
 use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Unfound, Waited};
@@ -223,14 +223,20 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
 const OF_TIME: [&[u8]; 9] =
     [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
 
+/// Parts of what makes a DECIMAL of other values.
+const OF_DECIMALS: [&[u8]; 9] =
+    [b"/", b"sum", b"avg", b"dec", b"numeric", b"fixed", b"round", b"trunc", b"cast"];
+
 /// Returns by what MySQL resolves the types of a statement's parameters. Next to moments MySQL looks at the
 /// values themselves: `d - ?` is a DECIMAL once it was executed with 0. So one of two must hold. Every parameter is compared with a
-/// column of a known type. Or no moment is in sight: the statement is one SELECT from tables, and names no column that is a moment or has
-/// a type that is not followed here.
+/// column of a known type. Or no moment is in sight: the statement reads tables, and names no column that is a moment or has a type that is
+/// not followed here, nor has such a one without its name, as `? IN (SELECT * FROM t)` may.
 fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> TypedBy {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
     let selects = text.windows(b"select".len()).filter(|part| *part == b"select").count();
+    let stars = || text.iter().filter(|byte| **byte == b'*').count();
+    let counts = || text.windows(b"count(*)".len()).filter(|part| *part == b"count(*)").count();
     let is_plain = |column: &ColumnInfo| {
         matches!(
             column.key,
@@ -247,43 +253,41 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
     };
     let are_known = tables.known.iter().all(|table| !table.info.columns.is_empty()) && tables.are_all_base();
     let compared = freshet_sql::compared_markers(&text, modes).filter(|_| are_known);
-    let moments = compared.and_then(|columns| compared_with_moments(&columns, tables, is_plain));
     let sees_no_moment = || {
-        selects == 1
+        (selects == 1 || stars() == counts())
             && tables.are_all_base()
             && tables.known.iter().all(is_told)
             && !OF_TIME.iter().any(|word| has(word))
     };
-    match moments {
-        Some(moments) => TypedBy::KindsCompared { moments },
-        None if sees_no_moment() => TypedBy::Kinds,
+    let may_see_decimals = || {
+        let mut columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
+        columns.any(|it| matches!(it.key, KeyType::Decimal { .. }) && !is_out_of_sight(it))
+            || OF_DECIMALS.iter().any(|word| has(word))
+            || text.windows(2).any(|two| two[0] == b'.' && two[1].is_ascii_digit())
+    };
+    match compared.and_then(|columns| beside(&columns, tables)) {
+        Some(beside) => TypedBy::KindsCompared(beside),
+        None if sees_no_moment() => TypedBy::Kinds { may_see_decimals: may_see_decimals() },
         None => TypedBy::Values,
     }
 }
 
-/// Returns the markers that are compared with dates and moments, of markers that are compared with these columns of the tables; `None`
-/// unless all others are compared with columns for which `is_plain` holds.
-fn compared_with_moments(
-    compared: &[Option<String>],
-    tables: &Tables,
-    is_plain: impl Fn(&ColumnInfo) -> bool,
-) -> Option<MarkerSet> {
-    let is_moment = |column: &ColumnInfo| {
-        matches!(column.key, KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. })
+/// Returns what each marker is compared with, of markers that are compared with these columns of the tables; `None` if one is compared with
+/// a column of another type.
+fn beside(compared: &[Option<String>], tables: &Tables) -> Option<Box<[Beside]>> {
+    let of_column = |column: &ColumnInfo| match column.key {
+        KeyType::Integer { .. } | KeyType::Decimal { .. } => Some(Beside::Number),
+        KeyType::Text { .. } | KeyType::Bytes { .. } => Some(Beside::Text),
+        KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. } => Some(Beside::Moment),
+        _ => None,
     };
-    let mut moments = MarkerSet::default();
-    for (marker, name) in compared.iter().enumerate() {
-        let Some(name) = name else { continue };
-        let columns = || tables.known.iter().flat_map(|table| table.info.columns.iter());
-        let mut named = columns().filter(|column| column.name == *name);
-        let first = named.next()?;
-        let is_told = match is_moment(first) {
-            true => named.all(is_moment) && moments.add(marker),
-            false => is_plain(first) && named.all(&is_plain),
-        };
-        if !is_told {
-            return None;
-        }
-    }
-    Some(moments)
+    let of_marker = |name: &Option<String>| {
+        // It counts rows.
+        let Some(name) = name else { return Some(Beside::Number) };
+        let columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
+        let mut named = columns.filter(|column| column.name == *name).map(of_column);
+        let first = named.next()??;
+        named.all(|other| other == Some(first)).then_some(first)
+    };
+    compared.iter().map(of_marker).collect()
 }

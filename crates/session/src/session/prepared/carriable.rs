@@ -22,7 +22,9 @@ impl Prepared {
         let said = types.said().unwrap_or_default();
         let kinds = match &self.history {
             None => 0,
-            Some(_) if self.is_like_before(select) => history::kinds(&parts, said, select.typed_by())?,
+            Some(_) if self.is_like_before(select) => {
+                select.with_typed_by(|typed_by| history::kinds(&parts, said, typed_by))?
+            }
             Some(_) => return None,
         };
         let packet = match parts.types() {

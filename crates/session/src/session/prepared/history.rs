@@ -4,17 +4,18 @@
 //! statements whose executions were all alike have answers that may be shared.
 //!
 //! A statement that MySQL prepares anew because a definition has changed takes its types from the values alone, and not from what they are
-//! compared with: `d > ?`, with a DATETIME and 'w', finds other rows then. Integers and NULL mean the same in both cases, and so do dates
-//! and moments that are compared with columns of dates and moments.
+//! compared with: `d > ?`, with a DATETIME and 'w', finds other rows then, and `n + ?`, with a DECIMAL and 1, may have fewer digits. Some
+//! values mean the same in both cases.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use ahash::{AHasher, RandomState};
+use ahash::RandomState;
 use freshet_catalog::rows::has_time;
 use freshet_protocol::{ExecutionParts, Parameter, ParameterType};
 
-use crate::preparations::{MarkerSet, TypedBy};
+use crate::preparations::{Beside, TypedBy};
 
 /// Uses keys of this process: clients cannot make two kinds look alike.
 static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
@@ -25,61 +26,158 @@ const DIGITS_MAX: usize = 18;
 /// The type DOUBLE, with a sign.
 const DOUBLE: [u8; 2] = [5, 0];
 
+/// The types TINYBLOB to BLOB.
+const BLOBS: RangeInclusive<u8> = 249..=252;
+
 /// What all executions so far have in common.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    first: Option<Alike>,
-    kinds_differ: bool,
-    timed_kinds_differ: bool,
+    /// The hash of the first execution's types, and that of its types and values.
+    first: Option<[u64; 2]>,
+    types_differ: bool,
     values_differ: bool,
-    /// The markers that have had a date or a moment.
-    moments: MarkerSet,
-    /// The markers that have had something else than a date, a moment, or NULL.
-    others: MarkerSet,
+    /// The forms of the values so far, for each marker.
+    seen: Vec<Forms>,
     /// A definition has changed since the statement was prepared.
     is_redefined: bool,
 }
 
-/// What distinguishes one execution from another.
-#[derive(Debug, Clone, Copy)]
-struct Alike {
-    /// A hash of the types and of the kinds of the values.
-    kinds: u64,
-    /// The same with kinds for dates and moments too, which mean the same beside columns of dates and moments.
-    timed_kinds: u64,
-    /// A hash of the types and of the values.
-    values: u64,
-    /// Every value has a kind.
-    has_kinds_alone: bool,
-    /// The same with kinds for dates and moments too.
-    has_timed_kinds_alone: bool,
-    /// Every value is an integer or NULL.
-    has_integers_alone: bool,
-    /// The markers that have a date or a moment.
-    moments: MarkerSet,
-    /// The markers that have something else than a date, a moment, or NULL.
-    others: MarkerSet,
+/// The forms of some values, a bit for each [`Form`].
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
+struct Forms(u16);
+
+/// The form of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Form {
+    Null,
+    Integer,
+    /// A DOUBLE: all values of this type make the server resolve types in the same way.
+    Double,
+    /// A value of a type of dates or moments.
+    Moment,
+    /// A text of digits alone.
+    Digits,
+    /// A text that starts with a letter.
+    Word,
+    /// A text like `2024-02-29`.
+    Date,
+    /// A text like `2024-02-29 10:00:00.5`. Next to a DATE, MySQL warns of the time, and keeps that in mind.
+    DateWithTime,
+    /// Any other text, or bytes.
+    Text,
+    /// A value of another type.
+    Other,
+}
+
+/// What keeps an execution apart from others, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Apart {
+    /// Nothing: all such values are alike, whether a definition has changed or not.
+    Nothing,
+    /// A definition that has changed.
+    Definition,
+    /// A definition that has changed, and any other value.
+    Values,
+}
+
+impl Form {
+    fn of(kind: ParameterType, value: &Parameter<'_>) -> Self {
+        match value {
+            Parameter::Null => Self::Null,
+            Parameter::Int(_) | Parameter::UInt(_) => Self::Integer,
+            Parameter::Float(_) if kind.bytes() == DOUBLE => Self::Double,
+            Parameter::DateTime { .. } => Self::Moment,
+            Parameter::Text(text) if is_integer(text) => Self::Digits,
+            Parameter::Text(text) if is_word(text) => Self::Word,
+            Parameter::Text(text) => match has_time(text) {
+                Some(false) => Self::Date,
+                Some(true) => Self::DateWithTime,
+                None => Self::Text,
+            },
+            Parameter::Other if BLOBS.contains(&kind.bytes()[0]) => Self::Text,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Forms {
+    const fn of(form: Form) -> Self {
+        Self(1 << form as u8)
+    }
+
+    const TEXTS: Self = Self(
+        Self::of(Form::Digits).0
+            | Self::of(Form::Word).0
+            | Self::of(Form::Date).0
+            | Self::of(Form::DateWithTime).0
+            | Self::of(Form::Text).0,
+    );
+
+    const fn are_within(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    /// Returns these forms as they count beside such a column: all texts are one form beside a column of texts.
+    fn beside(self, beside: Beside) -> Self {
+        match beside {
+            Beside::Text if self.are_within(Self::TEXTS) => Self::TEXTS,
+            _ => self,
+        }
+    }
+
+    /// Returns what keeps an execution apart whose values at one marker have had these forms.
+    fn apart(self, beside: Beside) -> Apart {
+        let is = |form| self == Self::of(form);
+        let is_plain = is(Form::Null) || is(Form::Integer) || is(Form::Double) || is(Form::Digits);
+        match beside {
+            Beside::Integer if is(Form::Null) || is(Form::Integer) => Apart::Nothing,
+            Beside::Timeless | Beside::Integer if is_plain || is(Form::Word) => Apart::Definition,
+            Beside::Number if is_plain => Apart::Nothing,
+            Beside::Number if is(Form::Word) => Apart::Definition,
+            Beside::Text if is_plain || self.are_within(Self::TEXTS) => Apart::Nothing,
+            Beside::Moment if is(Form::Null) || is(Form::Moment) => Apart::Nothing,
+            Beside::Moment if is(Form::Date) || is(Form::DateWithTime) => Apart::Nothing,
+            Beside::Timeless | Beside::Integer | Beside::Number | Beside::Text | Beside::Moment => {
+                Apart::Values
+            }
+        }
+    }
+}
+
+impl TypedBy {
+    /// Returns what a marker is compared with; `None` if types depend on the values themselves.
+    fn beside(&self, marker: usize) -> Option<Beside> {
+        match self {
+            Self::Values => None,
+            Self::Kinds { may_see_decimals: true } => Some(Beside::Timeless),
+            Self::Kinds { may_see_decimals: false } => Some(Beside::Integer),
+            Self::KindsCompared(beside) => beside.get(marker).copied(),
+        }
+    }
 }
 
 impl History {
     /// Notes an execution with parameters of these types.
     pub(super) fn note(&mut self, parts: &ExecutionParts<'_>, types: &[ParameterType]) {
-        match Alike::of(parts, types) {
-            Some(alike) => {
-                let first = *self.first.get_or_insert(alike);
-                self.kinds_differ |= first.kinds != alike.kinds;
-                self.timed_kinds_differ |= first.timed_kinds != alike.timed_kinds;
-                self.moments.add_all(alike.moments);
-                self.others.add_all(alike.others);
-                self.values_differ |= first.values != alike.values;
-            }
-            None => self.note_unknown(),
+        self.seen.resize(types.len(), Forms::default());
+        let mut hasher = HASH.build_hasher();
+        for ((kind, value), seen) in types.iter().zip(parts.parameters(types)).zip(&mut self.seen) {
+            let Ok(value) = value else { return self.note_unknown() };
+            kind.bytes().hash(&mut hasher);
+            seen.0 |= Forms::of(Form::of(*kind, &value)).0;
         }
+        let types = hasher.finish();
+        (parts.nulls, parts.values).hash(&mut hasher);
+        let now = [types, hasher.finish()];
+        let first = *self.first.get_or_insert(now);
+        self.types_differ |= first[0] != now[0];
+        self.values_differ |= first[1] != now[1];
     }
 
     /// Notes an execution whose values are not all known, or that is not a plain one.
     pub(super) fn note_unknown(&mut self) {
-        (self.kinds_differ, self.timed_kinds_differ, self.values_differ) = (true, true, true);
+        (self.types_differ, self.values_differ) = (true, true);
     }
 
     /// Notes that a definition on which the statement rests has changed.
@@ -87,129 +185,36 @@ impl History {
         self.is_redefined = true;
     }
 
-    /// Whether all executions were alike, in the values or in their kinds, whichever the types depend on.
-    pub(super) fn is_alike(&self, typed_by: TypedBy) -> bool {
-        let are_integers = || self.first.is_some_and(|first| first.has_integers_alone);
-        let (differ, is_ageless) = match typed_by {
-            TypedBy::Values => (self.values_differ, false),
-            TypedBy::Kinds => (self.kinds_differ, false),
-            TypedBy::KindsCompared { moments } if moments.is_empty() => (self.kinds_differ, true),
-            TypedBy::KindsCompared { moments } if are_in_place(self.moments, self.others, moments) => {
-                (self.timed_kinds_differ, true)
-            }
-            TypedBy::KindsCompared { .. } => (self.values_differ, false),
+    /// Whether all executions were alike, in the values or in their forms, whichever the types depend on.
+    pub(super) fn is_alike(&self, typed_by: &TypedBy) -> bool {
+        match self.apart(typed_by) {
+            Apart::Nothing => !self.types_differ,
+            Apart::Definition => !self.types_differ && !self.is_redefined,
+            Apart::Values => !self.values_differ && !self.is_redefined,
+        }
+    }
+
+    fn apart(&self, typed_by: &TypedBy) -> Apart {
+        let apart = |(marker, forms): (usize, &Forms)| {
+            typed_by.beside(marker).map_or(Apart::Values, |beside| forms.apart(beside))
         };
-        !differ && (!self.is_redefined || is_ageless || are_integers())
+        self.seen.iter().enumerate().map(apart).max().unwrap_or(Apart::Nothing)
     }
 }
 
-/// Whether dates and moments, and they alone, are compared with columns of dates and moments: those at `compared`.
-fn are_in_place(moments: MarkerSet, others: MarkerSet, compared: MarkerSet) -> bool {
-    moments.is_within(compared) && others.is_apart_from(compared)
-}
-
-/// Returns the kinds of an execution's values, as a number; `None` if statements of any age would not give them the same types.
-pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType], typed_by: TypedBy) -> Option<u64> {
-    let alike = Alike::of(parts, types)?;
-    let is_ageless = match typed_by {
-        TypedBy::Values => false,
-        TypedBy::Kinds => alike.has_integers_alone,
-        TypedBy::KindsCompared { moments } if moments.is_empty() => alike.has_kinds_alone,
-        TypedBy::KindsCompared { moments } => {
-            alike.has_timed_kinds_alone && are_in_place(alike.moments, alike.others, moments)
-        }
-    };
-    is_ageless.then_some(alike.timed_kinds)
-}
-
-/// Returns the kind of a value; `None` if the value is only like itself.
-fn kind(of: ParameterType, value: &Parameter<'_>) -> Option<u8> {
-    match value {
-        Parameter::Null => Some(1),
-        Parameter::Int(_) | Parameter::UInt(_) => Some(2),
-        Parameter::Text(text) if is_integer(text) => Some(3),
-        Parameter::Text(text) if is_word(text) => Some(4),
-        // All values of this type make the server resolve types in the same way.
-        Parameter::Float(_) if of.bytes() == DOUBLE => Some(6),
-        _ => None,
+/// Returns the types of an execution and the forms of its values, as a number; `None` if statements of any age would not give them the same
+/// types.
+pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType], typed_by: &TypedBy) -> Option<u64> {
+    let mut history = History::default();
+    history.note(parts, types);
+    if history.types_differ || history.apart(typed_by) != Apart::Nothing {
+        return None;
     }
-}
-
-/// Returns the kind of a date or a moment that is compared with a column of dates or moments; `None` if the value is something else, or is
-/// in another form than the canonical one.
-fn timed_kind(value: &Parameter<'_>) -> Option<u8> {
-    match value {
-        Parameter::DateTime { .. } => Some(7),
-        // Next to a DATE, MySQL warns of a time, and keeps that in mind.
-        Parameter::Text(text) => Some(if has_time(text)? { 9 } else { 8 }),
-        _ => None,
+    let mut hasher = HASH.build_hasher();
+    for (marker, (kind, forms)) in types.iter().zip(&history.seen).enumerate() {
+        (kind.bytes(), forms.beside(typed_by.beside(marker)?)).hash(&mut hasher);
     }
-}
-
-impl Alike {
-    fn of(parts: &ExecutionParts<'_>, types: &[ParameterType]) -> Option<Self> {
-        let (mut kinds, mut timed) = (KindsSoFar::new(), None);
-        let mut has_integers_alone = true;
-        let (mut moments, mut others) = (MarkerSet::default(), MarkerSet::default());
-        for (marker, (of, parameter)) in types.iter().zip(parts.parameters(types)).enumerate() {
-            let parameter = parameter.ok()?;
-            has_integers_alone &=
-                matches!(parameter, Parameter::Null | Parameter::Int(_) | Parameter::UInt(_));
-            let timed_kind = timed_kind(&parameter).filter(|_| moments.add(marker));
-            if timed_kind.is_some() {
-                // Up to the first date or moment there is no difference.
-                timed.get_or_insert_with(|| kinds.clone());
-            } else if parameter != Parameter::Null {
-                others.add(marker);
-            }
-            let plain_kind = kind(*of, &parameter);
-            if let Some(timed) = &mut timed {
-                timed.add(*of, timed_kind.or(plain_kind), parts.values);
-            }
-            kinds.add(*of, plain_kind, parts.values);
-        }
-        let timed = timed.as_ref().unwrap_or(&kinds);
-        let (timed_kinds, has_timed_kinds_alone) = (timed.hasher.finish(), timed.are_alone);
-        let (has_kinds_alone, mut hasher) = (kinds.are_alone, kinds.hasher);
-        let kinds = hasher.finish();
-        (parts.nulls, parts.values).hash(&mut hasher);
-        let values = hasher.finish();
-        Some(Self {
-            kinds,
-            timed_kinds,
-            values,
-            has_kinds_alone,
-            has_timed_kinds_alone,
-            has_integers_alone,
-            moments,
-            others,
-        })
-    }
-}
-
-/// A hash of types and kinds, and whether each value so far has had a kind.
-#[derive(Clone)]
-struct KindsSoFar {
-    hasher: AHasher,
-    are_alone: bool,
-}
-
-impl KindsSoFar {
-    fn new() -> Self {
-        Self { hasher: HASH.build_hasher(), are_alone: true }
-    }
-
-    /// Adds a value of this type, and of this kind if it has one; `values` are all values of the execution.
-    fn add(&mut self, of: ParameterType, kind: Option<u8>, values: &[u8]) {
-        of.bytes().hash(&mut self.hasher);
-        match kind {
-            Some(kind) => kind.hash(&mut self.hasher),
-            None => {
-                self.are_alone = false;
-                (5u8, values).hash(&mut self.hasher);
-            }
-        }
-    }
+    Some(hasher.finish())
 }
 
 /// Whether a string has only digits: with a sign it may be resolved in other ways.
@@ -231,23 +236,20 @@ mod tests {
     const LONG: u8 = 3;
     const VAR_STRING: u8 = 253;
     const DATETIME: u8 = 12;
+    const BLOB: u8 = 252;
+    const TIMELESS: TypedBy = TypedBy::Kinds { may_see_decimals: true };
+    const DATE: &[u8] = b"\x0a2024-02-29";
 
-    fn beside_plain() -> TypedBy {
-        TypedBy::KindsCompared { moments: MarkerSet::default() }
-    }
-
-    fn beside_moments() -> TypedBy {
-        let mut moments = MarkerSet::default();
-        assert!(moments.add(0));
-        TypedBy::KindsCompared { moments }
+    fn compared(beside: Beside) -> TypedBy {
+        TypedBy::KindsCompared(Box::new([beside]))
     }
 
     /// Whether executions with one parameter each, of these types and values, are alike.
     fn are_alike(executions: &[(u8, &[u8])]) -> bool {
-        is_alike(executions, TypedBy::Kinds)
+        is_alike(executions, &TIMELESS)
     }
 
-    fn is_alike(executions: &[(u8, &[u8])], typed_by: TypedBy) -> bool {
+    fn is_alike(executions: &[(u8, &[u8])], typed_by: &TypedBy) -> bool {
         history_of(executions).is_alike(typed_by)
     }
 
@@ -265,21 +267,29 @@ mod tests {
 
     #[test]
     fn after_a_definition_only_what_has_the_same_types_anyway_is_alike() {
+        let (one, word, date) = ((LONG, &[1, 0, 0, 0][..]), (VAR_STRING, &b"\x01w"[..]), (VAR_STRING, DATE));
+        let moment = (DATETIME, &b"\x04\xe8\x07\x02\x1d"[..]);
         for (values, typed_by, is_alike) in [
-            ((LONG, &[1, 0, 0, 0][..]), TypedBy::Kinds, true),
-            ((VAR_STRING, &b"\x01w"[..]), TypedBy::Kinds, false),
-            ((VAR_STRING, &b"\x01w"[..]), beside_plain(), true),
-            ((VAR_STRING, &b"\x01w"[..]), beside_moments(), false),
-            ((VAR_STRING, &b"\x01w"[..]), TypedBy::Values, false),
-            ((VAR_STRING, &b"\x0a2024-02-29"[..]), beside_moments(), true),
-            ((VAR_STRING, &b"\x0a2024-02-29"[..]), TypedBy::Kinds, false),
-            ((DATETIME, &b"\x04\xe8\x07\x02\x1d"[..]), beside_moments(), true),
-            ((DATETIME, &b"\x04\xe8\x07\x02\x1d"[..]), TypedBy::Values, false),
+            (one, TypedBy::Values, false),
+            (one, TIMELESS, false),
+            (one, TypedBy::Kinds { may_see_decimals: false }, true),
+            (one, compared(Beside::Number), true),
+            (one, compared(Beside::Text), true),
+            (one, compared(Beside::Moment), false),
+            (word, TIMELESS, false),
+            (word, compared(Beside::Number), false),
+            (word, compared(Beside::Text), true),
+            (word, compared(Beside::Moment), false),
+            (date, compared(Beside::Number), false),
+            (date, compared(Beside::Text), true),
+            (date, compared(Beside::Moment), true),
+            (moment, compared(Beside::Moment), true),
+            (moment, compared(Beside::Text), false),
         ] {
             let mut history = history_of(&[values, values]);
-            assert!(history.is_alike(typed_by));
+            assert!(history.is_alike(&typed_by));
             history.note_redefined();
-            assert_eq!(history.is_alike(typed_by), is_alike, "{values:?} {typed_by:?}");
+            assert_eq!(history.is_alike(&typed_by), is_alike, "{values:?} {typed_by:?}");
         }
     }
 
@@ -288,7 +298,7 @@ mod tests {
         assert!(are_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])]));
         assert!(!are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x0325 ")]));
         assert!(are_alike(&[(VAR_STRING, b"\x011"), (VAR_STRING, b"\x0223")]));
-        assert!(is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[1, 0, 0, 0])], TypedBy::Values));
+        assert!(is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[1, 0, 0, 0])], &TypedBy::Values));
         assert!(are_alike(&[(VAR_STRING, b"\x01a"), (VAR_STRING, b"\x03b.1")]));
         assert!(are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x031.5")]));
         assert!(are_alike(&[(DOUBLE[0], &1.0_f64.to_le_bytes()), (DOUBLE[0], &2.5_f64.to_le_bytes())]));
@@ -299,8 +309,7 @@ mod tests {
         let (day, noon) =
             ((DATETIME, &b"\x04\xe8\x07\x02\x1d"[..]), (DATETIME, &b"\x07\xe8\x07\x02\x1d\x0c\0\0"[..]));
         let [date, other, moment, word] =
-            [&b"\x0a2024-02-29"[..], b"\x0a2023-12-31", b"\x132024-02-29 12:00:00", b"\x01w"]
-                .map(|text| (VAR_STRING, text));
+            [DATE, b"\x0a2023-12-31", b"\x132024-02-29 12:00:00", b"\x01w"].map(|text| (VAR_STRING, text));
         for (executions, is_like) in [
             ([day, noon], true),
             ([date, other], true),
@@ -309,18 +318,31 @@ mod tests {
             ([date, word], false),
             ([date, (VAR_STRING, &b"\x0a2023-02-29"[..])], false),
             ([date, (VAR_STRING, &b"\x08240229.5"[..])], false),
+            ([word, (VAR_STRING, b"\x01x")], false),
+            ([(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], false),
         ] {
-            assert_eq!(is_alike(&executions, beside_moments()), is_like, "{executions:?}");
-            for elsewhere in [beside_plain(), TypedBy::Kinds, TypedBy::Values] {
-                assert!(!is_alike(&executions, elsewhere), "{executions:?} {elsewhere:?}");
-            }
+            assert_eq!(is_alike(&executions, &compared(Beside::Moment)), is_like, "{executions:?}");
         }
-        // Beside such a column, nothing else is told by its kind.
-        assert!(!is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], beside_moments()));
-        assert!(
-            is_alike(&[word, word], beside_moments())
-                && !is_alike(&[word, (VAR_STRING, b"\x01x")], beside_moments())
-        );
+        for elsewhere in [compared(Beside::Number), TIMELESS, TypedBy::Values] {
+            assert!(
+                !is_alike(&[day, noon], &elsewhere) && !is_alike(&[date, other], &elsewhere),
+                "{elsewhere:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn texts_are_alike_beside_columns_of_texts() {
+        let texts = [DATE, b"\x01w", b"\x021a", b"\x00", b"\x02-1", b"\x011"];
+        for kind in [VAR_STRING, BLOB] {
+            let executions = texts.map(|text| (kind, text));
+            // An empty value is NULL here.
+            let executions: Vec<_> = executions.into_iter().filter(|(_, text)| text.len() > 1).collect();
+            assert!(is_alike(&executions, &compared(Beside::Text)));
+            assert!(!is_alike(&executions, &compared(Beside::Number)) && !is_alike(&executions, &TIMELESS));
+        }
+        assert!(!is_alike(&[(VAR_STRING, b"\x011"), (BLOB, b"\x011")], &compared(Beside::Text)));
+        assert!(!is_alike(&[(VAR_STRING, b"\x011"), (LONG, &[1, 0, 0, 0])], &compared(Beside::Text)));
     }
 
     #[test]
@@ -333,7 +355,7 @@ mod tests {
         assert!(!are_alike(&[(VAR_STRING, b"\x02\xa01"), (VAR_STRING, b"\x01a")]));
         assert!(!are_alike(&[(4, &[0, 0, 0, 0]), (4, &[0, 0, 128, 63])]));
         assert!(
-            !is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], TypedBy::Values),
+            !is_alike(&[(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], &TypedBy::Values),
             "not told by kinds alone"
         );
         assert!(!are_alike(&[(VAR_STRING, b"\x031.5"), (VAR_STRING, b"\x012")]));

@@ -53,9 +53,10 @@ impl PreparedSelect {
         self.lock_compiled().clone()
     }
 
-    /// Returns what decides the types of the parameters, as far as is known.
-    pub(super) fn typed_by(&self) -> TypedBy {
-        self.lock_compiled().as_ref().map_or(TypedBy::Values, |compiled| compiled.typed_by)
+    /// Calls `with` on what decides the types of the parameters, as far as is known.
+    pub(super) fn with_typed_by<T>(&self, with: impl FnOnce(&TypedBy) -> T) -> T {
+        let compiled = self.lock_compiled();
+        with(compiled.as_ref().map_or(&TypedBy::Values, |compiled| &compiled.typed_by))
     }
 
     fn lock_compiled(&self) -> MutexGuard<'_, Option<Arc<CompiledExecution>>> {
