@@ -20,6 +20,8 @@ const TABLES: &[&str] = &[
     "CREATE TABLE o (id INT PRIMARY KEY, t INT, x INT)",
     "INSERT INTO o VALUES (1,1,5),(2,2,6),(3,1,7)",
     "CREATE VIEW shown AS SELECT id, v FROM t",
+    "CREATE TABLE m (id INT PRIMARY KEY, day DATE, ts TIMESTAMP(3) NULL)",
+    "INSERT INTO m VALUES (1,'2024-02-29','2024-02-29 01:02:03.5'), (2,'2025-01-01',NULL)",
 ];
 
 /// A value as a client sends it: its type, and its bytes where it is not NULL.
@@ -584,6 +586,13 @@ fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
                 ],
             ),
             (
+                "SELECT id FROM m WHERE day > ? OR ts <= ?",
+                vec![
+                    vec![text("2024-02-29"), moment(2024, [2, 29, 1, 2, 3])],
+                    vec![text("2020-01-01"), moment(2024, [2, 29, 1, 2, 4])],
+                ],
+            ),
+            (
                 "SELECT id FROM t WHERE d BETWEEN ? AND ?",
                 vec![
                     vec![text("2024-01-01"), text("2024-12-31 00:00:00")],
@@ -595,7 +604,10 @@ fn a_statement_that_compares_columns_with_its_values_goes_on_hitting() {
             for round in 0..3 {
                 if round == 2 {
                     // Both servers prepare it anew.
-                    run(&mut definer, &["ALTER TABLE t COMMENT = 'another'"]);
+                    run(
+                        &mut definer,
+                        &["ALTER TABLE t COMMENT = 'another'", "ALTER TABLE m COMMENT = 'another'"],
+                    );
                     caught_up(freshet);
                 }
                 for values in &executions {

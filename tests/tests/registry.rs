@@ -28,12 +28,15 @@ const TRIALS: u32 = 4;
 
 fn with_freshet(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
     let _nobody_changes_them = RIGHTS.read().unwrap_or_else(PoisonError::into_inner);
-    for _ in 1..TRIALS {
-        if catch_unwind(AssertUnwindSafe(|| tested(schema, &test))).is_ok() {
-            return;
-        }
-    }
     tested(schema, test);
+}
+
+/// The same for what is counted to the last hit.
+fn with_freshet_counting(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
+    let is_well = || catch_unwind(AssertUnwindSafe(|| with_freshet(schema, &test))).is_ok();
+    if !(1..TRIALS).any(|_| is_well()) {
+        with_freshet(schema, test);
+    }
 }
 
 fn with_freshet_alone(schema: &str, test: impl Fn(&Server, &Freshet, Conn)) {
@@ -204,7 +207,7 @@ fn what_the_answer_shows_is_told_afterwards() {
 #[test]
 fn a_statement_is_explained_from_its_first_execution_to_its_hit() {
     let schema = "registry_life";
-    with_freshet(schema, |_, freshet, mut conn| {
+    with_freshet_counting(schema, |_, freshet, mut conn| {
         let read = "SELECT v FROM t WHERE id = 1";
         let told = explained(&mut conn, read);
         assert_eq!((told["verdict"].as_str(), told["hit_now"].as_str()), ("cacheable", "NO"), "{told:?}");
@@ -258,7 +261,7 @@ fn a_statement_is_explained_from_its_first_execution_to_its_hit() {
 #[test]
 fn the_tables_are_read_with_sql_and_prepared() {
     let schema = "registry_sql";
-    with_freshet(schema, |server, freshet, mut conn| {
+    with_freshet_counting(schema, |server, freshet, mut conn| {
         let _ = Counted::of(freshet).prime(&mut conn, "SELECT v FROM t WHERE id = 1");
         run(&mut conn, &["SELECT id, NOW() FROM t", "SELECT id, NOW() FROM t"]);
         let all = "SELECT q.digest_text, r.reason, r.count, s.what_to_change FROM freshet.queries AS q \
@@ -516,7 +519,7 @@ fn advice_is_given_by_what_was_counted_to_who_may_see_everything() {
 #[test]
 fn what_a_table_is_read_and_written_is_counted() {
     let schema = "registry_tables";
-    with_freshet(schema, |server, freshet, mut conn| {
+    with_freshet_counting(schema, |server, freshet, mut conn| {
         let mut direct = connect(&server.target, schema);
         let mut watch = Counted::of(freshet);
         let statement = "SELECT v FROM t WHERE id = 1";

@@ -51,10 +51,7 @@ pub(crate) enum TypedBy {
     /// The values alone.
     Values,
     /// The kinds of the values. No moment is in sight.
-    Kinds {
-        /// Whether a DECIMAL may be in sight.
-        may_see_decimals: bool,
-    },
+    Kinds,
     /// The kinds of the values, and what each marker is compared with.
     KindsCompared(Box<[Beside]>),
 }
@@ -64,12 +61,12 @@ pub(crate) enum TypedBy {
 pub(crate) enum Beside {
     /// With something in which there is no moment, or with nothing.
     Timeless,
-    /// The same without a DECIMAL.
-    Integer,
     /// With a column of integers or of DECIMAL, or it counts rows.
     Number,
-    /// With a column of texts or of bytes.
+    /// With a column of texts.
     Text,
+    /// With a column of bytes.
+    Bytes,
     /// With a column of dates or moments.
     Moment,
 }

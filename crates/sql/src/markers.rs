@@ -17,7 +17,9 @@ const LEADING: [&str; 5] = ["AND", "NOT", "ON", "OR", "WHERE"];
 /// A comparison of more than one character.
 const COMPARISONS: [&[u8]; 5] = [b"<=", b">=", b"<>", b"!=", b"<=>"];
 /// Words that may give columns and values other names.
-const RENAMING: [&str; 2] = ["HAVING", "WITH"];
+const RENAMING: [&str; 6] = ["HAVING", "JSON_TABLE", "LATERAL", "TABLE", "VALUES", "WITH"];
+/// What stands behind these may be a column of the result.
+const OF_RESULT: [&str; 2] = ["GROUP", "ORDER"];
 
 /// Returns what each marker of `text` is compared with: a column, by its name in lower case, or nothing if it counts rows (`LIMIT ?`).
 /// `None` unless every other marker is one whole side of a comparison with a bare column (`a = ?`, `a IN (?, ?)`, `a BETWEEN ? AND ?`).
@@ -41,7 +43,11 @@ pub fn compared_markers(text: &[u8], modes: Modes) -> Option<Vec<Option<String>>
     }
     let reader = Markers { text, tokens: &tokens };
     let markers = (0..tokens.len()).filter(|at| reader.is_marker(*at));
-    let compared = |at| if reader.counts_rows(at) { Some(None) } else { reader.compared(at).map(Some) };
+    let of_result = tokens.iter().position(|token| is(token, &OF_RESULT)).unwrap_or(tokens.len());
+    let compared = |at| match reader.counts_rows(at) {
+        true => Some(None),
+        false => reader.compared(at).filter(|_| at < of_result).map(Some),
+    };
     markers.map(compared).collect()
 }
 
@@ -98,7 +104,9 @@ impl Markers<'_> {
         match token.kind {
             TokenKind::Punct(b'=' | b'<' | b'>') => Some(before),
             TokenKind::Op => COMPARISONS.contains(&token.of(self.text)).then_some(before),
-            _ if self.is(before, "BETWEEN") => Some(before),
+            _ if self.is(before, "BETWEEN") => {
+                (self.is(before + 2, "AND") && self.is_marker(before + 3)).then_some(before)
+            }
             _ if self.is(before, "AND") => {
                 let between = before.checked_sub(2)?;
                 (self.is_marker(before - 1) && self.is(between, "BETWEEN")).then_some(between)
@@ -106,11 +114,32 @@ impl Markers<'_> {
             TokenKind::Punct(b'(' | b',') => {
                 let is_list = |at: &usize| self.is_marker(*at) || self.is_punct(*at, b',');
                 let opening = (0..=before).rev().find(|at| !is_list(at))?;
+                let closing = (before + 1..self.tokens.len()).find(|at| !is_list(at))?;
+                if !self.is_punct(closing, b')') {
+                    return None;
+                }
                 let word = opening.checked_sub(1).filter(|word| self.is(*word, "IN"))?;
                 self.is_punct(opening, b'(').then_some(word)
             }
             _ => None,
         }
+    }
+
+    /// Whether the token at `at` is the AND of a BETWEEN, to which the comparison belongs then: `x BETWEEN y AND (a = ?)`.
+    fn is_of_between(&self, at: usize) -> bool {
+        let mut depth = 0_usize;
+        for before in (0..at).rev().filter(|_| self.is(at, "AND")) {
+            match self.tokens[before].kind {
+                TokenKind::Punct(b')') => depth += 1,
+                TokenKind::Punct(b'(') if depth == 0 => return false,
+                TokenKind::Punct(b'(') => depth -= 1,
+                _ if depth > 0 => {}
+                _ if self.is(before, "AND") => return false,
+                _ if self.is(before, "BETWEEN") => return true,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Returns the name of the column that ends before `end`, if it stands there by itself.
@@ -121,7 +150,8 @@ impl Markers<'_> {
             self.tokens.get(qualifier).filter(|token| token.is_name())?;
             start = qualifier;
         }
-        let leading = self.tokens.get(start.checked_sub(1)?)?;
+        let before = start.checked_sub(1).filter(|before| !self.is_of_between(*before))?;
+        let leading = self.tokens.get(before)?;
         let is_alone = leading.is(b'(') || LEADING.iter().any(|word| leading.is_word(self.text, word));
         let bytes = name.of(self.text);
         let bytes = if name.kind == TokenKind::Name { bytes.get(1..bytes.len() - 1)? } else { bytes };
@@ -154,6 +184,11 @@ mod tests {
             ("SELECT d FROM t WHERE s.t.v BETWEEN ? AND ? AND NOT w <> ? FOR UPDATE", vec!["v", "v", "w"]),
             ("SELECT DATE(d) FROM t WHERE v NOT BETWEEN ? AND ?;", vec!["v", "v"]),
             ("SELECT d FROM t", vec![]),
+            ("SELECT d FROM t WHERE v BETWEEN 1 AND 2 AND w = ?", vec!["w"]),
+            (
+                "SELECT d FROM t WHERE v BETWEEN (1) AND (2) AND w BETWEEN ? AND ? AND v = ?",
+                vec!["w", "w", "v"],
+            ),
             ("SELECT d FROM t WHERE v = ? UNION SELECT 1", vec!["v"]),
             (
                 "SELECT d FROM t WHERE v = ? UNION ALL SELECT e FROM u WHERE w = ? UNION DISTINCT SELECT 1 LIMIT ?",
@@ -176,6 +211,15 @@ mod tests {
             "SELECT d FROM t WHERE v = ? = d",
             "SELECT d FROM t WHERE v BETWEEN 1 AND ?",
             "SELECT d FROM t WHERE v IN (1, ?)",
+            "SELECT d FROM t WHERE v IN (?, 1)",
+            "SELECT d FROM t WHERE v BETWEEN ? AND d",
+            "SELECT d FROM t WHERE v BETWEEN 0 AND w = ?",
+            "SELECT d FROM t WHERE v NOT BETWEEN (w) AND w = ?",
+            "SELECT d AS v FROM t ORDER BY (v > ?)",
+            "SELECT d AS v FROM t GROUP BY (v > ?)",
+            "SELECT v FROM t UNION SELECT d FROM t ORDER BY (v > ?)",
+            "SELECT t.v FROM t, JSON_TABLE('[]', '$[*]' COLUMNS(v DATETIME PATH '$')) j WHERE j.v > ?",
+            "SELECT q.v FROM (TABLE t) q WHERE v = ?",
             "SELECT d FROM t WHERE v IN (d, ?)",
             "SELECT d FROM t WHERE (v, d) = (?, ?)",
             "SELECT d FROM t WHERE (v, d) IN ((?, ?))",

@@ -164,9 +164,9 @@ fn executions_in_transactions_are_carried() {
     let schema = "lanes_executed_in";
     with_carried(schema, |direct, freshet, flavor| {
         let mut reader = connect(freshet.target(), schema);
-        let statement = reader.prep("SELECT v + ? FROM t WHERE id = ?").expect("it is prepared");
-        let execute = |reader: &mut Conn, more: i64, id: i64| -> Value {
-            reader.exec_first(&statement, (more, id)).expect("it is executed").expect("there is a row")
+        let statement = reader.prep("SELECT v FROM t WHERE v <> ? AND id = ?").expect("it is prepared");
+        let execute = |reader: &mut Conn, other: i64, id: i64| -> Value {
+            reader.exec_first(&statement, (other, id)).expect("it is executed").expect("there is a row")
         };
         let mut most = 0;
         for round in 0..60 {
@@ -175,7 +175,7 @@ fn executions_in_transactions_are_carried() {
             let before = carried(freshet);
             for id in 1..=3 {
                 let got = execute(&mut reader, 1000 * round + id, id);
-                assert_eq!(got, Value::Int(1000 * round + 11 * id), "{flavor:?}");
+                assert_eq!(got, Value::Int(10 * id), "{flavor:?}");
             }
             most = most.max(carried(freshet) - before);
             run(&mut reader, &["COMMIT"]);

@@ -68,7 +68,12 @@ fn older() -> Vec<(&'static str, Vec<Value>, bool)> {
         ("SELECT n + ? FROM t WHERE id = ?", vec![int(5), int(1)], false),
         ("SELECT a FROM (SELECT id, n + ? a FROM t) q WHERE id = ?", vec![int(5), int(1)], false),
         ("SELECT id, CASE WHEN v > 15 THEN ? ELSE n END FROM t", vec![int(7)], false),
-        ("SELECT v + ? FROM t WHERE id = ?", vec![int(5), int(1)], true),
+        ("SELECT v + ? FROM t WHERE id = ?", vec![int(5), int(1)], false),
+        ("SELECT ? + ? FROM t WHERE id = 1", vec![int(5), int(1)], false),
+        ("SELECT ABS(?) FROM t WHERE id = 1", vec![int(5)], false),
+        ("SELECT v + 1. + ? FROM t WHERE id = 1", vec![int(5)], false),
+        ("SELECT id FROM t WHERE b = ?", vec![Value(252, Some(vec![2, 0, 0xff]))], true),
+        ("SELECT id FROM t WHERE w = ?", vec![Value(252, Some(vec![1, b'a']))], false),
         ("SELECT id FROM t WHERE n * ? > 2", vec![int(3)], false),
         ("SELECT v / 2 + ? FROM t WHERE id = 1", vec![int(3)], false),
         ("SELECT v, MAX(d) z FROM t GROUP BY v HAVING z > ?", vec![int(20240101)], false),
@@ -92,7 +97,8 @@ fn a_statement_that_is_older_than_a_definition_is_answered_as_such() {
         let mut direct = stage((server, freshet), "prep_older");
         let mut counted = Counted::of(freshet);
         for (round, (statement, values, has_hits)) in older().into_iter().enumerate() {
-            let has_hits = has_hits || server.flavor == Flavor::MariaDb;
+            // MariaDB resolves ABS() alone by values.
+            let has_hits = has_hits || server.flavor == Flavor::MariaDb && !statement.contains("ABS");
             let mut there = Client::of(&server.target, "prep_older", 0);
             let [mut new, mut old] = [0; 2].map(|_| Client::of(freshet.target(), "prep_older", 0));
             let (one, other) = (there.prepare(statement), old.prepare(statement));

@@ -73,11 +73,13 @@ fn a_login_that_the_server_alone_can_judge_takes_no_new_connection() {
         // The server is asked each time, on a connection that it has: what it counts tells. If somebody changes accounts, connections are
         // kept for nobody for a while.
         eventually("logins are made on connections that others have left", || {
-            let before = changes(&mut admin);
+            let before = (changes(&mut admin), status(&mut admin, "Connections"));
             for _ in 0..LOGINS {
                 drop(login(freshet.target(), "spare_ann", PASSWORD).expect("it is let in"));
             }
-            (changes(&mut admin) >= before + LOGINS as u64).then_some(())
+            let on_others = changes(&mut admin) - before.0;
+            assert!(on_others + status(&mut admin, "Connections") - before.1 >= LOGINS as u64);
+            (on_others >= LOGINS as u64).then_some(())
         });
         run(&mut freshet.target().connect(), &[&format!("UPDATE {SCHEMA}.t SET v = 11 WHERE id = 1")]);
         assert_eq!(ask(freshet.target(), "spare_ann", PASSWORD, QUESTION), row("11"), "a write is seen");

@@ -219,18 +219,29 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
     compiled
 }
 
-/// Words in the names of functions and types that make moments of values, or calculate with moments.
-const OF_TIME: [&[u8]; 9] =
-    [b"date", b"time", b"year", b"month", b"week", b"day", b"hour", b"minute", b"second"];
-
-/// Parts of what makes a DECIMAL of other values.
-const OF_DECIMALS: [&[u8]; 9] =
-    [b"/", b"sum", b"avg", b"dec", b"numeric", b"fixed", b"round", b"trunc", b"cast"];
+/// Parts of what makes moments of values, or calculates with moments.
+const OF_TIME: [&[u8]; 14] = [
+    // `{d '2024-02-29'}`
+    b"{",
+    b"now",
+    b"date",
+    b"time",
+    b"year",
+    b"quarter",
+    b"month",
+    b"week",
+    b"day",
+    b"hour",
+    b"minute",
+    b"second",
+    b"interval",
+    b"convert_tz",
+];
 
 /// Returns by what MySQL resolves the types of a statement's parameters. Next to moments MySQL looks at the
 /// values themselves: `d - ?` is a DECIMAL once it was executed with 0. So one of two must hold. Every parameter is compared with a
 /// column of a known type. Or no moment is in sight: the statement reads tables, and names no column that is a moment or has a type that is
-/// not followed here, nor has such a one without its name, as `? IN (SELECT * FROM t)` may.
+/// not followed here, nor has such a one without its name, as `? IN (SELECT * FROM t)` and `? IN (TABLE t)` may.
 fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Tables) -> TypedBy {
     let text = text.to_ascii_lowercase();
     let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
@@ -258,16 +269,11 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
             && tables.are_all_base()
             && tables.known.iter().all(is_told)
             && !OF_TIME.iter().any(|word| has(word))
-    };
-    let may_see_decimals = || {
-        let mut columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
-        columns.any(|it| matches!(it.key, KeyType::Decimal { .. }) && !is_out_of_sight(it))
-            || OF_DECIMALS.iter().any(|word| has(word))
-            || text.windows(2).any(|two| two[0] == b'.' && two[1].is_ascii_digit())
+            && !is_named("table")
     };
     match compared.and_then(|columns| beside(&columns, tables)) {
         Some(beside) => TypedBy::KindsCompared(beside),
-        None if sees_no_moment() => TypedBy::Kinds { may_see_decimals: may_see_decimals() },
+        None if sees_no_moment() => TypedBy::Kinds,
         None => TypedBy::Values,
     }
 }
@@ -277,7 +283,8 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
 fn beside(compared: &[Option<String>], tables: &Tables) -> Option<Box<[Beside]>> {
     let of_column = |column: &ColumnInfo| match column.key {
         KeyType::Integer { .. } | KeyType::Decimal { .. } => Some(Beside::Number),
-        KeyType::Text { .. } | KeyType::Bytes { .. } => Some(Beside::Text),
+        KeyType::Text { .. } => Some(Beside::Text),
+        KeyType::Bytes { .. } => Some(Beside::Bytes),
         KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. } => Some(Beside::Moment),
         _ => None,
     };

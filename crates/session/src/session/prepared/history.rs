@@ -64,8 +64,9 @@ enum Form {
     Date,
     /// A text like `2024-02-29 10:00:00.5`. Next to a DATE, MySQL warns of the time, and keeps that in mind.
     DateWithTime,
-    /// Any other text, or bytes.
+    /// Any other text.
     Text,
+    Bytes,
     /// A value of another type.
     Other,
 }
@@ -95,7 +96,7 @@ impl Form {
                 Some(true) => Self::DateWithTime,
                 None => Self::Text,
             },
-            Parameter::Other if BLOBS.contains(&kind.bytes()[0]) => Self::Text,
+            Parameter::Other if BLOBS.contains(&kind.bytes()[0]) => Self::Bytes,
             _ => Self::Other,
         }
     }
@@ -121,7 +122,7 @@ impl Forms {
     /// Returns these forms as they count beside such a column: all texts are one form beside a column of texts.
     fn beside(self, beside: Beside) -> Self {
         match beside {
-            Beside::Text if self.are_within(Self::TEXTS) => Self::TEXTS,
+            Beside::Text | Beside::Bytes if self.are_within(Self::TEXTS) => Self::TEXTS,
             _ => self,
         }
     }
@@ -131,14 +132,16 @@ impl Forms {
         let is = |form| self == Self::of(form);
         let is_plain = is(Form::Null) || is(Form::Integer) || is(Form::Double) || is(Form::Digits);
         match beside {
-            Beside::Integer if is(Form::Null) || is(Form::Integer) => Apart::Nothing,
-            Beside::Timeless | Beside::Integer if is_plain || is(Form::Word) => Apart::Definition,
+            Beside::Timeless if is_plain || is(Form::Word) => Apart::Definition,
             Beside::Number if is_plain => Apart::Nothing,
             Beside::Number if is(Form::Word) => Apart::Definition,
-            Beside::Text if is_plain || self.are_within(Self::TEXTS) => Apart::Nothing,
+            Beside::Text | Beside::Bytes if is_plain || self.are_within(Self::TEXTS) => Apart::Nothing,
+            Beside::Bytes if is(Form::Bytes) => Apart::Nothing,
+            // Bytes that are no characters are an error from then on.
+            Beside::Text if is(Form::Bytes) => Apart::Definition,
             Beside::Moment if is(Form::Null) || is(Form::Moment) => Apart::Nothing,
             Beside::Moment if is(Form::Date) || is(Form::DateWithTime) => Apart::Nothing,
-            Beside::Timeless | Beside::Integer | Beside::Number | Beside::Text | Beside::Moment => {
+            Beside::Timeless | Beside::Number | Beside::Text | Beside::Bytes | Beside::Moment => {
                 Apart::Values
             }
         }
@@ -150,8 +153,7 @@ impl TypedBy {
     fn beside(&self, marker: usize) -> Option<Beside> {
         match self {
             Self::Values => None,
-            Self::Kinds { may_see_decimals: true } => Some(Beside::Timeless),
-            Self::Kinds { may_see_decimals: false } => Some(Beside::Integer),
+            Self::Kinds => Some(Beside::Timeless),
             Self::KindsCompared(beside) => beside.get(marker).copied(),
         }
     }
@@ -237,7 +239,6 @@ mod tests {
     const VAR_STRING: u8 = 253;
     const DATETIME: u8 = 12;
     const BLOB: u8 = 252;
-    const TIMELESS: TypedBy = TypedBy::Kinds { may_see_decimals: true };
     const DATE: &[u8] = b"\x0a2024-02-29";
 
     fn compared(beside: Beside) -> TypedBy {
@@ -246,7 +247,7 @@ mod tests {
 
     /// Whether executions with one parameter each, of these types and values, are alike.
     fn are_alike(executions: &[(u8, &[u8])]) -> bool {
-        is_alike(executions, &TIMELESS)
+        is_alike(executions, &TypedBy::Kinds)
     }
 
     fn is_alike(executions: &[(u8, &[u8])], typed_by: &TypedBy) -> bool {
@@ -271,12 +272,11 @@ mod tests {
         let moment = (DATETIME, &b"\x04\xe8\x07\x02\x1d"[..]);
         for (values, typed_by, is_alike) in [
             (one, TypedBy::Values, false),
-            (one, TIMELESS, false),
-            (one, TypedBy::Kinds { may_see_decimals: false }, true),
+            (one, TypedBy::Kinds, false),
             (one, compared(Beside::Number), true),
             (one, compared(Beside::Text), true),
             (one, compared(Beside::Moment), false),
-            (word, TIMELESS, false),
+            (word, TypedBy::Kinds, false),
             (word, compared(Beside::Number), false),
             (word, compared(Beside::Text), true),
             (word, compared(Beside::Moment), false),
@@ -323,7 +323,7 @@ mod tests {
         ] {
             assert_eq!(is_alike(&executions, &compared(Beside::Moment)), is_like, "{executions:?}");
         }
-        for elsewhere in [compared(Beside::Number), TIMELESS, TypedBy::Values] {
+        for elsewhere in [compared(Beside::Number), TypedBy::Kinds, TypedBy::Values] {
             assert!(
                 !is_alike(&[day, noon], &elsewhere) && !is_alike(&[date, other], &elsewhere),
                 "{elsewhere:?}"
@@ -334,12 +334,20 @@ mod tests {
     #[test]
     fn texts_are_alike_beside_columns_of_texts() {
         let texts = [DATE, b"\x01w", b"\x021a", b"\x00", b"\x02-1", b"\x011"];
-        for kind in [VAR_STRING, BLOB] {
+        for (kind, beside) in [
+            (VAR_STRING, Beside::Text),
+            (VAR_STRING, Beside::Bytes),
+            (BLOB, Beside::Text),
+            (BLOB, Beside::Bytes),
+        ] {
             let executions = texts.map(|text| (kind, text));
-            // An empty value is NULL here.
-            let executions: Vec<_> = executions.into_iter().filter(|(_, text)| text.len() > 1).collect();
-            assert!(is_alike(&executions, &compared(Beside::Text)));
-            assert!(!is_alike(&executions, &compared(Beside::Number)) && !is_alike(&executions, &TIMELESS));
+            assert!(is_alike(&executions, &compared(beside)));
+            let mut history = history_of(&executions);
+            history.note_redefined();
+            assert_eq!(history.is_alike(&compared(beside)), (kind, beside) != (BLOB, Beside::Text));
+            assert!(
+                !is_alike(&executions, &compared(Beside::Number)) && !is_alike(&executions, &TypedBy::Kinds)
+            );
         }
         assert!(!is_alike(&[(VAR_STRING, b"\x011"), (BLOB, b"\x011")], &compared(Beside::Text)));
         assert!(!is_alike(&[(VAR_STRING, b"\x011"), (LONG, &[1, 0, 0, 0])], &compared(Beside::Text)));
