@@ -193,34 +193,27 @@ impl Counted {
     /// # Panics
     /// If that does not happen within [`SECONDS_MAX`].
     pub fn prime(&mut self, reader: &mut Conn, statement: &str) -> Answer {
-        if !self.is_freshet {
-            return answer(reader, statement);
-        }
-        let found = looked_for(Duration::from_secs(SECONDS_MAX), || {
-            let before = self.hits();
-            let got = answer(reader, statement);
-            (self.hits() > before).then_some(got)
-        });
-        found.unwrap_or_else(|| {
-            self.panic_without_hit(statement, &mut || {
-                let _ = answer(reader, statement);
-            })
-        })
+        self.prime_by(statement, || answer(reader, statement))
     }
 
-    /// Does something until it is answered from memory.
+    /// Asks for something until it has come from memory, and gives it.
     ///
     /// # Panics
     /// If that does not happen within [`SECONDS_MAX`].
-    pub fn prime_by(&mut self, what: &str, mut ask: impl FnMut()) {
-        if self.is_freshet {
-            let found = looked_for(Duration::from_secs(SECONDS_MAX), || {
-                let before = self.hits();
-                ask();
-                (self.hits() > before).then_some(())
-            });
-            found.unwrap_or_else(|| self.panic_without_hit(what, &mut ask));
+    pub fn prime_by<T>(&mut self, what: &str, mut ask: impl FnMut() -> T) -> T {
+        if !self.is_freshet {
+            return ask();
         }
+        let found = looked_for(Duration::from_secs(SECONDS_MAX), || {
+            let before = self.hits();
+            let got = ask();
+            (self.hits() > before).then_some(got)
+        });
+        found.unwrap_or_else(|| {
+            self.panic_without_hit(what, &mut || {
+                let _ = ask();
+            })
+        })
     }
 
     /// Tells what Freshet counts while something is asked that should be answered from memory and is not, and what holds its sessions.

@@ -96,11 +96,7 @@ impl Client {
 
     /// Executes until an answer has come from memory, and gives it.
     fn prime(&mut self, counted: &mut Counted, id: u32, values: &[Value]) -> Vec<Vec<u8>> {
-        eventually(&format!("a hit for {values:?}"), || {
-            let before = counted.hits();
-            let got = self.execute(id, values);
-            (counted.hits() > before).then_some(got)
-        })
+        counted.prime_by(&format!("{values:?}"), || self.execute(id, values))
     }
 
     fn close(&mut self, id: u32) {

@@ -127,8 +127,11 @@ impl Markers<'_> {
 
     /// Whether the token at `at` is the AND of a BETWEEN, to which the comparison belongs then: `x BETWEEN y AND (a = ?)`.
     fn is_of_between(&self, at: usize) -> bool {
+        if !self.is(at, "AND") {
+            return false;
+        }
         let mut depth = 0_usize;
-        for before in (0..at).rev().filter(|_| self.is(at, "AND")) {
+        for before in (0..at).rev() {
             match self.tokens[before].kind {
                 TokenKind::Punct(b')') => depth += 1,
                 TokenKind::Punct(b'(') if depth == 0 => return false,

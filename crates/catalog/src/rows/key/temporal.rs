@@ -75,7 +75,8 @@ fn parts(text: &str, separator: char, lens: [usize; 3]) -> Option<[u16; 3]> {
 fn micros(fraction: &str) -> Option<u32> {
     let is_fraction =
         fraction.len() <= usize::from(DECIMALS_MAX) && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    is_fraction.then(|| format!("{fraction:0<6}").parse().ok()).flatten()
+    let digits = fraction.bytes().chain(std::iter::repeat(b'0')).take(usize::from(DECIMALS_MAX));
+    is_fraction.then(|| digits.fold(0, |micros, digit| 10 * micros + u32::from(digit - b'0')))
 }
 
 /// Returns the number of a day. `None` if there is no such day.

@@ -249,10 +249,7 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
     let stars = || text.iter().filter(|byte| **byte == b'*').count();
     let counts = || text.windows(b"count(*)".len()).filter(|part| *part == b"count(*)").count();
     let is_plain = |column: &ColumnInfo| {
-        matches!(
-            column.key,
-            KeyType::Integer { .. } | KeyType::Decimal { .. } | KeyType::Text { .. } | KeyType::Bytes { .. }
-        )
+        matches!(beside_column(&column.key), Some(Beside::Number | Beside::Text | Beside::Bytes))
     };
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_named = |name: &str| text.split(|byte| !is_of_word(byte)).any(|word| word == name.as_bytes());
@@ -278,21 +275,26 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
     }
 }
 
-/// Returns what each marker is compared with, of markers that are compared with these columns of the tables; `None` if one is compared with
-/// a column of another type.
-fn beside(compared: &[Option<String>], tables: &Tables) -> Option<Box<[Beside]>> {
-    let of_column = |column: &ColumnInfo| match column.key {
+/// Returns what a marker is compared with beside a column of this type; `None` if the type is another one.
+const fn beside_column(key: &KeyType) -> Option<Beside> {
+    match key {
         KeyType::Integer { .. } | KeyType::Decimal { .. } => Some(Beside::Number),
         KeyType::Text { .. } => Some(Beside::Text),
         KeyType::Bytes { .. } => Some(Beside::Bytes),
         KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. } => Some(Beside::Moment),
         _ => None,
-    };
+    }
+}
+
+/// Returns what each marker is compared with, of markers that are compared with these columns of the tables; `None` if one is compared with
+/// a column of another type.
+fn beside(compared: &[Option<String>], tables: &Tables) -> Option<Box<[Beside]>> {
     let of_marker = |name: &Option<String>| {
         // It counts rows.
         let Some(name) = name else { return Some(Beside::Number) };
         let columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
-        let mut named = columns.filter(|column| column.name == *name).map(of_column);
+        let mut named =
+            columns.filter(|column| column.name == *name).map(|column| beside_column(&column.key));
         let first = named.next()??;
         named.all(|other| other == Some(first)).then_some(first)
     };
