@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+mod integers;
 mod preparing;
 mod proxied;
 mod redefined;

@@ -26,14 +26,18 @@ const DIGITS_MAX: usize = 18;
 /// The type DOUBLE, with a sign.
 const DOUBLE: [u8; 2] = [5, 0];
 
+/// The types TINYINT, SMALLINT, INT, BIGINT and MEDIUMINT, with and without a sign.
+const INTEGERS: [u8; 5] = [1, 2, 3, 8, 9];
+
 /// The types TINYBLOB to BLOB.
 const BLOBS: RangeInclusive<u8> = 249..=252;
 
 /// What all executions so far have in common.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The hash of the first execution's types, and that of its types and values.
-    first: Option<[u64; 2]>,
+    /// The hash of the first execution's types where all integers are one, that of its types, and that of its types and values.
+    first: Option<[u64; 3]>,
+    classes_differ: bool,
     types_differ: bool,
     values_differ: bool,
     /// The forms of the values so far, for each marker.
@@ -163,23 +167,25 @@ impl History {
     /// Notes an execution with parameters of these types.
     pub(super) fn note(&mut self, parts: &ExecutionParts<'_>, types: &[ParameterType]) {
         self.seen.resize(types.len(), Forms::default());
-        let mut hasher = HASH.build_hasher();
+        let (mut classes, mut hasher) = (HASH.build_hasher(), HASH.build_hasher());
         for ((kind, value), seen) in types.iter().zip(parts.parameters(types)).zip(&mut self.seen) {
             let Ok(value) = value else { return self.note_unknown() };
+            class(*kind).hash(&mut classes);
             kind.bytes().hash(&mut hasher);
             seen.0 |= Forms::of(Form::of(*kind, &value)).0;
         }
         let types = hasher.finish();
         (parts.nulls, parts.values).hash(&mut hasher);
-        let now = [types, hasher.finish()];
+        let now = [classes.finish(), types, hasher.finish()];
         let first = *self.first.get_or_insert(now);
-        self.types_differ |= first[0] != now[0];
-        self.values_differ |= first[1] != now[1];
+        self.classes_differ |= first[0] != now[0];
+        self.types_differ |= first[1] != now[1];
+        self.values_differ |= first[2] != now[2];
     }
 
     /// Notes an execution whose values are not all known, or that is not a plain one.
     pub(super) fn note_unknown(&mut self) {
-        (self.types_differ, self.values_differ) = (true, true);
+        (self.classes_differ, self.types_differ, self.values_differ) = (true, true, true);
     }
 
     /// Notes that a definition on which the statement rests has changed.
@@ -189,9 +195,13 @@ impl History {
 
     /// Whether all executions were alike, in the values or in their forms, whichever the types depend on.
     pub(super) fn is_alike(&self, typed_by: &TypedBy) -> bool {
+        let do_types_differ = match typed_by {
+            TypedBy::KindsCompared(_) => self.classes_differ,
+            TypedBy::Kinds | TypedBy::Values => self.types_differ,
+        };
         match self.apart(typed_by) {
-            Apart::Nothing => !self.types_differ,
-            Apart::Definition => !self.types_differ && !self.is_redefined,
+            Apart::Nothing => !do_types_differ,
+            Apart::Definition => !do_types_differ && !self.is_redefined,
             Apart::Values => !self.values_differ && !self.is_redefined,
         }
     }
@@ -209,14 +219,20 @@ impl History {
 pub(super) fn kinds(parts: &ExecutionParts<'_>, types: &[ParameterType], typed_by: &TypedBy) -> Option<u64> {
     let mut history = History::default();
     history.note(parts, types);
-    if history.types_differ || history.apart(typed_by) != Apart::Nothing {
+    if history.classes_differ || history.apart(typed_by) != Apart::Nothing {
         return None;
     }
     let mut hasher = HASH.build_hasher();
     for (marker, (kind, forms)) in types.iter().zip(&history.seen).enumerate() {
-        (kind.bytes(), forms.beside(typed_by.beside(marker)?)).hash(&mut hasher);
+        (class(*kind), forms.beside(typed_by.beside(marker)?)).hash(&mut hasher);
     }
     Some(hasher.finish())
+}
+
+/// Returns what the server makes of a type beside a column: all integers are alike, however long they are.
+fn class(kind: ParameterType) -> [u8; 2] {
+    let bytes = kind.bytes();
+    if INTEGERS.contains(&bytes[0]) { [INTEGERS[0], 0] } else { bytes }
 }
 
 /// Whether a string has only digits: with a sign it may be resolved in other ways.
@@ -351,6 +367,22 @@ mod tests {
         }
         assert!(!is_alike(&[(VAR_STRING, b"\x011"), (BLOB, b"\x011")], &compared(Beside::Text)));
         assert!(!is_alike(&[(VAR_STRING, b"\x011"), (LONG, &[1, 0, 0, 0])], &compared(Beside::Text)));
+    }
+
+    #[test]
+    fn integers_of_any_length_are_alike_beside_a_column() {
+        let [one, short, long] = [(1, &[1][..]), (2, &[1, 2]), (8, &[1, 0, 0, 0, 0, 0, 0, 0])];
+        for executions in [[one, short], [long, one], [short, (LONG, &[1, 0, 0, 0])]] {
+            for beside in [Beside::Number, Beside::Text, Beside::Bytes] {
+                let mut history = history_of(&executions);
+                assert!(history.is_alike(&compared(beside)), "{executions:?}");
+                history.note_redefined();
+                assert!(history.is_alike(&compared(beside)), "{executions:?}");
+            }
+            assert!(!is_alike(&executions, &compared(Beside::Moment)), "{executions:?}");
+            assert!(!are_alike(&executions) && !is_alike(&executions, &TypedBy::Values), "{executions:?}");
+        }
+        assert!(!is_alike(&[one, (DOUBLE[0], &2.5_f64.to_le_bytes())], &compared(Beside::Number)));
     }
 
     #[test]
