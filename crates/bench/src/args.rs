@@ -48,6 +48,10 @@ pub struct Args {
     /// a target of another run
     #[arg(long, value_name = "IP:PORT")]
     pub floor: Option<SocketAddr>,
+    /// Serves there instead, and only copies between its clients and the first target, over two connections for all of them, until
+    /// it is ended: what any proxy costs at least. For statements that concern no session
+    #[arg(long, value_name = "IP:PORT")]
+    pub copier: Option<SocketAddr>,
     /// Threads of the floor
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub threads: u32,

@@ -1,7 +1,7 @@
 //! The floor: a server that reads a packet and writes a ready answer. No server answers at less cost. The cost of another server above
 //! the floor is its own work.
 
-mod answers;
+pub mod answers;
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read as _, Write as _};

@@ -37,6 +37,7 @@ mod table;
 mod benchmark;
 mod definitions;
 mod employees;
+mod copier;
 mod floor;
 mod lag;
 mod neighbours;
@@ -70,6 +71,9 @@ fn run(args: &Args) -> Result<(), Failure> {
         return floor::serve(address, args.threads);
     }
     in_one_thread(async {
+        if let (Some(address), Some(server)) = (args.copier, args.targets.first()) {
+            return copier::serve(address, &args.account, server).await;
+        }
         if args.employees {
             return employees::prepare(args).await;
         }
