@@ -108,14 +108,14 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         {
             introspect::refuse(session)
         }
-        Command::StmtPrepare => prepared::prepare(session, packet).await,
+        Command::StmtPrepare => Box::pin(prepared::prepare(session, packet)).await,
         Command::StmtExecute | Command::StmtBulkExecute => {
-            prepared::execute(session, packet, command, missed).await
+            pin!(prepared::execute(session, packet, command, missed)).await
         }
-        Command::StmtSendLongData => prepared::send_long_data(session, packet).await,
-        Command::StmtReset => prepared::reset(session, packet).await,
-        Command::StmtFetch => prepared::named(session, packet, command).await,
-        Command::StmtClose => prepared::close(session, &packet).await,
+        Command::StmtSendLongData => Box::pin(prepared::send_long_data(session, packet)).await,
+        Command::StmtReset => Box::pin(prepared::reset(session, packet)).await,
+        Command::StmtFetch => Box::pin(prepared::named(session, packet, command)).await,
+        Command::StmtClose => Box::pin(prepared::close(session, &packet)).await,
         Command::InitDb => Box::pin(introspect::init_db(session, &packet)).await,
         Command::ChangeUser => Box::pin(identity::change_user(session, body)).await,
         Command::ResetConnection => Box::pin(identity::reset(session, &packet)).await,
@@ -124,7 +124,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         Command::BinlogDump | Command::BinlogDumpGtid | Command::Clone => {
             Box::pin(replication::handle(session, &packet)).await
         }
-        command => plain::plain(session, &packet, command).await,
+        command => Box::pin(plain::plain(session, &packet, command)).await,
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     /// The most bytes that the state of a command may have that is not answered at once: the state is moved for each command.
-    const STATE_BYTES_MAX: usize = 4096;
+    const STATE_BYTES_MAX: usize = 2304;
 
     fn size_of_future<A, B, C, F: Future>(_: impl FnOnce(A, B, C) -> F) -> usize {
         size_of::<F>()

@@ -27,7 +27,7 @@ use freshet_protocol::{
 use crate::why::Why;
 use crate::wire::WireError;
 
-pub(crate) use capture::{Capture, Captured};
+pub(crate) use capture::{Capture, Captured, is_own};
 pub(crate) use filter::Filter;
 pub(crate) use listed::Listed;
 pub(crate) use own_channel::{Channel, OwnChannel, PutRight, row_of};

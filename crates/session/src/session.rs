@@ -82,7 +82,7 @@ pub(crate) use exchange::{follow, query_prefix};
 pub(crate) use facts::{Missed, StatementFacts, Unfound};
 pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, Holds};
-pub(crate) use lanes::{Carriage, Ride, SharedView};
+pub(crate) use lanes::{Carriage, Expected, Ride, SharedView};
 pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use logged::Logged;

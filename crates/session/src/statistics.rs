@@ -14,12 +14,13 @@ mod clock;
 mod commands;
 mod errors;
 mod forwarded;
+mod memo;
 mod queries;
 mod refused;
 mod whose;
 
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use crossbeam_utils::sync::{ShardedLock, ShardedLockWriteGuard};
@@ -28,7 +29,7 @@ use ahash::{HashMap, RandomState};
 use freshet_digest::{Digest, Options, put_text};
 use freshet_protocol::ErrPacket;
 use freshet_rules::Outcome;
-use freshet_upstream::now_ms;
+use freshet_sql::Skeleton;
 
 use by_thread::{ByThread, Counted, PLACE_BITS, PLACES};
 use clock::Clock;
@@ -38,6 +39,7 @@ pub use errors::ErrorRow;
 use errors::Errors;
 pub(crate) use forwarded::Cost;
 use forwarded::Forwarded;
+pub(crate) use memo::DigestMemo;
 pub(crate) use queries::QueryRow;
 use refused::Refused;
 pub(crate) use whose::Whose;
@@ -99,6 +101,9 @@ pub(crate) struct Statistics {
     /// For each place, the command under which its statements are counted.
     kinds: Box<[AtomicU8]>,
     hash: RandomState,
+    /// How often digests have left, or the way has changed in which texts are normalised: until then, the tag of a digest that was noted
+    /// is still that digest's.
+    epoch: AtomicU64,
 }
 
 impl Default for Statistics {
@@ -113,6 +118,7 @@ impl Default for Statistics {
             errors: Errors::default(),
             kinds: (0..PLACES).map(|_| AtomicU8::new(0)).collect(),
             hash: RandomState::new(),
+            epoch: AtomicU64::new(0),
         }
     }
 }
@@ -177,25 +183,52 @@ impl Statistics {
         tag(place, self.generations[place].load(Ordering::Relaxed))
     }
 
-    /// Counts a statement that went to the server. Returns the tag of its digest.
-    pub(crate) fn count_sent(&self, whose: Whose<'_>, text: &[u8], cost: Cost) -> u16 {
+    /// Counts a statement that went to the server. Returns the tag of its digest. `memo`: what was noted of statements like this one.
+    pub(crate) fn count_sent(
+        &self,
+        whose: Whose<'_>,
+        text: &[u8],
+        memo: Option<&DigestMemo>,
+        cost: Cost,
+    ) -> u16 {
+        let hash = self.hash_of(whose);
+        let noted = memo.and_then(|memo| memo.tag(self.memo_key(hash))).filter(|tag| self.is_anybodys(*tag));
+        let tag = noted.unwrap_or_else(|| self.tag_for(hash, whose, text, memo));
+        let place = place_of(tag);
+        self.sent.count(place, cost);
+        self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
+        tag
+    }
+
+    /// Returns the tag of a statement's digest, and notes it.
+    fn tag_for(&self, hash: u64, whose: Whose<'_>, text: &[u8], memo: Option<&DigestMemo>) -> u16 {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut digest_text = Vec::with_capacity(text.len().min(known.options.digest_length_max));
         put_text(text, &known.options, &mut digest_text);
         let digest = Digest::of(&digest_text);
-        let id = (digest, self.hash_of(whose));
+        let id = (digest, hash);
         let place = known.places.get(&id).copied();
+        // A text that is cut short does not tell the digest of others like it.
+        let tells = known.options.query_length_max >= Skeleton::TEXT_BYTES_MAX
+            && digest_text.len() < known.options.digest_length_max;
+        // In the epoch of the look-up: making room for a new digest begins another.
+        let noted_for = self.memo_key(hash);
         drop(known);
         let tag = place.unwrap_or_else(|| self.take_place(id, whose, &digest_text));
-        let place = place_of(tag);
-        self.sent.count(place, cost, now_ms());
-        self.commands.add(self.kinds[place].load(Ordering::Relaxed), cost.time);
+        if let Some(memo) = memo.filter(|_| tells) {
+            memo.note(noted_for, tag);
+        }
         tag
     }
 
     /// Sets how texts of later statements are normalised. Returns whether that is a change.
     pub(crate) fn normalise(&self, options: Options) -> bool {
-        std::mem::replace(&mut self.write().options, options) != options
+        let mut known = self.write();
+        let is_change = std::mem::replace(&mut known.options, options) != options;
+        if is_change {
+            self.epoch.fetch_add(1, Ordering::Relaxed);
+        }
+        is_change
     }
 
     /// Counts an error of the server's.
@@ -206,6 +239,11 @@ impl Statistics {
     /// Returns the server's errors, as they were counted. `resets`: they are forgotten.
     pub(crate) fn errors(&self, resets: bool) -> Vec<ErrorRow> {
         self.errors.rows(resets)
+    }
+
+    /// Returns what the second part of a [`DigestKey`] is noted as in this epoch.
+    fn memo_key(&self, hash: u64) -> u64 {
+        hash ^ self.epoch.load(Ordering::Relaxed) << u16::BITS
     }
 
     /// Returns the second part of a [`DigestKey`].
@@ -241,6 +279,7 @@ impl Statistics {
 
     /// Drops the digests that were not seen for the longest time.
     fn make_room(&self, known: &mut Digests) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
         let mut by_age: Vec<(u64, DigestKey, usize)> = known
             .places
             .iter()

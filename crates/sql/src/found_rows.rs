@@ -4,6 +4,7 @@ use crate::lex::{Lexer, contains_ignoring_case, contains_name};
 use crate::modes::{Flavor, Modes};
 use crate::statement::Statement;
 use crate::token::TokenKind;
+use crate::words::begins_as_select;
 
 /// Whether a SELECT surely returns all rows that it finds, because its text has no LIMIT and nothing similar.
 #[must_use]
@@ -18,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 256;
 /// Whether `text` asks for FOUND_ROWS() and nothing else: `SELECT FOUND_ROWS()`, with or without an alias.
 #[must_use]
 pub fn asks_found_rows(text: &[u8], modes: Modes) -> bool {
-    if text.len() > TEXT_BYTES_MAX || modes.other_syntax || !names_found_rows(text) {
+    if text.len() > TEXT_BYTES_MAX || modes.other_syntax || !may_ask(text) || !names_found_rows(text) {
         return false;
     }
     let mut lexer = Lexer::new(text, modes);
@@ -38,6 +39,16 @@ pub fn asks_found_rows(text: &[u8], modes: Modes) -> bool {
     match cursor.next() {
         None => !has_as,
         Some(alias) => (alias.is_name() || alias.kind == TokenKind::Str) && cursor.at_end(),
+    }
+}
+
+/// Whether the first letter behind SELECT allows for the question. Most statements cost no other look.
+fn may_ask(text: &[u8]) -> bool {
+    match text.split_at_checked(b"SELECT ".len()) {
+        Some((select, rest)) if select.eq_ignore_ascii_case(b"SELECT ") => {
+            !rest.first().is_some_and(|first| first.is_ascii_alphanumeric() && first | 0x20 != b'f')
+        }
+        _ => true,
     }
 }
 
@@ -75,6 +86,9 @@ const KEEPING: [&str; 16] = [
 /// have set it.
 #[must_use]
 pub fn keeps_found_rows(text: &[u8], modes: Modes) -> bool {
+    if begins_as_select(text) {
+        return false;
+    }
     let mut lexer = Lexer::new(text, modes);
     let statement = Statement::next(&mut lexer, text, modes);
     let is_alone = lexer.next().is_none();

@@ -28,6 +28,7 @@ mod shown;
 mod read;
 mod write;
 mod plan;
+mod skeleton;
 mod slots;
 
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use self::plan::{
 pub use self::read::RowWrites;
 use self::resolve::Names;
 pub use self::shown::shows_rows;
+pub use self::skeleton::{Places, Skeleton};
 pub use self::slots::Slotted;
 use self::source::Source;
 pub use self::told::{

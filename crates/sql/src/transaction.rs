@@ -6,7 +6,7 @@ use crate::modes::Modes;
 use crate::reserved::structures;
 use crate::statement::Statement;
 use crate::token::{Token, TokenKind};
-use crate::words::is_in;
+use crate::words::{begins_as_select, is_in};
 
 /// How a transaction isolates what it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +162,9 @@ pub fn may_control_transaction(text: &[u8]) -> bool {
 
 /// Reads a text that is one such statement; None for any other.
 pub fn transaction_control(text: &[u8], modes: Modes) -> Option<TransactionControl> {
+    if begins_as_select(text) {
+        return None;
+    }
     let text = without_end(text);
     let mut lexer = Lexer::new(text, modes);
     let first = lexer.clone().next()?;

@@ -26,6 +26,11 @@ impl Upper {
     }
 }
 
+/// Whether a text begins with the letters of SELECT, which no other statement begins with.
+pub(crate) fn begins_as_select(text: &[u8]) -> bool {
+    text.get(..3).is_some_and(|first| first.eq_ignore_ascii_case(b"SEL"))
+}
+
 /// Sets up to this size are searched one by one: most words differ from all of them in length, which is one comparison each.
 const FEW: usize = 24;
 

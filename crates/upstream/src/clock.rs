@@ -10,5 +10,6 @@ static START: OnceLock<Instant> = OnceLock::new();
 #[must_use]
 pub fn now_ms() -> u64 {
     let elapsed = START.get_or_init(Instant::now).elapsed();
-    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX - 1) + 1
+    // `as_millis` would divide a number of 128 bits.
+    elapsed.as_secs() * 1000 + u64::from(elapsed.subsec_millis()) + 1
 }

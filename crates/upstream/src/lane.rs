@@ -8,6 +8,7 @@
 //! harm if it is carried out twice. A statement whose answer does not come, or is large, goes back to its session. So do the statements
 //! behind one that takes long: they are still carried out here, and nobody hears the answers.
 
+mod plain;
 mod queue;
 mod statements;
 
@@ -19,12 +20,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{Answer, Capabilities, Command, Malformed, put_packet};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant as Deadline, sleep_until};
 
 use crate::Connection;
+pub use plain::PlainAnswer;
+use plain::PlainSoFar;
 pub use queue::{Carried, CarriedSoFar, LaneOutcome, NotCarried};
 use queue::{Counted, Queue, Waiting, follow};
 use statements::Statements;
@@ -200,8 +204,15 @@ impl Lane {
         }
         let (sender, receiver) = oneshot::channel();
         let answer = Answer::to(command, self.capabilities);
-        let waiting =
-            Waiting { counted, frame_bytes: 0, limit: self.limit(), answer, reply: Some(sender), prepares };
+        let waiting = Waiting {
+            counted,
+            frame_bytes: 0,
+            limit: self.limit(),
+            answer,
+            plain: PlainSoFar::default(),
+            reply: Some(sender),
+            prepares,
+        };
         queue.put(payload, before, waiting);
         self.counts.carried.fetch_add(1, Ordering::Relaxed);
         self.counts.waiting.store(queue.waiting.len(), Ordering::Relaxed);
@@ -250,6 +261,7 @@ impl Lane {
             frame_bytes: 0,
             limit: self.limit(),
             answer,
+            plain: PlainSoFar::default(),
             reply: None,
             prepares: None,
         };
@@ -404,16 +416,16 @@ impl Driver {
         let (_, buffer) = self.connection.parts();
         let lane = Rc::clone(&self.lane);
         let mut queue = lane.queue.borrow_mut();
+        let now = Instant::now();
         while let Some(first) = queue.waiting.front_mut().filter(|_| !buffer.is_empty()) {
             match follow(first, buffer, &mut self.checked, &mut self.unseen)? {
                 true => {
-                    let frames = buffer.split_to(self.checked);
+                    let frames = taken(buffer, std::mem::take(&mut self.checked));
                     lane.heed_preparation(first, &frames);
-                    let took = self.since.elapsed();
-                    self.since += took;
-                    self.checked = 0;
-                    let is_end = first.counted == Counted::End;
-                    if !queue.answered(Carried { frames, took }) && !is_end {
+                    let took = now.saturating_duration_since(self.since);
+                    self.since = now;
+                    let (plain, is_end) = (first.plain.finish(), first.counted == Counted::End);
+                    if !queue.answered(Carried { frames, took, plain }) && !is_end {
                         lane.has_left_diagnostics();
                     }
                 }
@@ -438,6 +450,13 @@ impl Driver {
             Ok(())
         }
     }
+}
+
+/// Takes so many bytes off a buffer. They are copied, so that the buffer's memory can be read into again, whoever still has them.
+fn taken(buffer: &mut BytesMut, bytes: usize) -> BytesMut {
+    let taken = BytesMut::from(&buffer[..bytes]);
+    buffer.advance(bytes);
+    taken
 }
 
 #[cfg(test)]

@@ -210,7 +210,7 @@ fn tell(session: &Session, lines: &mut Lines, now: Now) {
     }
     let level = session.state.locals.level(&session.shared.globals).name();
     let by = if session.ruled.policy().is_some() { "the policy of its cache" } else { "a query rule" };
-    let agreed = session.ruled.is_bargain().then(|| session.ruled.storing(0).expires_ms);
+    let agreed = session.ruled.is_bargain().then(|| session.ruled.storing(|| 0).expires_ms);
     lines.add(
         "freshness",
         agreed.map_or_else(|| level.to_owned(), |age| format!("ttl: may be stale for {age} ms, by {by}")),

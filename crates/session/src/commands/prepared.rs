@@ -68,16 +68,17 @@ pub(super) async fn execute(
     {
         return Box::pin(refuse_without_part(session, prepared, &lost)).await;
     }
-    let Some(prepared) = named.clone().filter(|_| session.heeds_rules()) else {
-        return pin!(carry_out(session, packet, command, missed, named)).await;
+    let ruled = named.clone().filter(|_| session.heeds_rules());
+    let line = ruled.as_ref().and_then(|_| session.begins_line(Logged::execution));
+    let is_answered = match &ruled {
+        Some(prepared) => Box::pin(rules::execution(session, prepared, &packet, command, at)).await?,
+        None => false,
     };
-    let line = session.begins_line(Logged::execution);
-    let is_answered = Box::pin(rules::execution(session, &prepared, &packet, command, at)).await?;
     let flow = match is_answered {
         true => Ok(Flow::Continue),
         false => pin!(carry_out(session, packet, command, missed, named)).await,
     };
-    if let Some(line) = line {
+    if let (Some(line), Some(prepared)) = (line, ruled) {
         session.ends_line(&line, prepared.asked());
     }
     flow
@@ -86,7 +87,7 @@ pub(super) async fn execute(
 /// Carries out an execution on which the query rules have decided.
 async fn carry_out(
     session: &mut Session,
-    mut packet: BytesMut,
+    packet: BytesMut,
     command: Command,
     missed: Missed,
     named: Option<Arc<Prepared>>,
@@ -99,10 +100,21 @@ async fn carry_out(
         return Ok(Flow::Continue);
     }
     if let Some(prepared) = &named
-        && let Some(done) = Box::pin(without_the_server(session, &packet, prepared, missed)).await
+        && let Some(done) = pin!(without_the_server(session, &packet, prepared, missed)).await
     {
         return done;
     }
+    // Boxed, so that an execution that rides takes no room for all that is not done for it.
+    Box::pin(carry_out_here(session, packet, command, missed)).await
+}
+
+/// Carries out an execution that no lane has carried: on the session's own connection, if a server is needed.
+async fn carry_out_here(
+    session: &mut Session,
+    mut packet: BytesMut,
+    command: Command,
+    missed: Missed,
+) -> Result<Flow, Lost> {
     if let Err(error) = session.connect().await {
         return unavailable(session, &error);
     }
@@ -145,7 +157,8 @@ async fn carry_out(
     let owed = owes.map(|prepared| prepared.owed()).unwrap_or_default();
     let completed = prepared.as_ref().and_then(|prepared| sent(session, prepared, &packet));
     let text = control_text(prepared.as_deref());
-    let message = Message { command, packet: completed.as_deref().unwrap_or(&packet), text };
+    let message = Message { text, ..Message::bare(command, completed.as_deref().unwrap_or(&packet)) }
+        .with_memo(prepared.as_ref().map(|prepared| prepared.digest_memo()));
     let execution = prepared.as_ref().map(|it| ExecutionFacts::of(it, &owed)).unwrap_or_default();
     let deeds = Deeds { write, ..Deeds::from(&effects) };
     let relayed = session.forward(Forward { execution, ..Forward::new(message, deeds) }).await?;
@@ -183,12 +196,22 @@ async fn without_the_server(
     missed: Missed,
 ) -> Option<Result<Flow, Lost>> {
     if let Some(carriage) = session.may_ride() {
-        match riding::ride_execution(session, packet, prepared, carriage, missed).await {
+        match pin!(riding::ride_execution(session, packet, prepared, carriage, missed)).await {
             Ok(false) => {}
             done => return Some(done.map(|_| Flow::Continue)),
         }
     }
-    let ControlStatement { control, text } = prepared.control.as_ref()?;
+    let statement = prepared.control.as_ref()?;
+    Box::pin(control(session, packet, prepared, statement)).await
+}
+
+/// Carries out the execution of a statement that begins, marks or ends a transaction, as far as that needs no answer of the server.
+async fn control(
+    session: &mut Session,
+    packet: &BytesMut,
+    prepared: &Prepared,
+    ControlStatement { control, text }: &ControlStatement,
+) -> Option<Result<Flow, Lost>> {
     if let Some(flow) = transaction::answered(session, control, Command::StmtExecute) {
         return Some(Ok(flow));
     }
@@ -206,7 +229,7 @@ async fn without_the_server(
         Err(lost) => return Some(Err(lost)),
     };
     let packet = numbered.as_deref().unwrap_or(packet);
-    let message = Message { command: Command::StmtExecute, packet, text };
+    let message = Message { text, ..Message::bare(Command::StmtExecute, packet) };
     transaction::begin(session, message, control).await.transpose()
 }
 
@@ -282,9 +305,9 @@ pub(super) async fn select(
     let owed = if has_key { Vec::new() } else { execution.owed() };
     let compiled = prepared.select.as_ref().and_then(PreparedSelect::compiled);
     let reads_tables_alone = compiled.as_ref().is_some_and(|it| it.template.reads_tables_alone());
-    let facts = ExecutionFacts::of(prepared, &owed);
     let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
-    let forward = Forward { execution: facts, ..Forward::new(message, deeds) };
+    let message = message.with_memo(Some(prepared.digest_memo()));
+    let forward = Forward { execution: ExecutionFacts::of(prepared, &owed), ..Forward::new(message, deeds) };
     let relayed = match plan {
         Ok(plan) if has_key => fill(session, forward, Sought { key_text: &key, missed }, plan).await?,
         plan => {

@@ -39,7 +39,7 @@ async fn listed(session: &mut Session, command: Command, packet: &[u8], text: &[
     };
     let rows = processes.iter().map(|process| listed_process(process, shows_progress)).collect();
     let effects = Effects::none();
-    let mut forward = Forward::new(Message { command, packet, text }, &effects);
+    let mut forward = Forward::new(Message { text, ..Message::bare(command, packet) }, &effects);
     forward.passing.listed = Some(Listed::behind(rows));
     text::forward(session, forward).await
 }

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
-use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared};
+use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared, TransactionControl};
 use freshet_upstream::Error;
 
 use super::decided::Decided;
@@ -80,7 +80,7 @@ async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Re
 }
 
 /// Carries out a statement on which the query rules have decided.
-async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+async fn carry_out<'a>(session: &mut Session, query: Query<'a>) -> Result<Flow, Lost> {
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
@@ -104,10 +104,21 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
         }
     }
     if let Some(carriage) = session.may_ride()
-        && Box::pin(rides(session, &query, carriage, &mut by_form)).await?
+        && pin!(rides(session, &query, carriage, &mut by_form)).await?
     {
         return Ok(Flow::Continue);
     }
+    // Boxed, so that a statement that rides takes no room for all that is not done for it.
+    Box::pin(carry_out_here(session, query, control, by_form)).await
+}
+
+/// Carries out a statement that no lane has carried: on the session's own connection, if a server is needed.
+async fn carry_out_here<'a>(
+    session: &mut Session,
+    query: Query<'a>,
+    control: Option<TransactionControl>,
+    by_form: ByFormHere<'a>,
+) -> Result<Flow, Lost> {
     if let Err(error) = begin_to_read(session, query.text()).await {
         return unavailable(session, &error);
     }

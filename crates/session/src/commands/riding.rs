@@ -21,7 +21,7 @@ use super::text::Query;
 use crate::counters::Count;
 use crate::created::Upkeep;
 use crate::relay::Lost;
-use crate::session::{Carriage, Message, Missed, Ride, Session, SharedView, Unfound};
+use crate::session::{Carriage, Expected, Message, Missed, Ride, Session, SharedView, Unfound};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -49,7 +49,7 @@ pub(super) async fn ride(
     let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(false) };
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
-    let sent = Message::query(packet, text);
+    let sent = Message::query(packet, text).with_memo(known.digest_memo());
     let Some(ridden) = carried(session, &ride, sent, template, &mut plan).await? else {
         return Ok(false);
     };
@@ -103,13 +103,13 @@ async fn carried(
         Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(None),
         Some(_) => {}
     }
-    let Some(mut relayed) = session.put_carried(lane, message.command, carried, warnings(plan))? else {
+    let Some(mut relayed) = session.put_carried(lane, message.command, carried, expected(plan))? else {
         template.profile.note_unfit(now_ms());
         return Ok(None);
     };
     let took = started.elapsed();
     session.note_sent(&relayed);
-    relayed.tag = session.count_sent(message.command, message.text, took, &relayed);
+    relayed.tag = session.count_sent(message, message.text, took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
     Ok(Some(Brought { relayed, took, storing }))
@@ -165,15 +165,17 @@ async fn stored(
         }
         Err(why) => {
             count_not_cached(session, ridden.relayed.error);
-            let refusal = template.verdict.refusal().cloned();
-            session.count_refused(&ridden.relayed, &refusal.unwrap_or_else(|| why.into()));
+            match template.verdict.refusal() {
+                Some(refusal) => session.count_refused(&ridden.relayed, refusal),
+                None => session.count_refused(&ridden.relayed, &why.into()),
+            }
         }
     }
     found
 }
 
-fn warnings(plan: &Result<FillPlan, Why>) -> u16 {
-    plan.as_ref().map_or(0, |plan| plan.warnings)
+fn expected(plan: &Result<FillPlan, Why>) -> Expected {
+    Expected { warnings: plan.as_ref().map_or(0, |plan| plan.warnings), is_stored: plan.is_ok() }
 }
 
 /// Whether a lane may carry the SELECT: the SELECT is known to be quick, and reads nothing but tables.
@@ -182,7 +184,7 @@ fn may_be_carried(session: &Session, template: &Template) -> bool {
         && !session.ruled.is_bargain()
         && session.state.locals.fill_wait(&session.shared.globals).is_zero()
         && (template.profile.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
-        && template.profile.is_fit(now_ms())
+        && template.profile.is_fit(session.handle.active_ms())
         && session.shared.upstream.is_current(&template.told)
         && !has_way_of_its_own(session, template)
 }

@@ -100,6 +100,7 @@ pub(super) async fn handle(
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
+    let message = Message::query(payload, text).with_memo(bound.digest_memo());
     session.note_repeatable(template);
     match plan {
         Ok(plan) => {
@@ -107,14 +108,14 @@ pub(super) async fn handle(
             let reads_tables_alone = template.reads_tables_alone();
             let touches = Touches::ReadView;
             let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&template.effects) };
-            let forward = Forward::new(Message::query(payload, text), deeds);
+            let forward = Forward::new(message, deeds);
             let sought = Sought { key_text: &key_text, missed: query.missed };
             let relayed = pin!(fill(session, forward, sought, plan)).await?;
             note_execution(session, template, &relayed);
             session.note_template(relayed.tag, template);
             Ok(Flow::Continue)
         }
-        Err(why) => pin!(forward_uncached(session, template, payload, text, why)).await,
+        Err(why) => pin!(forward_uncached(session, template, message, why)).await,
     }
 }
 
@@ -232,15 +233,15 @@ fn is_there_now(session: &mut Session, text: &[u8], key: u32, missed: &mut Misse
 async fn forward_uncached(
     session: &mut Session,
     template: &Template,
-    payload: &[u8],
-    text: &[u8],
+    message: Message<'_>,
     why: Why,
 ) -> Result<Flow, Lost> {
+    let text = message.text;
     let effects = session.certain(text, template.effects.clone());
     let touches = touches(session, template, text);
     let reads_tables_alone = template.reads_tables_alone();
     let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
-    let relayed = session.forward(Forward::new(Message::query(payload, text), deeds)).await?;
+    let relayed = session.forward(Forward::new(message, deeds)).await?;
     count_not_cached(session, relayed.error);
     note_execution(session, template, &relayed);
     session.note_template(relayed.tag, template);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use freshet_protocol::{ErrPacket, HEADER_LEN, Part, Seen, StatusFlags};
+use freshet_upstream::lane::PlainAnswer;
 
 use crate::bounds::{Budget, Permit};
 use crate::coalescing::{Leader, QuestionState};
@@ -53,6 +54,35 @@ pub(crate) struct Captured {
 const NEVER: StatusFlags =
     StatusFlags::MORE_RESULTS.union(StatusFlags::CURSOR_EXISTS).union(StatusFlags::PS_OUT_PARAMS);
 
+impl Captured {
+    /// Makes a copy of an answer whose bytes have all come. `budget`: what the copy is charged to if it is kept.
+    ///
+    /// # Errors
+    /// There is no room for a copy that is kept.
+    pub(crate) fn whole(
+        body: Vec<u8>,
+        answer: &PlainAnswer,
+        budget: Option<&Arc<Budget>>,
+    ) -> Result<Self, Why> {
+        let mut permit = Permit::default();
+        if budget.is_some_and(|budget| !permit.cover(budget, body.len())) {
+            return Err(Why::CopyBudget);
+        }
+        let PlainAnswer { rows, status, status_at, .. } = *answer;
+        Ok(Self { body, status_at, status, rows, leader: None, _permit: permit })
+    }
+}
+
+/// Whether an answer with these flags is for one session alone. `in_known_transaction`: it belongs to a transaction, and it is known which
+/// moment it reads.
+pub(crate) const fn is_own(status: StatusFlags, in_known_transaction: bool) -> bool {
+    status.intersects(never(in_known_transaction))
+}
+
+const fn never(in_known_transaction: bool) -> StatusFlags {
+    if in_known_transaction { NEVER } else { NEVER.union(StatusFlags::IN_TRANS) }
+}
+
 impl Capture {
     /// Makes a capture of up to `bytes_max` bytes, charged to the `budget` that all sessions share.
     pub(crate) fn new(bytes_max: usize, budget: &Arc<Budget>) -> Self {
@@ -65,7 +95,7 @@ impl Capture {
             warnings: 0,
             status: StatusFlags::empty(),
             status_at: [u32::MAX; 2],
-            never: NEVER.union(StatusFlags::IN_TRANS),
+            never: never(false),
             refused: None,
             finished: false,
             prepares: false,
@@ -100,7 +130,7 @@ impl Capture {
     /// Makes the capture of a statement in a transaction, if it is known which moment the statement reads. Otherwise no other session may
     /// get the answer.
     pub(crate) fn in_transaction(self, is_known: bool) -> Self {
-        Self { never: if is_known { NEVER } else { self.never }, ..self }
+        Self { never: if is_known { never(true) } else { self.never }, ..self }
     }
 
     /// Makes the capture of a statement whose text alone causes this many warnings, each time that it is sent. An answer with any other

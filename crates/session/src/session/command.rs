@@ -9,6 +9,7 @@ use crate::environment::sets_only_what_is_read;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed, PutRight};
 use crate::rows::Write;
+use crate::statistics::DigestMemo;
 
 /// A command, and the text by which its statement is judged and counted. The packet may contain another text: one without a hint, or no
 /// text at all.
@@ -18,17 +19,24 @@ pub(crate) struct Message<'a> {
     pub(crate) packet: &'a [u8],
     /// The statement's text; empty if there is none.
     pub(crate) text: &'a [u8],
+    /// Under which digest statements like it are counted, if that is noted anywhere.
+    pub(crate) memo: Option<&'a DigestMemo>,
 }
 
 impl<'a> Message<'a> {
     /// Returns a command without a statement's text.
     pub(crate) const fn bare(command: Command, packet: &'a [u8]) -> Self {
-        Self { command, packet, text: &[] }
+        Self { command, packet, text: &[], memo: None }
     }
 
     /// Returns a COM_QUERY.
     pub(crate) const fn query(packet: &'a [u8], text: &'a [u8]) -> Self {
-        Self { command: Command::Query, packet, text }
+        Self { command: Command::Query, packet, text, memo: None }
+    }
+
+    /// Returns the same message, counted as the memo says.
+    pub(crate) const fn with_memo(self, memo: Option<&'a DigestMemo>) -> Self {
+        Self { memo, ..self }
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use freshet_protocol::Command;
 
-use super::Session;
 use super::destination::Destination;
+use super::{Message, Session};
 use crate::relay::Relayed;
 use crate::statistics::{Cost, Whose};
 use crate::template::Template;
@@ -28,10 +28,18 @@ impl Session {
         Whose { schema, user: &self.admitted.user, outcome: self.ruled.outcome() }
     }
 
-    /// Counts a statement, and returns the tag of its digest for its stored answer; 0 if the statement is not counted.
-    pub(crate) fn count_sent(&self, command: Command, text: &[u8], time: Duration, relayed: &Relayed) -> u16 {
+    /// Counts the statement of a message, whose text counts as `text`, and returns the tag of its digest for its stored answer; 0 if the
+    /// statement is not counted.
+    pub(crate) fn count_sent(
+        &self,
+        Message { command, memo, .. }: Message<'_>,
+        text: &[u8],
+        time: Duration,
+        relayed: &Relayed,
+    ) -> u16 {
         // Rules name a statement as the client sent it.
         let asked = self.ruled.asked();
+        let memo = memo.filter(|_| asked.is_none());
         let text = asked.as_deref().unwrap_or(text);
         let is_statement = matches!(command, Command::Query | Command::StmtExecute) && !text.is_empty();
         let Some(statistics) = self.shared.statistics.as_ref().filter(|_| is_statement && !relayed.is_unsent)
@@ -42,8 +50,10 @@ impl Session {
         if let Some(refusal) = &relayed.refusal {
             statistics.count_error(whose, refusal);
         }
-        let cost = Cost { time, affected: relayed.affected, rows: relayed.rows };
-        statistics.count_sent(whose, text, cost)
+        // When the command came, and the time since.
+        let ended_ms = self.handle.active_ms() + u64::try_from(time.as_millis()).unwrap_or_default();
+        let cost = Cost { ended_ms, time, affected: relayed.affected, rows: relayed.rows };
+        statistics.count_sent(whose, text, memo, cost)
     }
 
     /// Counts an answer that was stored, by the tag of its digest.

@@ -253,6 +253,6 @@ impl Session {
 
     /// Returns which answers to the statement under way are stored; the server is asked now.
     pub(crate) fn storing(&self) -> Storing {
-        self.ruled.storing(now_ms())
+        self.ruled.storing(now_ms)
     }
 }

@@ -54,7 +54,7 @@ impl Session {
             }
         }
         self.ruled.ruling.sent.get_or_insert_default();
-        let Message { command, text, .. } = forward.message;
+        let message @ Message { command, text, .. } = forward.message;
         if !matches!(command, Command::Query | Command::StmtExecute) {
             self.note_asked(text);
         }
@@ -67,7 +67,7 @@ impl Session {
         };
         self.note_sent(&relayed);
         if let Some((begun, text)) = counted {
-            relayed.tag = self.count_sent(command, text, begun.elapsed(), &relayed);
+            relayed.tag = self.count_sent(message, text, begun.elapsed(), &relayed);
         }
         Ok(relayed)
     }
@@ -108,7 +108,7 @@ impl Session {
             Entered::Refused(code) => return Ok(Relayed::unsent(code)),
         };
         let Forward { message, execution, deeds: Deeds { effects, write, .. }, mut passing } = forward;
-        let (Message { command, packet, text }, tells_rows) = (message, passing.put_right.is_some());
+        let (Message { command, packet, text, .. }, tells_rows) = (message, passing.put_right.is_some());
         self.note_unlogged(effects);
         let may_write = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
         let schema = if may_write { self.state.schema.clone() } else { None };

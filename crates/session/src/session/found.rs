@@ -50,10 +50,9 @@ impl Session {
             return false;
         };
         let environment = self.state.environment.current().map(|it| it.id);
-        let Some(environment) = environment.filter(|_| names_found_rows(text)) else { return false };
-        if !asks_found_rows(text, self.modes()) {
+        let Some(environment) = environment.filter(|_| asks_found_rows(text, self.modes())) else {
             return false;
-        }
+        };
         let (text_key, flags) = (question(text), self.state.status_for_answers());
         let capabilities = self.capabilities();
         let key = Key { environment: space_of(environment), text: &text_key };

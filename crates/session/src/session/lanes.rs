@@ -24,10 +24,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ahash::HashMap;
+use bytes::BytesMut;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::Flavor;
-use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, LaneOutcome, NotCarried, SLOW};
+use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, LaneOutcome, NotCarried, PlainAnswer, SLOW};
 use freshet_upstream::{Error, Lane, now_ms};
 use tokio::sync::oneshot;
 use tracing::debug;
@@ -42,7 +43,7 @@ use super::paced::kill;
 use super::view::Manner;
 use super::{Session, Tracking};
 use crate::environment::{Environment, Known};
-use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed};
+use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed, is_own};
 use crate::shared::{Multiplexing, Shared};
 
 /// How many commands must be with the server, on connections of their own, before one of these connections is lent: a single statement
@@ -98,6 +99,15 @@ struct OpenLane {
     rights_from: Position,
     /// The read view that the lane is in.
     view: Option<Rc<SharedView>>,
+}
+
+/// What is expected of a carried answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
+    /// How many warnings the text of its statement causes.
+    pub(crate) warnings: u16,
+    /// The answer may be stored.
+    pub(crate) is_stored: bool,
 }
 
 /// A lane for a read, and the read view in which it reads.
@@ -461,8 +471,7 @@ impl Session {
         Ok(self.waits_for(outcome).await?.unwrap_or(Err(NotCarried::Elsewhere)))
     }
 
-    /// Puts a carried answer into the client's buffer. The text of its statement causes the given number of warnings. `None` if the answer is
-    /// not to be passed on.
+    /// Puts a carried answer into the client's buffer. `None` if the answer is not to be passed on.
     ///
     /// # Errors
     /// The answer cannot be read.
@@ -471,7 +480,60 @@ impl Session {
         lane: &Lane,
         command: Command,
         carried: Carried,
-        warnings: u16,
+        expected: Expected,
+    ) -> Result<Option<Relayed>, Lost> {
+        let transacts = !self.state.tx.surely_autocommits();
+        let is_plain = |plain: &PlainAnswer| {
+            plain.warnings == expected.warnings
+                && !is_own(plain.statuses, transacts)
+                && carried.frames.len() <= ANSWER_BYTES_MAX
+        };
+        let relayed = match carried.plain.filter(is_plain) {
+            Some(plain) => self.relayed_plain(lane, carried.frames, &plain, expected),
+            None => self.relayed_in_full(lane, command, carried, expected)?,
+        };
+        let Some(relayed) = relayed else { return Ok(None) };
+        let has_room = |captured: &&Captured| self.wire.has_room(captured.body.len());
+        let Some(captured) = relayed.captured.as_ref().filter(has_room) else { return Ok(None) };
+        let session = self.state.status_for_answers();
+        put_answer(&mut self.wire, [&captured.body[..]], captured.status_at, captured.status, session);
+        *self.wire.out().1 = 0;
+        Ok(Some(relayed))
+    }
+
+    /// Returns the facts of an answer of rows: any client gets it as it came. `None` if there is no room for a copy that is wanted.
+    fn relayed_plain(
+        &self,
+        lane: &Lane,
+        frames: BytesMut,
+        plain: &PlainAnswer,
+        expected: Expected,
+    ) -> Option<Relayed> {
+        let (bytes, warned) = (frames.len(), plain.warnings > 0);
+        if warned {
+            lane.has_left_diagnostics();
+        }
+        let budget = expected.is_stored.then(|| &self.shared.bounds().fill);
+        let captured = Captured::whole(frames.into(), plain, budget).ok()?;
+        Some(Relayed {
+            status: Some(plain.status),
+            results: 1,
+            rows: plain.rows,
+            bytes,
+            warned,
+            has_no_room: !lane.capabilities().deprecate_eof(),
+            captured: Some(captured),
+            ..Relayed::default()
+        })
+    }
+
+    /// Returns the facts of any answer, with the packets that this client gets.
+    fn relayed_in_full(
+        &self,
+        lane: &Lane,
+        command: Command,
+        carried: Carried,
+        expected: Expected,
     ) -> Result<Option<Relayed>, Lost> {
         let told = self.state.told.clone().unwrap_or_default();
         let told_begun = AtomicBool::new(false);
@@ -484,7 +546,7 @@ impl Session {
         let mut relay = Relay::new(&filter, command, lane.capabilities());
         let capture = Capture::new(ANSWER_BYTES_MAX, &self.shared.bounds().fill);
         let transacts = !self.state.tx.surely_autocommits();
-        relay.capture(Some(capture.warned(warnings).in_transaction(transacts)));
+        relay.capture(Some(capture.warned(expected.warnings).in_transaction(transacts)));
         let mut frames = carried.frames;
         if !matches!(relay.follow(&mut frames, None)?, RelayStep::Last) {
             return Ok(None);
@@ -493,18 +555,12 @@ impl Session {
         if relayed.warned || relayed.error.is_some() {
             lane.has_left_diagnostics();
         }
-        let has_room = |captured: &&Captured| self.wire.has_room(captured.body.len());
-        let Some(captured) = relayed.captured.as_ref().filter(has_room) else { return Ok(None) };
-        let session = self.state.status_for_answers();
-        put_answer(&mut self.wire, [&captured.body[..]], captured.status_at, captured.status, session);
-        *self.wire.out().1 = 0;
         Ok(Some(relayed))
     }
 
     /// Notes that a lane answered `statement`, with the number of rows that it found, if that is known.
     pub(crate) fn answered_by_lane(&mut self, statement: &[u8], found_rows: Option<u32>) {
         self.note_seen();
-        self.active(now_ms());
         self.note_answered_from_memory(statement, found_rows);
         self.state.served.carried += 1;
     }

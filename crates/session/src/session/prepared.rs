@@ -30,6 +30,7 @@ use freshet_sql::{Datum, Effects, Modes, PreparedKill, RowWrite, TransactionCont
 use crate::preparations::Preparation;
 use crate::reading::{CACHED_BYTES_MAX, LONG_BYTES_MIN};
 use crate::rows::{Write, WriteText, bind};
+use crate::statistics::DigestMemo;
 pub(crate) use carriable::Carriable;
 use first::FirstExecution;
 pub(crate) use first::OwedCommand;
@@ -84,6 +85,8 @@ pub(crate) struct Prepared {
     lost_part: Mutex<Option<Box<ErrPacket>>>,
     /// An execution may have run in another time zone than the preparation: the server may have made a moment of a literal in that zone.
     was_elsewhere: AtomicBool,
+    /// Under which digest its executions are counted.
+    digest_memo: DigestMemo,
     /// The version of the catalog at which none of the statement's tables runs any code; [`NEVER`] if there is none.
     plain_at: AtomicU64,
 }
@@ -179,6 +182,7 @@ impl Prepared {
             long_data: AtomicBool::new(false),
             lost_part: Mutex::default(),
             was_elsewhere: AtomicBool::new(false),
+            digest_memo: DigestMemo::default(),
             plain_at: AtomicU64::new(NEVER),
         }
     }
@@ -244,6 +248,11 @@ impl Prepared {
             None if self.is_rewritten => &[],
             None => self.text(),
         }
+    }
+
+    /// Returns under which digest its executions are counted.
+    pub(crate) const fn digest_memo(&self) -> &DigestMemo {
+        &self.digest_memo
     }
 
     /// Sets the client's number of the statement, if Freshet gave one.

@@ -239,18 +239,25 @@ impl Ruled {
         self.ruling.asked.clone()
     }
 
-    /// Returns which answers to the statement are stored; the answer was asked for at this time.
-    pub(crate) fn storing(&self, asked_ms: u64) -> Storing {
+    /// Returns which answers to the statement are stored; the answer is asked for at this time.
+    pub(crate) fn storing(&self, asked_ms: impl FnOnce() -> u64) -> Storing {
+        let always = Storing { expires_ms: 0, refresh_ms: 0, empty: true };
+        let policy = self.policy();
+        // Most statements have no rules, and need no look at the clock.
+        if self.ruling.decision.is_none() && policy.is_none() {
+            return always;
+        }
+        let asked_ms = asked_ms();
         let after = |age_ms: Option<u64>| age_ms.map_or(0, |age| asked_ms.saturating_add(age));
         let ruled = match &self.ruling.decision {
-            None => Storing { expires_ms: 0, refresh_ms: 0, empty: true },
+            None => always,
             Some(decision) => Storing {
                 expires_ms: after(decision.settings.cache_ttl_ms),
                 refresh_ms: after(decision.soft_ttl_ms),
                 empty: decision.stores_empty,
             },
         };
-        let Some(policy) = self.policy() else { return ruled };
+        let Some(policy) = policy else { return ruled };
         let (expires_ms, refresh_ms) = policy.times(asked_ms);
         Storing {
             expires_ms: sooner(ruled.expires_ms, expires_ms),

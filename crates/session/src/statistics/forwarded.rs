@@ -8,6 +8,8 @@ use super::by_thread::{ByThread, Counted};
 /// What a statement cost that went to the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
+    /// When it was answered, in monotonic milliseconds.
+    pub(crate) ended_ms: u64,
     pub(crate) time: Duration,
     pub(crate) affected: u64,
     pub(crate) rows: u64,
@@ -37,15 +39,15 @@ impl Forwarded {
     }
 
     /// Counts a statement.
-    pub(super) fn count(&self, place: usize, cost: Cost, now_ms: u64) {
+    pub(super) fn count(&self, place: usize, cost: Cost) {
         let Some(counts) = self.own(place) else { return };
         let of = |of: Counted| &counts[of as usize];
         let time_us = u64::try_from(cost.time.as_micros()).unwrap_or(u64::MAX);
         of(Counted::Count).fetch_add(1, Ordering::Relaxed);
         if of(Counted::FirstMs).load(Ordering::Relaxed) == 0 {
-            of(Counted::FirstMs).store(now_ms, Ordering::Relaxed);
+            of(Counted::FirstMs).store(cost.ended_ms, Ordering::Relaxed);
         }
-        of(Counted::LastMs).store(now_ms, Ordering::Relaxed);
+        of(Counted::LastMs).store(cost.ended_ms, Ordering::Relaxed);
         of(Counted::SumUs).fetch_add(time_us, Ordering::Relaxed);
         of(Counted::LeastUs).fetch_max(u64::MAX - time_us, Ordering::Relaxed);
         of(Counted::MostUs).fetch_max(time_us, Ordering::Relaxed);

@@ -1,9 +1,13 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use freshet_upstream::now_ms;
+
 use super::*;
 use crate::why::{Refusal, Why};
 
-const COST: Cost = Cost { time: Duration::from_micros(50), affected: 1, rows: 2 };
+fn cost() -> Cost {
+    Cost { ended_ms: now_ms(), time: Duration::from_micros(50), affected: 1, rows: 2 }
+}
 
 fn whose<'a>(schema: &'a str, user: &'a str) -> Whose<'a> {
     Whose { schema, user: user.as_bytes(), outcome: None }
@@ -20,8 +24,8 @@ fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
 fn what_several_threads_have_sent_is_one_row() {
     let statistics = Statistics::default();
     let sent = |us: u64, times: u64| {
-        let cost = Cost { time: Duration::from_micros(us), ..COST };
-        (0..times).for_each(|_| _ = statistics.count_sent(whose("", "u"), b"SELECT 1", cost));
+        let cost = Cost { time: Duration::from_micros(us), ..cost() };
+        (0..times).for_each(|_| _ = statistics.count_sent(whose("", "u"), b"SELECT 1", None, cost));
     };
     std::thread::scope(|scope| {
         scope.spawn(|| sent(7, 10)).join().unwrap();
@@ -39,7 +43,8 @@ fn what_several_threads_have_sent_is_one_row() {
 #[test]
 fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() {
     let statistics = Statistics::default();
-    let of = |user: &str, text: &str| statistics.count_sent(whose("sbtest", user), text.as_bytes(), COST);
+    let of =
+        |user: &str, text: &str| statistics.count_sent(whose("sbtest", user), text.as_bytes(), None, cost());
     let tag = of("u", "SELECT c FROM sbtest1 WHERE id=1");
     assert_eq!(of("u", "SELECT c FROM sbtest1 WHERE id=2"), tag);
     assert_ne!(of("v", "SELECT c FROM sbtest1 WHERE id=2"), tag);
@@ -68,7 +73,7 @@ fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
     let statistics = Statistics::default();
     let of = |number: usize| {
         let text = format!("SELECT a{number}");
-        statistics.count_sent(whose("", "u"), text.as_bytes(), COST)
+        statistics.count_sent(whose("", "u"), text.as_bytes(), None, cost())
     };
     let old = of(0);
     std::thread::sleep(Duration::from_millis(3));
@@ -95,7 +100,7 @@ fn a_digest_keeps_its_age_when_the_counts_start_from_0() {
     let statistics = Statistics::default();
     let of = |number: usize| {
         let text = format!("SELECT a{number}");
-        statistics.count_sent(whose("", "u"), text.as_bytes(), COST)
+        statistics.count_sent(whose("", "u"), text.as_bytes(), None, cost())
     };
     let old: Vec<u16> = (0..LEAVING).map(of).collect();
     std::thread::sleep(Duration::from_millis(3));
@@ -117,7 +122,7 @@ fn what_carries_no_tag_is_not_counted() {
 #[test]
 fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     let statistics = Statistics::default();
-    let sent = |text: &str| statistics.count_sent(whose("shop", "u"), text.as_bytes(), COST);
+    let sent = |text: &str| statistics.count_sent(whose("shop", "u"), text.as_bytes(), None, cost());
     let tag = sent("SELECT NOW()");
     let now = Refusal::about(Why::Volatile, "NOW");
     statistics.count_refused(tag, &now);
@@ -146,4 +151,31 @@ fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
     // The place belongs to another digest now.
     statistics.count_refused(tag, &now);
     assert!(statistics.queries(|_| true).iter().all(|row| row.refused.is_empty()));
+}
+
+#[test]
+fn what_is_noted_of_statements_alike_counts_as_their_digest_does() {
+    let (statistics, memo) = (Statistics::default(), DigestMemo::default());
+    let sent =
+        |user, text: &str| statistics.count_sent(whose("s", user), text.as_bytes(), Some(&memo), cost());
+    let tag = sent("u", "SELECT 1");
+    // The memo counts, not the text, which callers vouch for.
+    assert_eq!(sent("u", "SELECT of another digest"), tag);
+    assert_ne!(sent("v", "SELECT 1"), tag);
+    assert_eq!(counts(&statistics, false).len(), 2);
+    assert_eq!(sent("u", "SELECT 1"), tag);
+    assert!(statistics.normalise(Options { no_digits: true, ..Options::default() }));
+    assert_ne!(sent("u", "SELECT a1"), tag, "texts are normalised otherwise");
+    statistics.normalise(Options { query_length_max: 8, ..Options::default() });
+    assert_ne!(sent("u", "SELECT 1"), sent("u", "SELECT b FROM t"), "others like it may be cut elsewhere");
+}
+
+#[test]
+fn what_is_noted_does_not_outlive_its_digest() {
+    let (statistics, memo) = (Statistics::default(), DigestMemo::default());
+    let sent = |text: &str, memo| statistics.count_sent(whose("s", "u"), text.as_bytes(), memo, cost());
+    let tag = sent("SELECT 1", Some(&memo));
+    (0..DIGESTS_MAX).for_each(|number| _ = sent(&format!("SELECT a{number}"), None));
+    // Some digest has left. A place has few generations, so a tag may be another's some day.
+    assert_ne!(sent("SELECT b FROM t", Some(&memo)), tag);
 }

@@ -7,23 +7,27 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crossbeam_utils::CachePadded;
 use freshet_cache::{STRIPES, stripe};
 use freshet_sql::{
-    Datum, Deprecations, Effects, Hint, Modes, Request, RowWrite, Slotted, TokenBuffer, Tokens,
+    Datum, Deprecations, Effects, Hint, Modes, Places, Request, RowWrite, Skeleton, Slotted, TokenBuffer,
+    Tokens,
 };
 
 use super::analysis::Template;
 use crate::kept::Kept;
 use crate::rows::{BoundPlan, ReadPlan, StatementText};
+use crate::statistics::DigestMemo;
 
-/// How many bytes of forms are kept for each event loop: at least and at most, and for as many loops as there are cores together.
+/// How many bytes of forms and skeletons are kept for each event loop: at least and at most, and for as many loops as there are cores together.
 const OWN_BYTES_MIN: usize = 1 << 20;
 const OWN_BYTES_MAX: usize = 8 << 20;
 const BYTES_MAX: usize = 32 << 20;
 /// About how many bytes a form takes beside its text, with its plan.
 const COMPILED_BYTES: usize = 1536;
+/// One in this many of these bytes is for skeletons.
+const SKELETONS_SHARE: usize = 2;
 
 thread_local! {
-    /// The buffers in which a statement is cut and its form is put together for a look-up.
-    static FORM: RefCell<(Slotted, TokenBuffer)> = RefCell::default();
+    /// The buffers in which a statement's skeleton, its tokens and its form are put together for a look-up.
+    static FORM: RefCell<(Skeleton, Slotted, TokenBuffer)> = RefCell::default();
 }
 
 /// A statement by its form.
@@ -57,11 +61,46 @@ enum Compiled {
     Write(Arc<CompiledWrite>),
 }
 
+impl Compiled {
+    /// Whether what it rests on is still so.
+    fn is_current(&self, is_current: impl Fn(&Template) -> bool) -> bool {
+        match self {
+            Self::Select(select) => is_current(&select.template),
+            Self::Write(_) => true,
+        }
+    }
+}
+
+/// What was compiled of the form of all statements of one skeleton, and what else they have in common.
+#[derive(Debug)]
+struct OfSkeleton {
+    compiled: Compiled,
+    places: Places,
+    digest_memo: DigestMemo,
+}
+
 /// A statement as its compiled form and its own values.
 #[derive(Debug)]
 pub(crate) enum Bound {
     Select(BoundSelect<'static>),
     Write(BoundWrite),
+}
+
+impl Bound {
+    fn new(compiled: Compiled, values: Vec<Datum>, of_skeleton: Option<Arc<OfSkeleton>>) -> Self {
+        match compiled {
+            Compiled::Select(compiled) => Self::Select(BoundSelect::known(compiled, values, of_skeleton)),
+            Compiled::Write(compiled) => Self::Write(BoundWrite { compiled, values }),
+        }
+    }
+
+    /// Whether what it rests on is still so.
+    fn is_current(&self, is_current: impl Fn(&Template) -> bool) -> bool {
+        match self {
+            Self::Select(select) => is_current(select.template()),
+            Self::Write(_) => true,
+        }
+    }
 }
 
 /// What was compiled of the form of a SELECT.
@@ -100,6 +139,8 @@ impl CompiledSelect {
 pub(crate) struct BoundSelect<'a> {
     pub(crate) compiled: Arc<CompiledSelect>,
     values: Vec<Datum>,
+    /// The statement's skeleton, if it is known.
+    of_skeleton: Option<Arc<OfSkeleton>>,
     /// The tokens of the statement, if it is the first of its form or has no form.
     first: Option<Box<Tokens<'a>>>,
 }
@@ -107,12 +148,21 @@ pub(crate) struct BoundSelect<'a> {
 impl<'a> BoundSelect<'a> {
     /// Makes the first statement of a form.
     pub(super) fn first(compiled: Arc<CompiledSelect>, tokens: Tokens<'a>) -> Self {
-        Self { compiled, values: Vec::new(), first: Some(Box::new(tokens)) }
+        Self { compiled, values: Vec::new(), of_skeleton: None, first: Some(Box::new(tokens)) }
     }
 
     /// Makes a statement whose form is known.
-    const fn known(compiled: Arc<CompiledSelect>, values: Vec<Datum>) -> BoundSelect<'static> {
-        BoundSelect { compiled, values, first: None }
+    const fn known(
+        compiled: Arc<CompiledSelect>,
+        values: Vec<Datum>,
+        of_skeleton: Option<Arc<OfSkeleton>>,
+    ) -> BoundSelect<'static> {
+        BoundSelect { compiled, values, of_skeleton, first: None }
+    }
+
+    /// Returns under which digest the statements of its skeleton are counted, if the skeleton is known.
+    pub(crate) fn digest_memo(&self) -> Option<&DigestMemo> {
+        self.of_skeleton.as_deref().map(|of_skeleton| &of_skeleton.digest_memo)
     }
 
     /// Returns the tokens of the statement, if they are kept.
@@ -182,8 +232,19 @@ fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> 
     (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
 }
 
-/// The forms of one event loop.
-type OwnForms = Kept<Box<[u8]>, Compiled>;
+/// The forms of one event loop, and the skeletons of their texts.
+#[derive(Debug)]
+struct OwnForms {
+    forms: Kept<Box<[u8]>, Compiled>,
+    skeletons: Kept<Box<[u8]>, Arc<OfSkeleton>>,
+}
+
+impl OwnForms {
+    fn new(bytes_max: usize) -> Self {
+        let for_skeletons = bytes_max / SKELETONS_SHARE;
+        Self { forms: Kept::new(bytes_max - for_skeletons), skeletons: Kept::new(for_skeletons) }
+    }
+}
 
 /// All forms. Each thread keeps its own: each miss looks for its form, and most misses of an application have a few forms, so all threads
 /// would wait for the same lock and write the same count of references. A form is compiled once for each thread. Threads beyond
@@ -195,7 +256,7 @@ impl Default for Forms {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let own = (BYTES_MAX / cores).clamp(OWN_BYTES_MIN, OWN_BYTES_MAX);
-        Self((0..STRIPES).map(|_| CachePadded::new(Mutex::new(Kept::new(own)))).collect())
+        Self((0..STRIPES).map(|_| CachePadded::new(Mutex::new(OwnForms::new(own)))).collect())
     }
 }
 
@@ -211,29 +272,45 @@ impl Forms {
         text: &'a [u8],
         modes: Modes,
         schema: Option<&str>,
-        is_current: impl FnOnce(&Template) -> bool,
+        is_current: impl Fn(&Template) -> bool,
     ) -> ByForm<'a> {
-        FORM.with_borrow_mut(|(slotted, buffer)| {
+        FORM.with_borrow_mut(|(skeleton, slotted, buffer)| {
+            let has_skeleton = skeleton.read(text, modes, schema);
+            let by_skeleton = if has_skeleton { self.bind_by_skeleton(text, modes, skeleton) } else { None };
+            if let Some(bound) = by_skeleton.filter(|bound| bound.is_current(&is_current)) {
+                return ByForm::Known(bound);
+            }
             let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
             if !slotted.read_tokens(&tokens, schema) {
                 return ByForm::New(Box::new(New { tokens, form: None }));
             }
             let form = slotted.form();
-            let compiled = self.own().get(form).cloned();
-            let compiled = compiled.filter(|compiled| match compiled {
-                Compiled::Select(select) => is_current(&select.template),
-                Compiled::Write(_) => true,
-            });
-            let Some(compiled) = compiled else {
+            let compiled = self.own().forms.get(form).cloned();
+            let Some(compiled) = compiled.filter(|compiled| compiled.is_current(&is_current)) else {
                 return ByForm::New(Box::new(New { form: Some(form.into()), tokens }));
             };
             *buffer = tokens.into_buffer();
-            let values = std::mem::take(&mut slotted.values);
-            ByForm::Known(match compiled {
-                Compiled::Select(compiled) => Bound::Select(BoundSelect::known(compiled, values)),
-                Compiled::Write(compiled) => Bound::Write(BoundWrite { compiled, values }),
-            })
+            if has_skeleton && let Some(places) = slotted.places(text, modes, skeleton) {
+                self.keep_skeleton(skeleton, &compiled, places);
+            }
+            ByForm::Known(Bound::new(compiled, std::mem::take(&mut slotted.values), None))
         })
+    }
+
+    /// Returns what was compiled of the form of the statements of this skeleton, with the values of this one.
+    fn bind_by_skeleton(&self, text: &[u8], modes: Modes, skeleton: &Skeleton) -> Option<Bound> {
+        let of_skeleton = self.own().skeletons.get(skeleton.key()).map(Arc::clone)?;
+        let values = skeleton.values(text, modes, &of_skeleton.places)?;
+        Some(Bound::new(of_skeleton.compiled.clone(), values, Some(of_skeleton)))
+    }
+
+    /// Stores what was found for a statement of this skeleton, for others of the skeleton.
+    fn keep_skeleton(&self, skeleton: &Skeleton, compiled: &Compiled, places: Places) {
+        // What was compiled stays as long as the skeleton does.
+        let bytes = skeleton.key().len() + places.bytes() + COMPILED_BYTES;
+        let compiled = compiled.clone();
+        let of_skeleton = OfSkeleton { compiled, places, digest_memo: DigestMemo::default() };
+        self.own().skeletons.insert(skeleton.key().into(), Arc::new(of_skeleton), bytes);
     }
 
     /// Stores what was compiled of a new SELECT for others of its form.
@@ -252,7 +329,7 @@ impl Forms {
     fn keep(&self, form: Option<Box<[u8]>>, compiled: impl FnOnce() -> Compiled) {
         if let Some(form) = form {
             let bytes = form.len() + COMPILED_BYTES;
-            self.own().insert(form, compiled(), bytes);
+            self.own().forms.insert(form, compiled(), bytes);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Listening to a client that waits for its answer: whether it is still there, and what it sends ahead.
 
+use std::future::poll_fn;
+
 use bytes::BufMut as _;
 use freshet_protocol::{COMPRESSED_HEADER_LEN, Command};
 use tokio::io::AsyncReadExt as _;
@@ -31,6 +33,8 @@ impl Wire {
     /// The connection is broken, and nothing is left to be done for the client.
     pub(crate) async fn overhear(&mut self) -> Result<Heard, WireError> {
         let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+        // A client that waits for its answer sends nothing as a rule: no memory is taken for what does not come.
+        poll_fn(|cx| stream.poll_read_ready(cx)).await;
         let incoming = below(&mut self.read, &mut self.compressed);
         let bytes_max = AHEAD_BYTES_MAX.saturating_sub(incoming.len());
         incoming.reserve(bytes_max);

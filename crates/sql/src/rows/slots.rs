@@ -16,7 +16,7 @@ use crate::tokens::Tokens;
 use crate::words::is_in;
 
 /// The longest statement, in bytes.
-const TEXT_MAX: usize = 2048;
+pub(super) const TEXT_MAX: usize = 2048;
 /// The most literals that become parameters.
 const VALUES_MAX: usize = 48;
 
@@ -42,8 +42,20 @@ pub struct Slotted {
     /// The length of the statement within `form`, in bytes.
     text_bytes: usize,
     is_shared: bool,
+    /// The literals, in the order of the text.
+    pub(super) literals: Vec<Literal>,
     /// The values, in the order of the text. No value is NULL, a parameter or unknown. If [`Slotted::is_shared`], every literal has one.
     pub values: Vec<Datum>,
+}
+
+/// A literal of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Literal {
+    pub(super) token: Token,
+    /// It has the sign of a negative number.
+    pub(super) is_negative: bool,
+    /// It is one of the values.
+    pub(super) has_value: bool,
 }
 
 impl Slotted {
@@ -81,6 +93,7 @@ impl Slotted {
     fn read_from(&mut self, lexer: Lexer<'_>, schema: Option<&str>) -> bool {
         self.form.clear();
         self.marks.clear();
+        self.literals.clear();
         self.values.clear();
         self.is_shared = true;
         let (text, modes) = (lexer.text(), lexer.modes());
@@ -167,8 +180,11 @@ impl FormWriter<'_> {
         self.slotted.form.push(b'?');
         self.end = token.end;
         let kind = self.value(sign, token, before).unwrap_or(NO_VALUE);
+        let has_value = kind != NO_VALUE;
+        let is_negative = sign.is_some_and(|sign| sign.is(b'-'));
         self.slotted.marks.push(kind);
-        self.slotted.is_shared &= kind != NO_VALUE;
+        self.slotted.literals.push(Literal { token, is_negative, has_value });
+        self.slotted.is_shared &= has_value;
     }
 
     /// Notes the value of a literal, and returns its kind; None if the literal is no parameter.

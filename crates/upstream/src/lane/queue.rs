@@ -7,6 +7,7 @@ use bytes::BytesMut;
 use freshet_protocol::{Answer, FrameHeader, HEADER_LEN, Malformed, put_packet};
 use tokio::sync::oneshot;
 
+use super::plain::{PlainAnswer, PlainSoFar};
 use super::statements::StatementKey;
 
 /// The most statements that are sent and not answered, and the most bytes of these. The buffers of any socket have room for that, so no
@@ -26,10 +27,12 @@ pub enum NotCarried {
 /// An answer in the server's bytes.
 #[derive(Debug)]
 pub struct Carried {
-    /// Its frames.
+    /// Its frames, in memory of their own.
     pub frames: BytesMut,
-    /// The most time that the server can have taken for it.
+    /// The most time that the server can have taken for it; nothing, if it came together with the answer before it.
     pub took: Duration,
+    /// What the answer says besides its rows, if it is rows and nothing else.
+    pub plain: Option<PlainAnswer>,
 }
 
 /// The outcome of a statement.
@@ -99,6 +102,7 @@ pub(super) struct Waiting {
     /// How long the statement may take once it is first.
     pub(super) limit: Duration,
     pub(super) answer: Answer,
+    pub(super) plain: PlainSoFar,
     /// `None` where nobody waits any more.
     pub(super) reply: Option<oneshot::Sender<LaneOutcome>>,
     /// The statement that it prepares, until the answer tells its number.
@@ -137,6 +141,7 @@ pub(super) fn follow(
             return Ok(false);
         }
         let seen = first.answer.see(header.len, &body[..body.len().min(header.len)])?;
+        first.plain.see(&seen, *checked, header.len);
         let there = body.len().min(header.len);
         *checked += HEADER_LEN + there;
         *unseen = header.len - there;

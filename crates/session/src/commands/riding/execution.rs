@@ -55,7 +55,8 @@ pub(in crate::commands) async fn ride(
     let sought = Sought { key_text: &key, missed };
     let plan = planned(session, sought, (select, &compiled, &values), &ride);
     let Some(mut plan) = plan else { return Ok(false) };
-    let message = Message { command: Command::StmtExecute, packet: &sent, text: prepared.asked() };
+    let message = Message { text: prepared.asked(), ..Message::bare(Command::StmtExecute, &sent) }
+        .with_memo(Some(prepared.digest_memo()));
     let Some(ridden) = carried(session, &ride, message, &compiled.template, &mut plan).await? else {
         return Ok(false);
     };

@@ -169,3 +169,34 @@ fn writes_of_a_form_touch_the_rows_that_each_would_touch_by_itself() {
         }
     }
 }
+
+#[test]
+fn the_third_statement_is_found_by_its_skeleton_as_long_as_its_template_is_current() {
+    let world = World::new();
+    world.keep("SELECT a FROM t WHERE id = 1");
+    let found = |text: &'static str, current: Option<&Arc<CompiledSelect>>| {
+        let is_current = |template: &Template| current.is_none_or(|it| std::ptr::eq(&*it.template, template));
+        match world.forms.bind(text.as_bytes(), MODES, Some("s"), is_current) {
+            ByForm::Known(Bound::Select(select)) => Some(select),
+            _ => None,
+        }
+    };
+    let second = found("SELECT a FROM t WHERE id = 2", None).unwrap();
+    let third = found("SELECT a FROM t WHERE id = 3", None).unwrap();
+    assert!(second.digest_memo().is_none() && third.digest_memo().is_some());
+    assert!(Arc::ptr_eq(&second.compiled, &third.compiled));
+    assert_eq!(third.values, [Datum::Int(3)]);
+    // The same form, but not the same skeleton.
+    assert!(found("SELECT a  FROM t WHERE id = 4", None).unwrap().digest_memo().is_none());
+    let other = "SELECT a FROM t WHERE id = 5";
+    let compiled =
+        Arc::new(CompiledSelect::new(template(other.as_bytes()), &Tokens::cut(other.as_bytes(), MODES)));
+    assert!(found(other, Some(&compiled)).is_none(), "a definition has changed");
+    let mut slotted = Slotted::default();
+    assert!(slotted.read(other.as_bytes(), MODES, Some("s")));
+    world.forms.keep_select(Some(slotted.form().into()), &compiled);
+    let anew = found("SELECT a FROM t WHERE id = 6", Some(&compiled)).unwrap();
+    assert!(Arc::ptr_eq(&anew.compiled, &compiled) && anew.digest_memo().is_none());
+    let next = found("SELECT a FROM t WHERE id = 7", Some(&compiled)).unwrap();
+    assert!(Arc::ptr_eq(&next.compiled, &compiled) && next.digest_memo().is_some());
+}
