@@ -26,5 +26,5 @@ pub(super) async fn handle(session: &mut Session, query: Query<'_>, bound: Bound
     let told = WriteText { text, modes: session.parse_settings().modes_of_write, schema: schema.as_deref() };
     let write = Some(Write { what, text: Some(told), ..Write::default() }.in_zone(session.zone()));
     let deeds = Deeds { write, ..Deeds::from(bound.effects()) };
-    forward(session, Forward::new(query.message(), deeds)).await
+    forward(session, Forward::new(query.message().with_memo(bound.digest_memo()), deeds)).await
 }

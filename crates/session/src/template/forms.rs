@@ -90,7 +90,7 @@ impl Bound {
     fn new(compiled: Compiled, values: Vec<Datum>, of_skeleton: Option<Arc<OfSkeleton>>) -> Self {
         match compiled {
             Compiled::Select(compiled) => Self::Select(BoundSelect::known(compiled, values, of_skeleton)),
-            Compiled::Write(compiled) => Self::Write(BoundWrite { compiled, values }),
+            Compiled::Write(compiled) => Self::Write(BoundWrite { compiled, values, of_skeleton }),
         }
     }
 
@@ -139,7 +139,7 @@ impl CompiledSelect {
 pub(crate) struct BoundSelect<'a> {
     pub(crate) compiled: Arc<CompiledSelect>,
     values: Vec<Datum>,
-    /// The statement's skeleton, if it is known.
+    /// What its skeleton tells, if that is known.
     of_skeleton: Option<Arc<OfSkeleton>>,
     /// The tokens of the statement, if it is the first of its form or has no form.
     first: Option<Box<Tokens<'a>>>,
@@ -205,9 +205,16 @@ pub(crate) struct CompiledWrite {
 pub(crate) struct BoundWrite {
     compiled: Arc<CompiledWrite>,
     values: Vec<Datum>,
+    /// What its skeleton tells, if that is known.
+    of_skeleton: Option<Arc<OfSkeleton>>,
 }
 
 impl BoundWrite {
+    /// Returns under which digest the statements of its skeleton are counted, if the skeleton is known.
+    pub(crate) fn digest_memo(&self) -> Option<&DigestMemo> {
+        self.of_skeleton.as_deref().map(|of_skeleton| &of_skeleton.digest_memo)
+    }
+
     pub(crate) fn effects(&self) -> &Effects {
         &self.compiled.effects
     }
