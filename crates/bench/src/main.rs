@@ -35,9 +35,9 @@ mod round;
 mod table;
 
 mod benchmark;
+mod copier;
 mod definitions;
 mod employees;
-mod copier;
 mod floor;
 mod lag;
 mod neighbours;

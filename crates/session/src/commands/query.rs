@@ -80,7 +80,7 @@ async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Re
 }
 
 /// Carries out a statement on which the query rules have decided.
-async fn carry_out<'a>(session: &mut Session, query: Query<'a>) -> Result<Flow, Lost> {
+async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
@@ -113,11 +113,11 @@ async fn carry_out<'a>(session: &mut Session, query: Query<'a>) -> Result<Flow, 
 }
 
 /// Carries out a statement that no lane has carried: on the session's own connection, if a server is needed.
-async fn carry_out_here<'a>(
+async fn carry_out_here(
     session: &mut Session,
-    query: Query<'a>,
+    query: Query<'_>,
     control: Option<TransactionControl>,
-    by_form: ByFormHere<'a>,
+    by_form: ByFormHere<'_>,
 ) -> Result<Flow, Lost> {
     if let Err(error) = begin_to_read(session, query.text()).await {
         return unavailable(session, &error);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Under which tag the statements of one layout, or the executions of one prepared statement, were counted last, and for whom. The tag
+/// Under which tag the statements of one skeleton, or the executions of one prepared statement, were counted last, and for whom. The tag
 /// has 16 bits, and the hash of who they were counted for the others; 0 is none.
 #[derive(Debug, Default)]
 pub(crate) struct DigestMemo(AtomicU64);

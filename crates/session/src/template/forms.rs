@@ -93,14 +93,6 @@ impl Bound {
             Compiled::Write(compiled) => Self::Write(BoundWrite { compiled, values, of_skeleton }),
         }
     }
-
-    /// Whether what it rests on is still so.
-    fn is_current(&self, is_current: impl Fn(&Template) -> bool) -> bool {
-        match self {
-            Self::Select(select) => is_current(select.template()),
-            Self::Write(_) => true,
-        }
-    }
 }
 
 /// What was compiled of the form of a SELECT.
@@ -283,9 +275,12 @@ impl Forms {
     ) -> ByForm<'a> {
         FORM.with_borrow_mut(|(skeleton, slotted, buffer)| {
             let has_skeleton = skeleton.read(text, modes, schema);
-            let by_skeleton = if has_skeleton { self.bind_by_skeleton(text, modes, skeleton) } else { None };
-            if let Some(bound) = by_skeleton.filter(|bound| bound.is_current(&is_current)) {
-                return ByForm::Known(bound);
+            if has_skeleton
+                && let Some(of_skeleton) = self.of_skeleton(skeleton)
+                && of_skeleton.compiled.is_current(&is_current)
+                && let Some(values) = skeleton.values(text, modes, &of_skeleton.places)
+            {
+                return ByForm::Known(Bound::new(of_skeleton.compiled.clone(), values, Some(of_skeleton)));
             }
             let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
             if !slotted.read_tokens(&tokens, schema) {
@@ -304,11 +299,9 @@ impl Forms {
         })
     }
 
-    /// Returns what was compiled of the form of the statements of this skeleton, with the values of this one.
-    fn bind_by_skeleton(&self, text: &[u8], modes: Modes, skeleton: &Skeleton) -> Option<Bound> {
-        let of_skeleton = self.own().skeletons.get(skeleton.key()).map(Arc::clone)?;
-        let values = skeleton.values(text, modes, &of_skeleton.places)?;
-        Some(Bound::new(of_skeleton.compiled.clone(), values, Some(of_skeleton)))
+    /// Returns what the statements of this skeleton have in common, if that is known.
+    fn of_skeleton(&self, skeleton: &Skeleton) -> Option<Arc<OfSkeleton>> {
+        self.own().skeletons.get(skeleton.key()).map(Arc::clone)
     }
 
     /// Stores what was found for a statement of this skeleton, for others of the skeleton.

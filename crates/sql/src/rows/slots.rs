@@ -126,6 +126,10 @@ fn takes_sign(before: Token, text: &[u8]) -> bool {
     takes_value(before, text) && !before.is_word(text, "LIMIT") && !before.is_word(text, "OFFSET")
 }
 
+fn is_negative(sign: Option<Token>) -> bool {
+    sign.is_some_and(|sign| sign.is(b'-'))
+}
+
 struct FormWriter<'a> {
     text: &'a [u8],
     modes: Modes,
@@ -181,21 +185,19 @@ impl FormWriter<'_> {
         self.end = token.end;
         let kind = self.value(sign, token, before).unwrap_or(NO_VALUE);
         let has_value = kind != NO_VALUE;
-        let is_negative = sign.is_some_and(|sign| sign.is(b'-'));
         self.slotted.marks.push(kind);
-        self.slotted.literals.push(Literal { token, is_negative, has_value });
+        self.slotted.literals.push(Literal { token, is_negative: is_negative(sign), has_value });
         self.slotted.is_shared &= has_value;
     }
 
     /// Notes the value of a literal, and returns its kind; None if the literal is no parameter.
     fn value(&mut self, sign: Option<Token>, token: Token, before: Option<Token>) -> Option<u8> {
         before.filter(|before| takes_value(*before, self.text))?;
-        let is_negative = sign.is_some_and(|sign| sign.is(b'-'));
         let is_number = matches!(token.kind, TokenKind::Int | TokenKind::Real);
         if self.slotted.values.len() == VALUES_MAX || sign.is_some() && !is_number {
             return None;
         }
-        let value = conjunct::value(token.kind, token.of(self.text), is_negative, self.modes)?;
+        let value = conjunct::value(token.kind, token.of(self.text), is_negative(sign), self.modes)?;
         let kind = match value {
             Datum::Int(_) => b'i',
             Datum::Decimal(_) => b'd',

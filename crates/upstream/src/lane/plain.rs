@@ -26,7 +26,6 @@ pub(super) struct PlainSoFar {
     answer: PlainAnswer,
     /// Whether everything so far is plain.
     is_plain: bool,
-    has_told_warnings: bool,
     is_complete: bool,
 }
 
@@ -39,7 +38,7 @@ impl Default for PlainSoFar {
             statuses: StatusFlags::empty(),
             status_at: [u32::MAX; 2],
         };
-        Self { answer, is_plain: true, has_told_warnings: false, is_complete: false }
+        Self { answer, is_plain: true, is_complete: false }
     }
 }
 
@@ -62,8 +61,8 @@ impl PlainSoFar {
         };
         let answer = &mut self.answer;
         let is_quiet = len <= BARE_MAX && !status.contains(StatusFlags::SESSION_STATE_CHANGED);
-        self.is_plain &= is_quiet && (!self.has_told_warnings || warnings == answer.warnings);
-        self.has_told_warnings = true;
+        let is_first = answer.status_at == [u32::MAX; 2];
+        self.is_plain &= is_quiet && (is_first || warnings == answer.warnings);
         answer.warnings = warnings;
         answer.status = status;
         answer.statuses |= status;
