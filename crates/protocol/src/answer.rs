@@ -17,13 +17,22 @@ pub use part::{Part, Seen};
 
 use self::state::{Due, State};
 use crate::reply::summary;
-use crate::{Capabilities, Command, EofPacket, ErrPacket, FRAME_MAX, Malformed, OkPacket};
+use crate::{Capabilities, Command, EofPacket, ErrPacket, FRAME_MAX, HEADER_LEN, Malformed, OkPacket};
 use crate::{PrepareOk, Reader, StatusFlags};
 
 /// The first byte of the server's request for a file.
 const LOCAL_INFILE: u8 = 0xFB;
 /// The least length of an OK packet, in bytes.
 const OK_LEN_MIN: usize = 7;
+
+/// Rows at the front of some bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowsAtFront {
+    /// How many bytes they take, with their headers.
+    pub bytes: usize,
+    /// How many they are.
+    pub rows: u64,
+}
 
 /// Follows one answer, from its first frame to its last.
 #[derive(Clone, Debug)]
@@ -85,6 +94,27 @@ impl Answer {
             State::Rows => first == ErrPacket::HEADER || self.ends(frame_len, first),
             _ => true,
         }
+    }
+
+    /// Returns the whole rows at the front of `bytes`, of which each has one frame. They need not be given to [`Answer::see`]: nothing but
+    /// rows would be seen.
+    #[must_use]
+    pub fn rows_at_front(&self, bytes: &[u8]) -> RowsAtFront {
+        let mut rows = RowsAtFront::default();
+        if !matches!(self.state, State::Rows) || self.continued.is_some() {
+            return rows;
+        }
+        let mut rest = bytes;
+        while let Some((&[a, b, c, _, first], _)) = rest.split_first_chunk::<{ HEADER_LEN + 1 }>() {
+            let len = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+            // An ERR packet and the end of the rows begin like that, and so do very long rows.
+            let may_be_else = first >= EofPacket::HEADER || len == 0 || len == FRAME_MAX;
+            let Some(behind) = rest.get(HEADER_LEN + len..).filter(|_| !may_be_else) else { break };
+            rows.rows += 1;
+            rest = behind;
+        }
+        rows.bytes = bytes.len() - rest.len();
+        rows
     }
 
     /// Takes the next frame: its length, and its payload or, where

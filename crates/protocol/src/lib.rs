@@ -32,7 +32,7 @@ mod resultset;
 
 pub mod binlog;
 
-pub use answer::{Answer, Part, Seen};
+pub use answer::{Answer, Part, RowsAtFront, Seen};
 pub use auth::{caching_sha2, native, random_scramble, rsa};
 pub use bytes::{Malformed, Put, Reader};
 pub use capabilities::Capabilities;

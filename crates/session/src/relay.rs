@@ -21,12 +21,13 @@ use std::num::NonZeroU32;
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
     Answer, Capabilities, Command, ErrPacket, FRAME_MAX, FrameHeader, HEADER_LEN, Malformed, Part, PrepareOk,
-    Seen, StateChange, StatusFlags, put_packet,
+    RowsAtFront, Seen, StateChange, StatusFlags, put_packet,
 };
 
 use crate::why::Why;
 use crate::wire::WireError;
 
+use capture::END_BYTES;
 pub(crate) use capture::{Capture, Captured, is_own};
 pub(crate) use filter::Filter;
 pub(crate) use listed::Listed;
@@ -301,21 +302,27 @@ impl<'a> Relay<'a> {
             self.checked += passed;
             return Ok((self.unseen > 0).then_some(RelayStep::NeedMore));
         }
+        let are_rows_wanted = self.put_right.is_some() || self.listed.is_some();
+        let rows = if are_rows_wanted { RowsAtFront::default() } else { self.answer.rows_at_front(here) };
+        if rows.rows > 0 {
+            self.checked += rows.bytes;
+            self.note_rows(rows.rows);
+            return Ok(None);
+        }
         let Some(header) = FrameHeader::parse(here) else { return Ok(Some(RelayStep::NeedMore)) };
         let body = &here[HEADER_LEN..];
         if body.is_empty() && header.len > 0 {
             return Ok(Some(RelayStep::NeedMore));
         }
         let first = body.first().copied().unwrap_or(0);
-        let is_row_wanted = (self.put_right.is_some() || self.listed.is_some()) && header.len < FRAME_MAX;
+        let is_row_wanted = are_rows_wanted && header.len < FRAME_MAX;
         if !is_row_wanted && !self.answer.wants_whole(header.len, first) {
             let here = body.len().min(header.len);
             let seen = self.answer.see(header.len, &body[..here])?;
             self.unseen = header.len - here;
             self.checked += HEADER_LEN + here;
             if seen.part == Part::Row {
-                self.relayed.rows += 1;
-                self.capture.iter_mut().for_each(Capture::row);
+                self.note_rows(1);
             }
             return Ok((self.unseen > 0).then_some(RelayStep::NeedMore));
         }
@@ -344,8 +351,7 @@ impl<'a> Relay<'a> {
             None => self.filter.rewritten(&seen, payload, capabilities)?,
         };
         if seen.part == Part::Row {
-            self.relayed.rows += 1;
-            self.capture.iter_mut().for_each(Capture::row);
+            self.note_rows(1);
         } else if let Some(capture) = &mut self.capture {
             if seen.part == Part::Err {
                 capture.refused(payload);
@@ -368,6 +374,11 @@ impl<'a> Relay<'a> {
             Seen { last: true, .. } => Some(RelayStep::Last),
             _ => None,
         })
+    }
+
+    fn note_rows(&mut self, rows: u64) {
+        self.relayed.rows += rows;
+        self.capture.iter_mut().for_each(|capture| capture.rows(rows));
     }
 
     /// Passes `payload` in the place of a frame, after the rows of Freshet's own that come before it.
@@ -416,6 +427,9 @@ impl<'a> Relay<'a> {
 /// Puts bytes into the client's buffer, and into the copy.
 fn pass(out: &mut Option<&mut BytesMut>, capture: &mut Option<Capture>, bytes: &[u8]) {
     if let Some(out) = out {
+        if out.capacity() - out.len() < bytes.len() {
+            out.reserve(bytes.len() + END_BYTES);
+        }
         out.extend_from_slice(bytes);
     }
     if let Some(capture) = capture {

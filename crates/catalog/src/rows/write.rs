@@ -5,6 +5,7 @@
 //! its own, the answer is [`TouchedSlots::Any`].
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use freshet_cache::Dep;
 use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
@@ -95,7 +96,8 @@ impl Watch {
     pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> TouchedSlots {
         // A trigger may assign anything to the row that is about to be stored.
         let may_have_triggers = table.triggers.as_ref().is_none_or(|triggers| triggers.any);
-        if table.has_triggers || may_have_triggers || table.columns != *self.layout() {
+        let is_laid_out_alike = Arc::ptr_eq(&table.columns, self.layout()) || table.columns == *self.layout();
+        if table.has_triggers || may_have_triggers || !is_laid_out_alike {
             return TouchedSlots::Any;
         }
         let slots = match write {
@@ -208,9 +210,9 @@ impl Watch {
         columns: Option<&[String]>,
         rows: &[Vec<Datum>],
         values: Values<'_>,
-    ) -> Option<HashSet<RowSlot>> {
-        rows.iter().try_fold(HashSet::new(), |mut slots, row| {
-            slots.extend(self.slots_of(&self.inserted(columns, row, values)?)?);
+    ) -> Option<Vec<RowSlot>> {
+        rows.iter().try_fold(Vec::new(), |mut slots, row| {
+            add_new(&mut slots, self.slots_of(&self.inserted(columns, row, values)?)?);
             (slots.len() <= SLOTS_MAX).then_some(slots)
         })
     }
@@ -221,7 +223,7 @@ impl Watch {
         columns: Option<&[String]>,
         given: &[Given],
         values: Values<'_>,
-    ) -> Option<HashSet<RowSlot>> {
+    ) -> Option<Vec<RowSlot>> {
         let mut parts = Vec::new();
         for (index, ordinal) in self.key_ordinals().enumerate() {
             let is_range = index >= self.spec().equal.len();
@@ -236,10 +238,10 @@ impl Watch {
     /// us.
     fn upserted(
         &self,
-        mut made: HashSet<RowSlot>,
+        mut made: Vec<RowSlot>,
         assigned: Option<&AssignedKey>,
         values: Values<'_>,
-    ) -> Option<HashSet<RowSlot>> {
+    ) -> Option<Vec<RowSlot>> {
         let [column] = self.key_columns() else { return None };
         if !column.only_unique {
             return None;
@@ -247,7 +249,7 @@ impl Watch {
         if let Some(assigned) = assigned.filter(|assigned| may_change(column, assigned)) {
             let (_, datum) = assigned.iter().find(|(name, _)| *name == column.name)?;
             let key = stored(column, values.of(datum)?, values)?;
-            made.extend(self.slots_of(&[SlotPart::Points(vec![key])])?);
+            add_new(&mut made, self.slots_of(&[SlotPart::Points(vec![key])])?);
         }
         Some(made)
     }
@@ -298,7 +300,7 @@ impl Watch {
     }
 
     /// Returns the slots of the rows before and after an update.
-    fn updated(&self, assigned: &AssignedKey, pins: &[Pin], values: Values<'_>) -> Option<HashSet<RowSlot>> {
+    fn updated(&self, assigned: &AssignedKey, pins: &[Pin], values: Values<'_>) -> Option<Vec<RowSlot>> {
         let before = self.pinned(pins, values)?;
         let mut after = before.clone();
         for (part, column) in after.iter_mut().zip(self.key_columns()) {
@@ -309,7 +311,7 @@ impl Watch {
             *part = SlotPart::Points(vec![stored(column, values.of(datum)?, values)?]);
         }
         let mut slots = self.slots_of(&before)?;
-        slots.extend(self.slots_of(&after)?);
+        add_new(&mut slots, self.slots_of(&after)?);
         Some(slots)
     }
 
@@ -342,7 +344,7 @@ impl Watch {
         })
     }
 
-    fn slots_of(&self, parts: &[SlotPart]) -> Option<HashSet<RowSlot>> {
+    fn slots_of(&self, parts: &[SlotPart]) -> Option<Vec<RowSlot>> {
         let hash = self.hash();
         let (equal, ranges) = parts.split_at_checked(self.spec().equal.len())?;
         let mut slots = vec![RowSlot::START];
@@ -354,7 +356,18 @@ impl Watch {
             let tails = tails_in_use(part, self.uses())?;
             slots = product(&slots, &tails, |slot, tail| slot.ending_in(hash, tail))?;
         }
-        Some(slots.into_iter().collect())
+        let mut different = Vec::with_capacity(slots.len());
+        add_new(&mut different, slots);
+        Some(different)
+    }
+}
+
+/// Adds those slots that are not there yet. There are few: [`SLOTS_MAX`] are the most that count.
+fn add_new(slots: &mut Vec<RowSlot>, more: Vec<RowSlot>) {
+    for slot in more {
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
     }
 }
 

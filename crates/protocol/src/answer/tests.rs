@@ -94,6 +94,66 @@ fn recorded_answers_end_where_the_servers_ended_them() {
     }
 }
 
+/// Returns the frames, each behind its header.
+fn framed(frames: &[Option<Vec<u8>>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for payload in frames.iter().map_while(Option::as_ref) {
+        bytes.extend(FrameHeader { len: payload.len(), seq: 0 }.encode());
+        bytes.extend(payload);
+    }
+    bytes
+}
+
+#[test]
+fn rows_at_the_front_are_those_that_would_be_seen() {
+    let mut found = 0;
+    for Recorded { title, caps, command, frames } in &recorded() {
+        let mut answer = Answer::to(*command, *caps);
+        for (at, frame) in frames.iter().enumerate() {
+            let bytes = framed(&frames[at..]);
+            for len in [bytes.len(), bytes.len().saturating_sub(1), bytes.len() / 2] {
+                let front = answer.rows_at_front(&bytes[..len]);
+                let mut stepped = answer.clone();
+                let mut at_front = RowsAtFront::default();
+                for payload in frames[at..].iter().map_while(Option::as_ref) {
+                    let seen = see(&mut stepped, payload.len(), payload).expect("it is an answer");
+                    let end = at_front.bytes + HEADER_LEN + payload.len();
+                    if seen.part != Part::Row || end > len {
+                        break;
+                    }
+                    at_front = RowsAtFront { bytes: end, rows: at_front.rows + 1 };
+                }
+                assert_eq!(front, at_front, "{title}: {len} bytes from frame {at} on");
+                found += front.rows;
+            }
+            match frame {
+                Some(payload) => drop(see(&mut answer, payload.len(), payload).expect("it is an answer")),
+                None => answer.infile_done(),
+            }
+        }
+    }
+    assert!(found > 1000, "only {found} rows: this proves little");
+}
+
+#[test]
+fn what_may_be_no_row_is_left_to_be_seen() {
+    let rows = Answer { state: State::Rows, ..Answer::to(Command::Query, PLAIN) };
+    let row = [1, 0, 0, 7, 0xFB];
+    for (what, behind) in [
+        ("the end", &[5, 0, 0, 8, 0xFE, 0, 0, 2, 0][..]),
+        ("an error", &[3, 0, 0, 8, 0xFF, 0, 0]),
+        ("an empty packet", &[0, 0, 0, 8, 0xFB]),
+        ("a frame that is continued", &[0xFF, 0xFF, 0xFF, 8, 1]),
+        ("a part of a row", &[2, 0, 0, 8, 1]),
+        ("a part of a header", &[2, 0, 0]),
+    ] {
+        let front = rows.rows_at_front(&[&row[..], behind].concat());
+        assert_eq!(front, RowsAtFront { bytes: row.len(), rows: 1 }, "{what}");
+    }
+    let continued = Answer { continued: Some(false), ..rows };
+    assert_eq!(continued.rows_at_front(&row), RowsAtFront::default());
+}
+
 #[test]
 fn recorded_answers_are_what_they_are() {
     let expected = [

@@ -50,6 +50,9 @@ pub(crate) struct Captured {
     _permit: Permit,
 }
 
+/// The room for the last packet of an answer, in bytes: it often passes by itself, since the status in it is the client's.
+pub(super) const END_BYTES: usize = 64;
+
 /// Flags that an answer must not carry if other sessions are to get it.
 const NEVER: StatusFlags =
     StatusFlags::MORE_RESULTS.union(StatusFlags::CURSOR_EXISTS).union(StatusFlags::PS_OUT_PARAMS);
@@ -139,9 +142,9 @@ impl Capture {
         Self { warnings, ..self }
     }
 
-    /// Notes that a row passes.
-    pub(crate) fn row(&mut self) {
-        self.rows += 1;
+    /// Notes that so many rows pass.
+    pub(crate) fn rows(&mut self, rows: u64) {
+        self.rows += rows;
     }
 
     /// Notes that a packet passes that is no row; its frame begins `ahead` bytes after the bytes that [`Capture::bytes`] was given.
@@ -198,13 +201,14 @@ impl Capture {
         }
     }
 
-    /// Makes room for this many more bytes. Memory is doubled, but never beyond the bound.
+    /// Makes room for this many more bytes, and for the end of an answer that has come but for its end. Memory is doubled, but never beyond
+    /// the bound.
     fn make_room(&mut self, more: usize) -> Result<(), Why> {
         let needed = self.body.len() + more;
         if needed <= self.body.capacity() {
             return Ok(());
         }
-        let capacity = needed.max(2 * self.body.capacity()).min(self.bytes_max);
+        let capacity = (needed + END_BYTES).max(2 * self.body.capacity()).min(self.bytes_max);
         if needed > self.bytes_max {
             return Err(if self.bytes_max == 0 { Why::NoSize } else { Why::TooLarge });
         }

@@ -171,19 +171,10 @@ pub(crate) fn touched(
     upstream: &Upstream,
 ) -> (Vec<Dep>, Vec<Ticket>) {
     let mut touching = Touching { write, freshness, upstream, deps: Vec::new(), tickets: Vec::new() };
-    let mut all = vec![(Arc::clone(&write.table), write.what.clone())];
-    let mut at = 0;
-    while let Some((table, what)) = all.get(at).cloned() {
-        at += 1;
-        touching.rows(&table, &what);
-        // The effect of a foreign key is not followed again if it comes round.
-        for acted in touching.below(&table, &what) {
-            if all.len() >= ACTED_MAX {
-                touching.whole(&acted.0.name);
-            } else if !all.contains(&acted) {
-                all.push(acted);
-            }
-        }
+    touching.rows(&write.table, &write.what);
+    let below = touching.below(&write.table, &write.what);
+    if !below.is_empty() {
+        touching.all_below(below);
     }
     (touching.deps, touching.tickets)
 }
@@ -212,6 +203,27 @@ impl Touching<'_> {
                 TouchedSlots::Any if sabotage::is(Sabotage::NarrowFences) => {}
                 TouchedSlots::Any => self.deps.push(watch.any()),
             }
+        }
+    }
+
+    /// Adds what the write does to other tables by foreign keys, of which these are the first.
+    fn all_below(&mut self, first: Vec<(Arc<TableInfo>, RowWrite)>) {
+        let mut all = vec![(Arc::clone(&self.write.table), self.write.what.clone())];
+        let mut found = first;
+        let mut at = 1;
+        loop {
+            // The effect of a foreign key is not followed again if it comes round.
+            for acted in found {
+                if all.len() >= ACTED_MAX {
+                    self.whole(&acted.0.name);
+                } else if !all.contains(&acted) {
+                    all.push(acted);
+                }
+            }
+            let Some((table, what)) = all.get(at).cloned() else { return };
+            at += 1;
+            self.rows(&table, &what);
+            found = self.below(&table, &what);
         }
     }
 

@@ -43,10 +43,15 @@ impl Default for PlainSoFar {
 }
 
 impl PlainSoFar {
+    /// Notes so many rows.
+    pub(super) fn rows(&mut self, rows: u64) {
+        self.answer.rows += rows;
+    }
+
     /// Notes a packet of `len` bytes, whose frame is `at` bytes behind the beginning of the answer.
     pub(super) fn see(&mut self, seen: &Seen, at: usize, len: usize) {
         match seen.part {
-            Part::Row => self.answer.rows += 1,
+            Part::Row => self.rows(1),
             Part::ColumnCount | Part::Column | Part::Continuation => {}
             Part::ColumnsEnd | Part::RowsEnd => self.end(seen, at, len),
             _ => self.is_plain = false,

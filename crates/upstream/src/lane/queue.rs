@@ -130,6 +130,12 @@ pub(super) fn follow(
             }
             continue;
         }
+        let rows = first.answer.rows_at_front(here);
+        if rows.rows > 0 {
+            first.plain.rows(rows.rows);
+            *checked += rows.bytes;
+            continue;
+        }
         let Some(header) = FrameHeader::parse(here) else { return Ok(false) };
         let body = &here[HEADER_LEN..];
         if body.is_empty() && header.len > 0 {

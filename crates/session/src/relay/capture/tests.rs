@@ -15,7 +15,7 @@ fn result_set(capture: &mut Capture, status: StatusFlags) {
     for part in [Part::ColumnCount, Part::Column, Part::ColumnsEnd, Part::Row, Part::RowsEnd] {
         let flags = matches!(part, Part::ColumnsEnd | Part::RowsEnd).then_some(status);
         match part {
-            Part::Row => capture.row(),
+            Part::Row => capture.rows(1),
             part => capture.packet(&seen(part, flags, part == Part::RowsEnd), 0, false),
         }
         capture.bytes(&[0; 9]);
