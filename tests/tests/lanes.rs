@@ -306,6 +306,39 @@ fn a_slow_read_holds_nobody_up() {
     });
 }
 
+/// The server knows the read as another client's, whose statement nobody wants to kill.
+#[test]
+fn a_read_that_waits_on_a_lane_ends_with_kill_query() {
+    const INTERRUPTED: u16 = 1317;
+    let schema = "lanes_interrupted";
+    with_lanes(schema, |server, direct, freshet| {
+        let mut lender = lender(freshet, schema);
+        let (mut slow, mut killer) = (connect(freshet.target(), schema), connect(freshet.target(), schema));
+        let read = "SELECT v FROM t WHERE id = 2";
+        let id = one(&mut slow, "SELECT CONNECTION_ID()");
+        eventually("the client's reads are carried", || {
+            let before = carried(freshet);
+            one(&mut lender, "SELECT v FROM u WHERE id = 2");
+            let lent = carried(freshet);
+            assert_eq!(one(&mut slow, read), "20");
+            (lent > before && carried(freshet) > lent).then_some(())
+        });
+        run(direct, &["LOCK TABLES t WRITE"]);
+        let before = carried(freshet);
+        let waits = thread::spawn(move || (try_answer(&mut slow, read), slow));
+        eventually("the read is on a lane", || (carried(freshet) > before).then_some(()));
+        eventually("the read is interrupted", || {
+            run(&mut killer, &[&format!("KILL QUERY {id}")]);
+            waits.is_finished().then_some(())
+        });
+        let (ended, mut slow) = waits.join().expect("it is answered");
+        assert_eq!(ended.expect("the client is there"), Err(INTERRUPTED), "{:?}", server.flavor);
+        run(direct, &["UNLOCK TABLES"]);
+        assert_eq!(one(&mut slow, read), "20", "the session goes on");
+        assert_eq!(one(&mut lender, "SELECT v FROM u WHERE id = 2"), "200");
+    });
+}
+
 /// Nor is a session lost that needs its connection back, where nobody may kill what holds it up: neither its own account, which has no connection left, nor
 /// Freshet's.
 #[test]

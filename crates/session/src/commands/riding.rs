@@ -50,8 +50,10 @@ pub(super) async fn ride(
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
     let sent = Message::query(packet, text).with_memo(known.digest_memo());
-    let Some(ridden) = carried(session, &ride, sent, template, &mut plan).await? else {
-        return Ok(false);
+    let ridden = match carried(session, &ride, sent, template, &mut plan).await? {
+        Ridden::Brought(ridden) => ridden,
+        Ridden::Interrupted => return Ok(true),
+        Ridden::Not => return Ok(false),
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
@@ -72,47 +74,59 @@ async fn ride_of(session: &mut Session, rights: Dep, carriage: Carriage) -> Opti
     ride
 }
 
-/// Sends a statement over a lane, and puts its answer into the client's buffer. The answer counts under the statement's text. Returns `None`
-/// if the statement still needs an answer.
+/// How a ride ends.
+enum Ridden {
+    Brought(Brought),
+    /// The client has an error: the read was interrupted.
+    Interrupted,
+    /// The statement still needs an answer.
+    Not,
+}
+
+/// Sends a statement over a lane, and puts its answer into the client's buffer. The answer counts under the statement's text.
 async fn carried(
     session: &mut Session,
     Ride { lane, view }: &Ride,
     message: Message<'_>,
     template: &Template,
     plan: &mut Result<FillPlan, Why>,
-) -> Result<Option<Brought>, Lost> {
-    let Some(outcome) = lane.carry(message.command, message.packet) else { return Ok(None) };
+) -> Result<Ridden, Lost> {
+    let Some(outcome) = lane.carry(message.command, message.packet) else { return Ok(Ridden::Not) };
     // Read before the answer comes: the age that a query rule allows counts from here.
     let (started, storing) = (Instant::now(), session.storing());
     session.shared.counters.add(Count::Carried);
     session.shared.counters.add(Count::Forwarded);
     session.shared.counters.add_many(Count::BytesSent, message.packet.len());
     let carried = match session.outcome(outcome).await? {
-        Ok(carried) => carried,
-        Err(why) => {
+        Some(Ok(carried)) => carried,
+        Some(Err(why)) => {
             if why == NotCarried::TooLarge {
                 template.profile.note_unfit(now_ms());
             }
-            return Ok(None);
+            return Ok(Ridden::Not);
+        }
+        None => {
+            session.put_interrupted();
+            return Ok(Ridden::Interrupted);
         }
     };
     note_execution(session, template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
         None => session.note_read_now(),
-        Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(None),
+        Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(Ridden::Not),
         Some(_) => {}
     }
     let Some(mut relayed) = session.put_carried(lane, message.command, carried, expected(plan))? else {
         template.profile.note_unfit(now_ms());
-        return Ok(None);
+        return Ok(Ridden::Not);
     };
     let took = started.elapsed();
     session.note_sent(&relayed);
     relayed.tag = session.count_sent(message, message.text, took, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
-    Ok(Some(Brought { relayed, took, storing }))
+    Ok(Ridden::Brought(Brought { relayed, took, storing }))
 }
 
 /// Makes an answer that was read in a read view part of the session's transaction. Returns false if the transaction reads another moment.

@@ -17,6 +17,9 @@ pub(crate) struct Facts {
     pub(crate) size: u64,
     pub(crate) used: u64,
     pub(crate) hits: u64,
+    /// How often the server was asked what the queries ask that Freshet has counted one by one, and how often memory answered them.
+    pub(crate) sent: u64,
+    pub(crate) answered: u64,
     pub(crate) inserts: u64,
     /// Results evicted because their memory was needed.
     pub(crate) evicted: u64,
@@ -30,13 +33,15 @@ pub(crate) struct Facts {
     pub(crate) average_us: u64,
 }
 
-/// How often a table was read, and how many of these reads were hits.
+/// How often a table was read, how many of these reads were hits, and how often it was changed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TableReads {
     /// `schema.name`.
     pub(crate) name: String,
     pub(crate) reads: u64,
     pub(crate) hits: u64,
+    /// Events of the binlog that have changed its rows.
+    pub(crate) writes: u64,
 }
 
 /// The server's counts and settings; 0 for values that the server does not report.
@@ -88,8 +93,10 @@ const COUNTED_MIN: u64 = 1000;
 const POOL_HITS_MIN: u64 = 80;
 /// With this many reads for each write, reads are the load; with less than one, writes are.
 const READS_PER_WRITE_MANY: u64 = 10;
-/// A share of hits below this is low, for a table or a cache, in percent.
+/// A share of hits below this is low, for a table or for all, in percent.
 const HITS_LOW: u64 = 10;
+/// Below this, nothing is found again.
+const HITS_NONE: u64 = 1;
 /// If this many of the stored results are evicted, in percent, the cache is too small.
 const EVICTED_MANY: u64 = 10;
 /// A cache of up to this part of the buffer pool can take its memory from there.
@@ -136,14 +143,14 @@ fn buffer_pool(server: &ServerFigures) -> Advice {
         let found = format!("{} pages were asked for since the server's start", server.pool_requests);
         return Advice::new(topic, UNKNOWN, found, "Ask again when the server has worked for a while.");
     }
-    let hits = percent(server.pool_requests.saturating_sub(server.pool_reads), server.pool_requests);
+    let hits = server.pool_hits();
     let found = format!("{hits} % of the pages that were asked for were in memory");
-    if hits < POOL_HITS_MIN {
+    if server.lacks_memory() {
         return Advice::new(
             topic,
             CHANGE,
             found,
-            "Below 80 %, memory is better given to innodb_buffer_pool_size than to a query cache on the server's machine.",
+            "Below 80 %, do not enable a query cache on the server's machine: its memory is better given to innodb_buffer_pool_size.",
         );
     }
     Advice::new(topic, GOOD, found, "At 80 % and more, the server can spare the memory of a query cache.")
@@ -156,26 +163,68 @@ fn cache_type(facts: &Facts) -> Advice {
     if reads + writes < COUNTED_MIN {
         return Advice::new(topic, UNKNOWN, found, "Ask again when the server has worked for a while.");
     }
-    let (wanted, why) = if reads < writes {
-        (
+    let (wanted, why) = wanted_type(facts, reads);
+    let advice = format!("query_cache_type is {}. {why}{}", facts.cache_type, worth_it(facts, wanted));
+    // With 1, what 2 stores is stored too. And a cache is not turned on where the server lacks memory.
+    let is_kept = facts.cache_type == 1 && wanted == 2 && !finds_little(facts)
+        || facts.cache_type == 0 && facts.server.lacks_memory();
+    if facts.cache_type == wanted || is_kept {
+        return Advice::new(topic, GOOD, found, advice);
+    }
+    Advice::new(topic, CHANGE, found, advice).by(format!("SET GLOBAL query_cache_type = {wanted}"))
+}
+
+/// Whether memory is asked much, and answers seldom.
+fn finds_little(facts: &Facts) -> bool {
+    let asked = facts.sent.saturating_add(facts.answered);
+    facts.cache_type == 1 && asked >= COUNTED_MIN && percent(facts.answered, asked) < HITS_LOW
+}
+
+/// Returns the type that fits, and why.
+fn wanted_type(facts: &Facts, reads: u64) -> (u8, &'static str) {
+    let writes = facts.server.writes;
+    if facts.cache_type == 0 && facts.server.lacks_memory() {
+        return (0, "As long as the buffer pool lacks memory (see above), leave the cache off.");
+    }
+    if reads < writes {
+        return (
             0,
             "There are more writes than reads: turn the cache off for all, and on (1 or 2) in the sessions that read.",
-        )
-    } else if reads < writes.saturating_mul(READS_PER_WRITE_MANY) {
-        (
+        );
+    }
+    if finds_little(facts) {
+        let asked = facts.sent.saturating_add(facts.answered);
+        return if percent(facts.answered, asked) < HITS_NONE {
+            (0, "Next to nothing is found again: turn the cache off, or see in freshet.queries why.")
+        } else {
+            (2, "Less than a tenth is found again: with 2, only what asks for it by SQL_CACHE is stored.")
+        };
+    }
+    if reads < writes.saturating_mul(READS_PER_WRITE_MANY) {
+        return (
             2,
             "There are up to ten reads for a write: with 2, only what asks for it by SQL_CACHE is stored. With 1 all is, which costs memory alone.",
-        )
-    } else {
-        (1, "There are more than ten reads for each write: with 1, whatever can be stored is.")
-    };
-    // Storing pays only if results are found again.
-    if facts.cache_type == wanted || facts.cache_type == 1 && wanted == 2 {
-        return Advice::new(topic, GOOD, found, format!("query_cache_type is {}. {why}", facts.cache_type));
+        );
     }
-    let statement = format!("SET GLOBAL query_cache_type = {wanted}");
-    Advice::new(topic, CHANGE, found, format!("query_cache_type is {}. {why}", facts.cache_type))
-        .by(statement)
+    (1, "There are more than ten reads for each write: with 1, whatever can be stored is.")
+}
+
+/// Names the tables whose statements should ask for the cache, where only those are stored that do.
+fn worth_it(facts: &Facts, wanted: u8) -> String {
+    if wanted != 2 {
+        return String::new();
+    }
+    let is_worth_it = |of: &&TableReads| {
+        let reads_many = of.reads >= of.writes.saturating_mul(READS_PER_WRITE_MANY);
+        of.reads >= COUNTED_MIN && reads_many && percent(of.hits, of.reads) >= HITS_LOW
+    };
+    let mut worth_it: Vec<&TableReads> = facts.tables.iter().filter(is_worth_it).collect();
+    worth_it.sort_by_key(|of| std::cmp::Reverse(of.hits));
+    let names: Vec<&str> = worth_it.iter().take(NAMED_MAX).map(|of| of.name.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(" These tables have more than ten reads for each write: {}.", names.join(", "))
 }
 
 fn size(facts: &Facts) -> Advice {
@@ -288,6 +337,16 @@ fn memory(facts: &Facts) -> Option<Advice> {
 }
 
 impl ServerFigures {
+    /// Returns the share of the pages asked for that were in memory, in percent.
+    fn pool_hits(&self) -> u64 {
+        percent(self.pool_requests.saturating_sub(self.pool_reads), self.pool_requests)
+    }
+
+    /// Whether the buffer pool is known to have too little memory.
+    fn lacks_memory(&self) -> bool {
+        self.pool_requests >= COUNTED_MIN && self.pool_hits() < POOL_HITS_MIN
+    }
+
     /// Returns the unit of the buffer pool's size, in bytes.
     const fn pool_step(&self) -> u64 {
         let instances = if self.pool_instances == 0 { 1 } else { self.pool_instances };
@@ -301,8 +360,8 @@ fn tables(facts: &Facts) -> Vec<Advice> {
     let is_low = |of: &&TableReads| of.reads >= COUNTED_MIN && percent(of.hits, of.reads) < HITS_LOW;
     let mut low: Vec<&TableReads> = facts.tables.iter().filter(is_low).collect();
     low.sort_by_key(|of| std::cmp::Reverse(of.reads - of.hits));
-    let one = |TableReads { name, reads, hits }: &TableReads| {
-        let found = format!("{name}: {hits} of {reads} reads were from memory");
+    let one = |TableReads { name, reads, hits, writes }: &TableReads| {
+        let found = format!("{name}: {hits} of {reads} reads were from memory; {writes} events changed it");
         let advice = "Its results are seldom asked for again before they change. SQL_NO_CACHE in its statements, or a query rule with cache_ttl = 0, \
                       leaves the memory to others; freshet.queries says which statements these are.";
         Advice::new("table", CHANGE, found, advice)
@@ -369,9 +428,11 @@ mod tests {
         let mut facts = busy();
         facts.server.pool_reads = 210_000;
         assert_eq!((of(&facts, "buffer pool").verdict, of(&facts, "buffer pool").statement), (CHANGE, None));
+        facts.cache_type = 0;
+        let off = of(&facts, "reads and writes");
+        assert_eq!((off.verdict, off.statement), (GOOD, None), "below 80 % nothing is turned on");
         facts.server.pool_reads = 200_000;
         assert_eq!(of(&facts, "buffer pool").verdict, GOOD, "80 % is enough");
-        facts.cache_type = 0;
         assert_eq!(
             of(&facts, "reads and writes").statement.as_deref(),
             Some("SET GLOBAL query_cache_type = 1")
@@ -388,6 +449,27 @@ mod tests {
             of(&facts, "reads and writes").statement.as_deref(),
             Some("SET GLOBAL query_cache_type = 0")
         );
+    }
+
+    #[test]
+    fn a_cache_that_finds_little_is_for_those_who_ask_for_it() {
+        let table =
+            |name: &str, reads, hits, writes| TableReads { name: name.to_owned(), reads, hits, writes };
+        let tables = vec![
+            table("s.read", 9000, 8000, 10),
+            table("s.written", 9000, 2000, 8000),
+            table("s.scanned", 90_000, 10, 0),
+        ];
+        let of_hits = |answered| {
+            let facts = Facts { sent: 100_000, answered, tables: tables.clone(), ..busy() };
+            let advice = of(&facts, "reads and writes");
+            (advice.statement, advice.advice)
+        };
+        let (statement, advice) = of_hits(9000);
+        assert_eq!(statement.as_deref(), Some("SET GLOBAL query_cache_type = 2"));
+        assert!(advice.ends_with("ten reads for each write: s.read."), "{advice}");
+        assert_eq!(of_hits(900).0.as_deref(), Some("SET GLOBAL query_cache_type = 0"));
+        assert_eq!(of_hits(20_000).0, None);
     }
 
     #[test]
@@ -453,7 +535,7 @@ mod tests {
     #[test]
     fn tables_and_queries_are_named_by_what_they_cost() {
         let mut facts = busy();
-        let table = |name: &str, reads, hits| TableReads { name: name.to_owned(), reads, hits };
+        let table = |name: &str, reads, hits| TableReads { name: name.to_owned(), reads, hits, writes: 7 };
         facts.tables = vec![
             table("a", 5000, 100),
             table("b", 90_000, 100),
@@ -465,7 +547,10 @@ mod tests {
         let found: Vec<String> = found.collect();
         assert_eq!(
             found,
-            ["b: 100 of 90000 reads were from memory", "a: 100 of 5000 reads were from memory"]
+            [
+                "b: 100 of 90000 reads were from memory; 7 events changed it",
+                "a: 100 of 5000 reads were from memory; 7 events changed it"
+            ]
         );
         let slow =
             |id: &str, sent, average_us| Slow { id: id.to_owned(), text: String::new(), sent, average_us };

@@ -524,14 +524,19 @@ fn facts(view: &View) -> Facts {
     let (shared, counted) = (&view.shared, view.shared.cache.statistics());
     let mut tables: HashMap<String, TableReads> = HashMap::default();
     let mut slow = Vec::new();
-    let mut at_server = (0, 0_u64);
+    let (mut at_server, mut sent, mut answered) = ((0, 0_u64), 0, 0);
     let (sampled, curve) = shared.cache.curve();
     for row in view.queries() {
         at_server = (at_server.0 + row.server_us, at_server.1 + row.sent);
+        // Those that Freshet looks up: they read tables.
+        if !row.tables.is_empty() {
+            (sent, answered) = (sent + row.sent, answered + row.hits);
+        }
         for (schema, name) in &row.tables {
             let of = tables.entry(format!("{schema}.{name}")).or_default();
             of.reads += row.sent + row.hits;
             of.hits += row.hits;
+            of.writes = shared.upstream.writes_of(schema, name);
         }
         // The time of errors is part of the total time, and shows nothing about answers.
         let failed = row.refused.iter().filter(|(why, _)| *why == why::Why::Error).map(|(_, times)| *times);
@@ -558,6 +563,8 @@ fn facts(view: &View) -> Facts {
         inserts: counted.inserts,
         evicted: counted.lowmem_prunes,
         tables: tables.into_iter().map(|(name, reads)| TableReads { name, ..reads }).collect(),
+        sent,
+        answered,
         slow,
     }
 }

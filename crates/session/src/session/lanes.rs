@@ -460,15 +460,24 @@ impl Session {
 }
 
 impl Session {
-    /// Waits for the outcome of a carried read.
+    /// Waits for the outcome of a carried read. `None`: the read was interrupted by a KILL QUERY.
     ///
     /// # Errors
     /// The session is ended, or its client has left.
     pub(crate) async fn outcome(
         &mut self,
         outcome: oneshot::Receiver<LaneOutcome>,
-    ) -> Result<LaneOutcome, Lost> {
-        Ok(self.waits_for(outcome).await?.unwrap_or(Err(NotCarried::Elsewhere)))
+    ) -> Result<Option<LaneOutcome>, Lost> {
+        let handle = Arc::clone(&self.handle);
+        handle.can_be_interrupted();
+        let interruptible = async {
+            tokio::select! {
+                biased;
+                outcome = outcome => Some(outcome.unwrap_or(Err(NotCarried::Elsewhere))),
+                () = handle.interrupted() => None,
+            }
+        };
+        self.waits_for(interruptible).await
     }
 
     /// Puts a carried answer into the client's buffer. `None` if the answer is not to be passed on.

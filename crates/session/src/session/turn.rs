@@ -89,8 +89,7 @@ impl Session {
             WaitEnd::Asked(ended) => ended,
             WaitEnd::TooLate => return Ok(Turn::Asks(None)),
             WaitEnd::Interrupted => {
-                let message = "Query execution was interrupted";
-                self.put_error(&ErrPacket::new(INTERRUPTED, "70100", message));
+                self.put_interrupted();
                 return Ok(Turn::Refused { is_noted: false });
             }
         };
@@ -111,6 +110,11 @@ impl Session {
         self.put_error(&refused.error);
         self.note_answered_from_memory(text, None);
         Ok(Turn::Refused { is_noted: true })
+    }
+
+    /// Puts the error of a statement that a KILL QUERY has interrupted.
+    pub(crate) fn put_interrupted(&mut self) {
+        self.put_error(&ErrPacket::new(INTERRUPTED, "70100", "Query execution was interrupted"));
     }
 
     /// Whether the server would refuse this session too, now: the error does not depend on rows, or the rows that were read are unchanged

@@ -7,7 +7,7 @@ use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::{StatementKey, StatementState};
 
-use super::{carried, keyed, may_be_carried, ride_of, stored, told, weigh};
+use super::{Ridden, carried, keyed, may_be_carried, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
@@ -43,7 +43,10 @@ pub(in crate::commands) async fn ride(
     let Carriable { kinds, packet: mut sent } = carriable;
     let ride = match ride.lane.statement(&select.text, kinds) {
         StatementState::Unknown => {
-            prepare(session, &ride.lane, select, kinds).await?;
+            if !prepare(session, &ride.lane, select, kinds).await? {
+                session.put_interrupted();
+                return Ok(true);
+            }
             // Meanwhile the lane may have another read view, or have ended.
             session.finds_ride_again(rights, carriage, ride)
         }
@@ -57,8 +60,10 @@ pub(in crate::commands) async fn ride(
     let Some(mut plan) = plan else { return Ok(false) };
     let message = Message { text: prepared.asked(), ..Message::bare(Command::StmtExecute, &sent) }
         .with_memo(Some(prepared.digest_memo()));
-    let Some(ridden) = carried(session, &ride, message, &compiled.template, &mut plan).await? else {
-        return Ok(false);
+    let ridden = match carried(session, &ride, message, &compiled.template, &mut plan).await? {
+        Ridden::Brought(ridden) => ridden,
+        Ridden::Interrupted => return Ok(true),
+        Ridden::Not => return Ok(false),
     };
     let hinted = Hinted { template: &compiled.template, hint: None };
     weigh(session, &ride, &mut plan, hinted, sought);
@@ -114,17 +119,18 @@ fn planned(
     })
 }
 
-/// Has a statement prepared on the lane, and waits for the server's reply, which the lane then knows.
+/// Has a statement prepared on the lane, and waits for the server's reply, which the lane then knows. Returns false if a KILL QUERY
+/// interrupts the wait.
 async fn prepare(
     session: &mut Session,
     lane: &Lane,
     select: &PreparedSelect,
     kinds: u64,
-) -> Result<(), Lost> {
+) -> Result<bool, Lost> {
     let payload = session.packet_of_preparing(&select.text);
     let key = StatementKey { text: Arc::clone(&select.text), kinds };
-    if let Some(asked) = lane.prepare(key, &payload) {
-        let _ = session.outcome(asked).await?;
-    }
-    Ok(())
+    Ok(match lane.prepare(key, &payload) {
+        Some(asked) => session.outcome(asked).await?.is_some(),
+        None => true,
+    })
 }
