@@ -48,6 +48,11 @@
 //! all threads wrote one line, two threads on one key took 97 to 113 ns on the same machine at the same time. The price is that a change
 //! of a shard takes eight locks: a fraction of a microsecond, which is little beside a question to the server.
 
+mod admission;
+mod lookup;
+mod one_moment;
+mod sweep;
+
 use crate::budget::{Budget, Charge};
 use crate::curve::{self, Curve, CurvePoint};
 use crate::found::{Lookup, LookupKind};
@@ -64,11 +69,6 @@ use crossbeam_utils::CachePadded;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
-
-mod admission;
-mod lookup;
-mod one_moment;
-mod sweep;
 
 pub use one_moment::MomentReader;
 

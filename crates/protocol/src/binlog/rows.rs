@@ -1,10 +1,10 @@
 //! Rows events, and the rows in them.
 
+mod image;
+
 use super::inflate;
 use super::table_map::{TableMap, bit};
 use crate::{Malformed, Reader};
-
-mod image;
 
 pub use image::{Fields, RowImage};
 

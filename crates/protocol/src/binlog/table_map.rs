@@ -1,13 +1,13 @@
 //! TABLE_MAP: the shape of a table's rows.
 
+mod known;
+mod metadata;
+
 use std::sync::Arc;
 
 use super::flavor::Flavor;
 use super::kind::column;
 use crate::{Malformed, Reader};
-
-mod known;
-mod metadata;
 
 pub(super) use known::KnownTables;
 
