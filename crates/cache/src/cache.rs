@@ -13,8 +13,8 @@
 //! hit still copies them; slots, hash chains and ghosts. Memory is reserved before it is taken and released after it is given back, so
 //! `used()` never grows beyond `size()`. When the size goes down, nothing gets in until [`Cache::trim`] has evicted enough.
 //!
-//! Not counted are the cells and slots ([`Freshness::FIXED_BYTES`], most of which is taken only as rows change), the empty shards and the
-//! counters (about 130 KiB), and two things that constants of the code bound: the free blocks of chunks in use, at most one chunk (136
+//! Not counted are the cells (2.3 MiB) and the slots (up to 17 MiB, in pages that are taken only as rows change), the empty shards and
+//! the counters (about 130 KiB), and two things that constants of the code bound: the free blocks of chunks in use, at most one chunk (136
 //! KiB) per shard and one block in 32; and the rest of the last page of each shard's arrays (12 KiB).
 //!
 //! So the process holds little more than that. The test in `tests/memory.rs` changes the sizes of results from hundreds of bytes to tens

@@ -106,14 +106,6 @@ impl Rows {
         }
         Ok(RowChanges { rows: self, map, left: &self.data })
     }
-
-    /// Whether a column, by its ordinal from 0, is in the images: before and after.
-    pub fn has_column(&self, column: usize) -> (bool, bool) {
-        (
-            self.kind != RowsKind::Insert && bit(&self.before, column),
-            self.kind != RowsKind::Delete && bit(&self.after, column),
-        )
-    }
 }
 
 /// Skips the block of extra data, whose length counts itself.

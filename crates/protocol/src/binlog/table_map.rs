@@ -80,14 +80,6 @@ impl TableMap {
         Ok(TableMap { id, schema, table, columns: columns.into(), primary_key, illegible })
     }
 
-    /// Says whether a numeric column is unsigned, for a reader who knows it
-    /// from elsewhere; without effect if there is no such column.
-    pub fn set_unsigned(&mut self, column: usize, unsigned: bool) {
-        if let Some(column) = Arc::make_mut(&mut self.columns).get_mut(column) {
-            column.unsigned = Some(unsigned);
-        }
-    }
-
     /// Whether the rows can be read.
     pub(super) fn legible(&self) -> Result<(), Malformed> {
         self.illegible.map_or(Ok(()), Err)
