@@ -11,18 +11,26 @@
 //! another server which runs in one of its own. FRESHET_BIN is the program, by default the newest one below `target`;
 //! FRESHET_TEST_DIRECT makes every test go to the server itself, which proves the tests and not Freshet.
 
-pub mod administered;
-pub mod built_in;
-pub mod cached;
-pub mod freshet;
-pub mod history;
-pub mod lag;
-pub mod raw;
-pub mod ruled;
+// The servers, and Freshet before them.
 pub mod server;
-pub mod stall;
+pub mod freshet;
 
+// Freshets with an admin port or query rules.
+pub mod administered;
+pub mod ruled;
+
+// Freshets whose binlog stream is held up.
+pub mod stall;
+pub mod lag;
+
+// Clients, and their answers.
+pub mod raw;
 pub mod tool;
+pub mod cached;
+
+// What answers are compared with.
+pub mod history;
+pub mod built_in;
 
 pub use freshet::Freshet;
 pub use server::{Flavor, Server};

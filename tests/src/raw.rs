@@ -3,13 +3,13 @@
 //!
 //! It follows an answer only as far as is needed to know where it ends.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
-
 mod compressed;
 #[cfg(test)]
 mod tests;
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
 use compressed::Compressed;
 

@@ -1,33 +1,46 @@
 //! What is read through Freshet is never older than what was written, whichever way the write went.
 
-mod beside;
+// Each way to change data or its definition, case by case.
 mod cases;
-mod charsets;
-mod dated;
-mod definitions;
 mod directed;
-mod doubts;
-mod environments;
-mod fenced;
-mod hits;
-mod isolation;
-mod levels;
-mod narrowed;
-mod neighbours;
-mod never;
-mod rights;
-mod rows;
-mod sessions;
-mod several;
-mod shadows;
-mod shares;
 mod steps;
-mod stored_code;
-mod storm;
-mod told;
-mod transactions;
+mod several;
+
+// What must not be stored, or not under the same key.
+mod never;
+mod dated;
+mod charsets;
+mod environments;
+mod shadows;
+
+// Writes and definitions that are under way.
+mod fenced;
+mod narrowed;
+mod beside;
 mod under_way;
+mod definitions;
+mod doubts;
+mod stored_code;
+
+// Changes that are in no binlog.
 mod unlogged;
 mod unlogged_rights;
 mod unlogged_through;
+
+// Sessions: what they are told, their rights, their transactions, and the levels of freshness.
+mod sessions;
+mod told;
+mod rights;
+mod transactions;
+mod isolation;
+mod levels;
+
+// Hits that have to stay.
+mod hits;
+mod rows;
+mod neighbours;
+mod shares;
+
+// Many clients at once, and a judge.
 mod workload;
+mod storm;

@@ -191,7 +191,7 @@ fn what_is_of_its_time_is_carried() {
                 one(&mut other, "SELECT TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) FROM t WHERE id = 1");
             assert_eq!(ahead, "13", "{:?}", server.flavor);
         }
-        // Rows are those of now.
+        // The rows are the current ones.
         let mut third = connect(freshet.target(), schema);
         let read = "SELECT v, NOW() > 0 FROM t WHERE id = 2";
         one(&mut third, read);

@@ -4,6 +4,9 @@
 //! FRESHET_LOCKSTEP_SECONDS says how long, for each server and each way to open read views; FRESHET_LOCKSTEP_SEED with which seed it
 //! begins. A script that fails is made as short as it can be before it is shown.
 
+mod script;
+mod world;
+
 use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{connect, fresh_schema, run, status, try_answer};
@@ -15,9 +18,6 @@ use mysql::prelude::Queryable;
 
 use script::{CONTENT, READS, STATE, Script, Step, TABLES, TABLES_OF_MARIADB, VIEWS, script};
 use world::{DIRECT, THROUGH, Told, USER, World, flags};
-
-mod script;
-mod world;
 
 /// SERVER_STATUS_IN_TRANS.
 const IN_TRANS: u16 = 1;

@@ -1,15 +1,18 @@
 //! Caches whose results are kept up to date row by row: every answer comes from memory, and is the server's.
 
-mod arithmetic;
-mod automatic;
-mod definitions;
-mod executions;
-mod hints;
+// The queries: their shapes, their values, and the statements that ask them.
 mod shapes;
 mod subqueries;
-mod texts;
-mod types;
 mod unions;
+mod types;
+mod texts;
+mod arithmetic;
+mod executions;
+
+// The caches: how they are created, and how they outlive definitions.
+mod automatic;
+mod hints;
+mod definitions;
 
 use std::time::Duration;
 

@@ -111,7 +111,7 @@ fn our_variables_and_tables_have_all_their_names() {
     });
 }
 
-/// As COM_STMT_EXECUTE has it, of one BIGINT: with its type, or by the type of before.
+/// As COM_STMT_EXECUTE has it, of one BIGINT: with its type, or by the earlier type.
 fn execution(id: &[u8], value: i64, says_type: bool) -> Vec<u8> {
     let types: &[u8] = if says_type { &[1, 8, 0] } else { &[0] };
     [id, &[0, 1, 0, 0, 0, 0], types, &value.to_le_bytes()].concat()
@@ -455,7 +455,7 @@ fn the_end_of_a_write_lock_drops_the_results_of_a_table_without_transactions() {
     });
 }
 
-/// A client that is there as soon as there is a stream has the rights of then: what it reads is for all.
+/// A client that logs in right after the stream has begun has current rights, so its results are shared with all clients.
 #[test]
 fn who_connects_at_the_very_start_shares_results() {
     with_two_rows("surface_start", |server, _, _| {

@@ -1,13 +1,13 @@
 //! Executions of prepared statements: answered from memory where the server would say the same, byte for byte, and by
 //! the server where it would not.
 
-use std::time::Duration;
-
 mod integers;
 mod preparing;
 mod proxied;
 mod redefined;
 mod refused;
+
+use std::time::Duration;
 
 use freshet_tests::cached::{Counted, caught_up, connect, eventually, fresh_schema, run, status, user_of};
 use freshet_tests::raw::{Raw, capability, command, error_code};

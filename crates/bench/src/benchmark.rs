@@ -4,24 +4,28 @@
 //! the machine affects all columns alike, and the ratio of a column to the server itself is taken within a round. The report is written
 //! anew after each table. If one table fails, the others are still measured.
 
-mod column;
+// What is measured: the options, the tables, and the columns.
 mod options;
 mod plan;
-mod sample;
+mod column;
 
-mod progress;
-
+// How a table is measured.
 mod cache;
 mod ideal;
-mod measured;
-mod measuring;
 mod stock;
+mod measuring;
+mod progress;
 
+// The numbers that were measured.
+mod sample;
+mod measured;
+mod results;
+
+// The report: its text and its plots.
+mod numbers;
+mod svg;
 mod chart;
 mod document;
-mod numbers;
-mod results;
-mod svg;
 
 use std::fs;
 use std::time::Instant;

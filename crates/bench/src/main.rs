@@ -7,40 +7,49 @@
 //! It has this form because the ratios matter. Two or three targets are driven in turns, round by round, so that any other work on the
 //! machine affects all of them alike. The processor time of given servers is read from the system before and after each round.
 
+// The command line, and the targets of a measurement.
 mod args;
 mod target;
 
-mod answer;
-mod login;
-mod reply;
-mod tls;
+// A connection: its bytes, its login, and the ends of answers.
 mod wire;
+mod tls;
+mod login;
+mod answer;
+mod reply;
 
-mod asker;
-mod keys;
+// What clients send: statements, the rows that they ask for, and their encoding.
 mod load;
 mod mix;
-mod question;
 mod statement;
 mod statements;
+mod keys;
 mod texts;
+mod question;
+mod asker;
 
-mod counters;
+// A measurement: clients in rounds, and what is counted in a round.
 mod crew;
-mod latency;
 mod pace;
-mod processor;
-mod report;
 mod round;
-mod table;
+mod latency;
+mod counters;
+mod processor;
 
+// The data that is measured, and the results in print.
+mod table;
+mod report;
+
+// The other subcommands: the report with plots, and single measurements.
 mod benchmark;
-mod copier;
-mod definitions;
-mod employees;
-mod floor;
 mod lag;
 mod neighbours;
+mod definitions;
+mod employees;
+
+// Servers to compare with: one that writes a ready answer, and one that only copies.
+mod floor;
+mod copier;
 
 use std::io::Write;
 use std::process::ExitCode;

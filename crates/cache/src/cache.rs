@@ -13,8 +13,8 @@
 //! hit still copies them; slots, hash chains and ghosts. Memory is reserved before it is taken and released after it is given back, so
 //! `used()` never grows beyond `size()`. When the size goes down, nothing gets in until [`Cache::trim`] has evicted enough.
 //!
-//! Not counted are the cells and slots ([`Freshness::FIXED_BYTES`], most of which is taken only as rows change), the empty shards and the
-//! counters (about 130 KiB), and two things that constants of the code bound: the free blocks of chunks in use, at most one chunk (136
+//! Not counted are the cells (2.3 MiB) and the slots (up to 17 MiB, in pages that are taken only as rows change), the empty shards and
+//! the counters (about 130 KiB), and two things that constants of the code bound: the free blocks of chunks in use, at most one chunk (136
 //! KiB) per shard and one block in 32; and the rest of the last page of each shard's arrays (12 KiB).
 //!
 //! So the process holds little more than that. The test in `tests/memory.rs` changes the sizes of results from hundreds of bytes to tens
@@ -48,6 +48,11 @@
 //! all threads wrote one line, two threads on one key took 97 to 113 ns on the same machine at the same time. The price is that a change
 //! of a shard takes eight locks: a fraction of a microsecond, which is little beside a question to the server.
 
+mod admission;
+mod lookup;
+mod one_moment;
+mod sweep;
+
 use crate::budget::{Budget, Charge};
 use crate::curve::{self, Curve, CurvePoint};
 use crate::found::{Lookup, LookupKind};
@@ -64,11 +69,6 @@ use crossbeam_utils::CachePadded;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
-
-mod admission;
-mod lookup;
-mod one_moment;
-mod sweep;
 
 pub use one_moment::MomentReader;
 

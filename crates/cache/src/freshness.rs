@@ -235,11 +235,11 @@ impl Default for Freshness {
     }
 }
 
-impl Freshness {
-    /// The memory that is taken for good, whatever is stored, in bytes: 2.3 MiB of cells at once, and up to 17 MiB of slots, in pages
-    /// that are taken as the rows in them change.
-    pub const FIXED_BYTES: usize = Cells::BYTES + Slots::BYTES;
+/// The memory that is taken for good, whatever is stored, is a few mebibytes: 2.3 MiB of cells at once, and up to 17 MiB of slots, in
+/// pages that are taken as the rows in them change.
+const _: () = assert!(Cells::BYTES + Slots::BYTES < 20 << 20);
 
+impl Freshness {
     /// Returns a state with nothing stamped and nothing applied, which is not live. Names are hashed with a seed of this process.
     #[must_use]
     pub fn new() -> Self {
@@ -467,12 +467,6 @@ impl Freshness {
             Some(slot) => self.slots.is_stamped_after(slot, than),
             None => self.cells.stamp(dep) > than,
         }
-    }
-
-    /// Returns the last stamp of any of these, or of everything. For rows, this misses changes before their watch was made.
-    #[must_use]
-    pub fn newest_stamp(&self, deps: &[Dep]) -> Position {
-        deps.iter().map(|dep| self.stamp_of(*dep)).fold(self.stamp_of(Dep::EVERYTHING), Position::max)
     }
 
     /// Returns the last stamp of this dependency alone, or a later one.

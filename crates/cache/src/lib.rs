@@ -12,37 +12,54 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 // The rule: positions, dependencies, stamps and fences.
+// Positions, and what a result depends on.
 mod position;
 mod dep;
+
+// Stamps.
 mod cells;
 mod slots;
+
+// Fences.
 mod raised;
-mod ends;
-mod owners;
-pub mod freshness;
 mod fence;
+
+// Whose the applied transactions are, and which results show only such transactions.
+mod owners;
+mod ends;
+
+// The rule, for one result and for several as of one moment, and the rule broken on purpose.
+pub mod freshness;
 pub mod snapshot;
 pub mod sabotage;
 
-// The store: memory, entries, and eviction.
-mod entry;
+// Memory within one budget.
 mod budget;
 mod memory;
 mod chunk;
 mod fills;
 mod arena;
 mod large;
-mod prefixes;
+
+// An entry: as a caller sees it, and as it lies in memory.
+mod entry;
 mod stored;
+mod prefixes;
+
+// Counters and samples.
+mod striped;
+mod chance;
+mod statistics;
+mod curve;
+
+// Which entries are found, inserted and evicted.
+mod found;
 mod insert;
 mod slab;
 mod yields;
 mod shard;
-mod curve;
-mod striped;
-mod chance;
-mod found;
-mod statistics;
+
+// The store.
 pub mod cache;
 
 pub use cache::{Cache, MomentReader};

@@ -86,7 +86,7 @@ impl Prefixes {
         self.held.get(number.get() as usize - 1)?.as_ref()
     }
 
-    /// Adds a holder to this prefix, which has this hash. `None` if it is not stored: it was not met of late, another prefix has the same
+    /// Adds a holder to this prefix, which has this hash. `None` if it is not stored: it was not met recently, another prefix has the same
     /// hash, or the budget has no room for it. `saved` is the number of bytes that are reserved for the entry and not needed: a new
     /// prefix uses these first.
     pub(crate) fn hold(

@@ -391,7 +391,7 @@ impl Shard {
         self.sample((hash >> 8).checked_rem(self.slab.len() as u64)? as u32)
     }
 
-    /// Whether a result is stored although results of its tag are seldom read: it is one that is tried, or was asked for of late. If not,
+    /// Whether a result is stored although results of its tag are seldom read: it is one that is tried, or was asked for recently. If not,
     /// the shard remembers that it was asked for.
     pub(crate) fn admits(&mut self, hash: u64) -> bool {
         if is_tried(hash) || self.ghost.len() == 0 || self.knows(hash) {

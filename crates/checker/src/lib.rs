@@ -12,19 +12,23 @@
 //!
 //! The [`oracle`] is a second judge, for statements that the model does not have: it asks each question through Freshet and directly.
 
+// What the judge stands on: the database as a value, and the statements with their meaning in it.
 pub mod model;
 pub mod query;
 pub mod sql;
+pub mod told;
 
-pub mod judge;
+// The clients, and the judge of their reads.
 pub mod workload;
+pub mod judge;
 
+// The second judge, which asks the server.
 pub mod oracle;
 
-pub mod dice;
-pub mod relay;
+// Tools of both judges.
 pub mod target;
-pub mod told;
+pub mod relay;
+pub mod dice;
 
 /// An error that ends a run early, in words.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

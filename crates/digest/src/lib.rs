@@ -8,10 +8,15 @@
 //! right about SQL and where it is not (a list's limits, blanks beside `=`, names that begin with a digit), since people have these
 //! numbers in their rules. A digest never decides whether anything is cached.
 
-mod number;
+// How texts are normalised.
 mod options;
-mod output;
+
+// The digest text.
 mod scan;
+mod output;
+
+// Its number.
+mod number;
 mod spooky;
 
 pub use number::{Digest, NotADigest};

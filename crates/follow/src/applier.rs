@@ -6,16 +6,22 @@
 //! An event that is not understood, or cannot be told apart from one that matters, is told as a change of everything. An event that
 //! proves that the stream itself is broken ends the stream, as [`Broken`].
 
-mod sink;
+// The definitions that the applier asks for, and the sinks that it tells of changes.
 mod definitions;
+mod sink;
 mod changed_rows;
 
-mod announced;
+// Where in a transaction the stream is.
 mod group;
+mod announced;
+
+// From an event to its changes.
 mod change;
 mod rows;
 mod cascades;
 mod system;
+
+// The applier broken on purpose.
 mod sabotage;
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Whether the server is set up so that it can be followed, and what mends it if not.
 //!
-//! The findings that [`ServerInfo`] alone decides are pure functions of it, [`settings`] and [`privileges`], so that the follower can ask
-//! the same question at every start. Only the inventory of tables asks the server.
+//! The findings that [`ServerInfo`] alone decides are pure functions of it: [`settings`], [`semisync`] and [`privileges`]. Only the
+//! inventory of tables asks the server.
 
 mod finding;
 mod settings;
@@ -44,11 +44,6 @@ pub fn semisync(server: &ServerInfo, wanted: bool) -> Finding {
 /// Returns what our account may do.
 pub fn privileges(server: &ServerInfo) -> Vec<Finding> {
     privileges::all(server)
-}
-
-/// Returns the first finding that keeps the server from being followed, if there is one.
-pub fn obstacle(server: &ServerInfo) -> Option<Finding> {
-    settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == Readiness::Missing)
 }
 
 #[cfg(test)]

@@ -25,6 +25,11 @@
 //!
 //! Where our account may not read the grant tables, every move of a count is taken as a change of rights.
 
+mod accounted;
+mod harmless;
+mod sums;
+mod under_way;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -40,11 +45,6 @@ pub(crate) use self::sums::Regranted;
 use self::sums::Sums;
 use crate::generation::Generation;
 use crate::shared::Following;
-
-mod accounted;
-mod harmless;
-mod sums;
-mod under_way;
 
 /// Counts of statements that change rights. Each server has some of them.
 const SIGNS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_flush', 'Com_grant', 'Com_grant_role', \

@@ -19,7 +19,7 @@ pub(crate) struct RightsNews {
     /// counts as if that had been at `told_at`, the time before.
     lost_at: AtomicU64,
     told_at: AtomicU64,
-    /// Where the stream began: a login after that has the rights of then, or later ones.
+    /// Where the stream began. A login after that has the rights that the account had at this position, or newer ones.
     begun_at: AtomicU64,
     /// When rights may last have been taken from somebody.
     taken_at: AtomicU64,

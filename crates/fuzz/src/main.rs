@@ -6,16 +6,21 @@
 //! real ones with `mutate`, keeps those that show a new behaviour, and makes a finding small with `minimise`. No part of
 //! it needs a compiler that counts branches: a target tells the behaviour itself, as a number.
 
-mod corpus;
-mod evaluation;
-mod input;
-mod minimise;
-mod mutate;
-mod random;
-mod run;
+// The targets, and what holds of their inputs.
 mod target;
 mod targets;
+mod evaluation;
+
+// Inputs: what they are made of, and how new ones are made.
+mod random;
+mod input;
+mod corpus;
+mod mutate;
+
+// A run, and what becomes of a finding.
+mod run;
 mod watch;
+mod minimise;
 
 // Readers that their crates keep to themselves, from their sources. They name their neighbours as `crate::…`.
 #[allow(dead_code, unused_imports, missing_docs, clippy::all)]

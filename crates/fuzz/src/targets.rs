@@ -1,17 +1,24 @@
 //! The targets, one file each.
 
-mod answer;
-mod binlog;
-mod commands;
-mod config;
+// Packets.
 mod frames;
-mod growth;
-mod lexer;
-mod libconfig;
 mod login;
-mod pins;
-mod readings;
+mod commands;
+mod answer;
+
+// Events of the binlog.
+mod binlog;
+
+// Statements.
 mod statements;
+mod lexer;
+mod readings;
+mod pins;
+mod growth;
+
+// Settings.
+mod config;
+mod libconfig;
 
 use crate::target::Target;
 

@@ -8,29 +8,36 @@
 //! An event is decoded in two steps. [`Decoder::event`] splits it and copies its row data once; [`Rows::rows`] then walks the rows in
 //! place and allocates nothing, so that a reader that needs only a key pays only for the key.
 
+// What an event is.
 mod flavor;
-mod event;
 mod kind;
+mod event;
 
+// From bytes to events: checksums, compression, one event at a time.
 mod checksum;
-mod decoder;
 mod inflate;
 mod payload;
 mod tagged;
+mod decoder;
 
-mod command;
+// Events about transactions and statements.
 mod gtid;
 mod gtid_set;
-mod query;
-mod semisync;
 mod xid;
+mod query;
 
-mod rows;
+// Events about rows.
 mod table_map;
+mod rows;
 
+// The values in rows.
+mod value;
 mod decimal;
 mod temporal;
-mod value;
+
+// The reader's side of the stream: asking for it, and acknowledging it.
+mod command;
+mod semisync;
 
 pub use command::{Replica, binlog_dump, binlog_dump_gtid, register_replica};
 pub use decimal::Decimal;

@@ -86,7 +86,7 @@ impl<'a> Execution<'a> {
     /// brought, and `is_long` says which parameters were sent in pieces before and have no value here.
     ///
     /// # Errors
-    /// If the packet is truncated, or has no types and there are none of before.
+    /// If the packet is truncated, or has no types and no earlier packet had any.
     pub fn parse(
         packet: &'a [u8],
         parameters: usize,

@@ -13,23 +13,29 @@
 //! frame, looks at a byte or two of each and allocates nothing. What tells it
 //! of changes (the binlog) has a decoder of its own in [`binlog`].
 
+// Elementary values, flags and capabilities.
 mod bytes;
-mod capabilities;
-mod command;
-mod execute;
 mod status;
+mod capabilities;
 
+// Frames, and the compressed layer below them.
 mod frame;
-
 mod compressed;
 
+// The login.
 pub mod auth;
 mod handshake;
 
+// A client's commands.
+mod command;
+mod execute;
+
+// A server's answers: followed frame by frame, read as values, and written.
 mod answer;
 mod reply;
 mod resultset;
 
+// The binary log.
 pub mod binlog;
 
 pub use answer::{Answer, Part, RowsAtFront, Seen};

@@ -411,7 +411,7 @@ impl Known {
         }
     }
 
-    /// Returns the environment of now, or the last one known.
+    /// Returns the current environment; if it is not known, the last one that was known.
     fn environment(&self) -> Option<&Arc<Environment>> {
         match self {
             Known::Recalled(environment) | Known::Read(environment) | Known::After(environment, _) => {

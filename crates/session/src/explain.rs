@@ -44,7 +44,7 @@ pub async fn explain(config: &Config, text: &[u8]) -> Result<Explained, Error> {
     Ok(Explained::new(StatementText { text, modes, schema, zone, tokens: Some(&tokens) }, judged))
 }
 
-/// Makes a catalog that hears of no changes: only its reads of now count.
+/// Makes a catalog for one use: nobody tells it of later changes.
 async fn catalog(connection: &mut Connection, server: &ServerInfo) -> Result<Catalog, Error> {
     let (freshness, now) = (Freshness::new(), Position::new(1));
     freshness.publish_applied(now);

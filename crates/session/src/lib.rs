@@ -1,7 +1,6 @@
 //! One client: its handshake, its session, and the decision what happens to each of its statements.
 //!
 //! This room puts the others together: it reads packets (`protocol`), understands statements (`sql`), looks answers up
-//! This room puts the others together: it reads packets (`protocol`), understands statements (`sql`), looks answers up
 //! and stores them (`cache`), and hands everything else to the server (`upstream`). It refuses to know how freshness is
 //! proven, how the binlog is read or how results are kept. It never guesses from a statement's text a fact that the server
 //! reports.

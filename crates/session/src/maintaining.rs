@@ -7,11 +7,14 @@
 //!
 //! If the keeper has no result (a table is not loaded yet, a query is not maintained), the server answers.
 
-mod given;
-mod layout;
-mod news;
-mod loading;
+// Which tables are copied, and how their rows come: read once, and then from the stream.
 mod selection;
+mod layout;
+mod given;
+mod loading;
+mod news;
+
+// The thread that holds the copies, and the questions to it.
 mod keeper;
 pub(crate) mod question;
 

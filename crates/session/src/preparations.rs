@@ -11,8 +11,8 @@
 //! | rows | nothing: no preparation depends on rows |
 //!
 //! So a preparation is given under the same rule as a result: none of its dependencies is fenced, and none was stamped after its
-//! `valid_from`. No level of freshness lets a preparation be older. A transaction does not matter: both servers prepare by the definitions
-//! of now, in any transaction, and neither holds a table or begins a transaction for a preparation.
+//! `valid_from`. No level of freshness lets a preparation be older. A transaction does not matter: in any transaction, both servers prepare
+//! by the current definitions, and neither holds a table or begins a transaction for a preparation.
 
 use std::sync::Arc;
 

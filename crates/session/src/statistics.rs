@@ -9,15 +9,22 @@
 //! counts; ProxySQL keeps all, as long as there is memory. A reused place has another generation, which is part
 //! of the tag: hits of entries of the earlier digest are not counted.
 
+// How things are counted.
 mod by_thread;
 mod clock;
-mod commands;
-mod errors;
-mod forwarded;
-mod memo;
-mod queries;
-mod refused;
+
+// The row under which a statement is counted.
 mod whose;
+mod memo;
+
+// What is counted.
+mod forwarded;
+mod refused;
+mod errors;
+mod commands;
+
+// All counts of a digest, in one row.
+mod queries;
 
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

@@ -283,7 +283,7 @@ pub(crate) static STATUS: &[Status] = &[
     },
 ];
 
-/// Returns all values, as of now.
+/// Returns all current values.
 pub fn all(shared: &Shared) -> Vec<(&'static str, String)> {
     let none = ServedCounts::default();
     STATUS.iter().map(|status| (status.name, (status.read)(shared, &none))).collect()

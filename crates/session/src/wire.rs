@@ -7,12 +7,18 @@
 //!
 //! If the client has agreed on it, the compressed protocol is below the packets ([`compressed`]).
 
-mod ahead;
-mod compressed;
+// Errors.
 mod error;
+
+// Packets that arrive, and packets that leave.
 mod incoming;
 mod pace;
+mod ahead;
 mod outgoing;
+
+// The compressed protocol below the packets.
+mod compressed;
+
 #[cfg(test)]
 mod tests;
 

@@ -1,10 +1,14 @@
 //! What a statement may do: to data, to the transaction, and to the session.
 
+// The effects.
 mod what;
-mod control;
-mod dml;
+
+// How they are found, for each kind of statement.
 mod refused;
+mod dml;
 mod set;
+mod control;
+
 #[cfg(test)]
 mod tests;
 

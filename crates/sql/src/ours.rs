@@ -1,15 +1,21 @@
 //! Statements that Freshet answers itself: its variables, its status, its cache.
 
-mod caches;
+// The parts that these statements share.
+mod parts;
+
+// The statements: variables and status, the cache, and caches for single queries.
+mod set;
+mod show;
+mod select;
 mod described;
 mod flush;
-mod parts;
+mod caches;
+
+// Freshet's own within a statement for the server, and among several statements.
 mod mention;
 mod numbers;
-mod select;
-mod set;
 mod several;
-mod show;
+
 #[cfg(test)]
 mod tests;
 

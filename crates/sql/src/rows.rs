@@ -57,7 +57,6 @@ use crate::tokens::Tokens;
 /// `definition_of` returns the definition of a table or view, or `None` if it is unknown. It is called for the names in the statement,
 /// and for the full names in the texts of its views. The statement is analysed in full; a caller that has already analysed its template
 /// calls [`row_reads_of`].
-/// template already asks [`row_reads_of`].
 pub fn row_reads<'v>(
     text: &[u8],
     modes: Modes,

@@ -74,7 +74,7 @@ pub enum TransactionControl {
     Begin {
         /// Whether it may write only temporary tables; `None` if it may do what the session's transactions may.
         read_only: Option<bool>,
-        /// It reads a snapshot of now.
+        /// Whether it opens its snapshot at once (WITH CONSISTENT SNAPSHOT).
         snapshot: bool,
     },
     /// COMMIT.

@@ -214,7 +214,7 @@ fn later_writes(stage: &mut Stage<'_>) -> Vec<String> {
     for case in CASES {
         stage.set_up();
         let (mut definer, mut writer) = (stage.client(), stage.client());
-        // What it would write is known by the definitions of before.
+        // What it would write is known by the earlier definitions.
         walk(&mut writer, case.write);
         run(stage.direct, &["UPDATE t SET v = 0", "UPDATE par SET id = 0"]);
         until_applied(stage.direct, &mut stage.reader);

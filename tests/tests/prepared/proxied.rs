@@ -195,7 +195,7 @@ fn an_account_that_is_lent_no_more_is_nobodys_with_the_next_login() {
             }
             drop(pair_of(server, freshet, "proxied_one"));
             run(&mut admin, &[takes_away]);
-            // The sessions of before.
+            // The sessions that were there before.
             for id in [1, 2] {
                 assert_eq!(
                     reader.execute(here, &[int(id)]),

@@ -117,7 +117,7 @@ fn parts_of_values_for_a_refused_statement_are_in_no_later_execution() {
         }
         limit.set(100);
         let expected = direct.execute(there, &[text("a")]);
-        assert_eq!(reader.execute(here, &[text("a")]), expected, "without the parts of before");
+        assert_eq!(reader.execute(here, &[text("a")]), expected, "without the earlier parts");
         assert_eq!(in_parts(&mut reader, here), in_parts(&mut direct, there));
         assert_eq!(reader.execute(here, &[text("a")]), expected);
         // A part is lost, and the next one is not: half a value is none.

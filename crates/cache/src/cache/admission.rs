@@ -15,7 +15,7 @@ impl Cache {
         self.yields.pay(tag, || self.is_full(), now_ms)
     }
 
-    /// Whether a result under this key is worth storing although few results of its tag are read: it was asked for of late, or is one of
+    /// Whether a result under this key is worth storing although few results of its tag are read: it was asked for recently, or is one of
     /// the few that are tried. Notes that it was asked for.
     #[must_use]
     pub fn admits(&self, key: Key<'_>) -> bool {

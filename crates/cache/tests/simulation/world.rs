@@ -933,7 +933,8 @@ impl World {
 
     /// Returns the catalog's version of the view. The catalog's knowledge obeys the one rule too.
     fn view_version(&mut self) -> Version {
-        let stamp = self.freshness.newest_stamp(&[self.deps[VIEW].definition]);
+        let stamps = [Dep::EVERYTHING, self.deps[VIEW].definition].map(|dep| self.freshness.stamp_of(dep));
+        let stamp = stamps[0].max(stamps[1]);
         let until_told = self.broken == Broken::CatalogUntilTold;
         match &self.catalog {
             Some(remembered) if until_told || stamp <= remembered.valid_from => remembered.version,

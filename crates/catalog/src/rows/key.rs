@@ -5,15 +5,20 @@
 //! may be changed, cut or rounded by that. A field of a row image ([`key_of_field`]) is the value in the column. All three return `None`
 //! where this code does not follow the servers' conversions. `tests/keys.rs` asks real servers whether the keys are right.
 
-mod address;
+// A key.
 mod canonical;
-mod display;
+
+// From values to keys, for each kind of type.
+mod number;
 mod letters;
+mod text;
+mod temporal;
 mod moment;
 mod named;
-mod number;
-mod temporal;
-mod text;
+mod address;
+
+// The types in words.
+mod display;
 
 use std::sync::Arc;
 

@@ -35,6 +35,8 @@
 //!
 //! Reads in transactions are compared separately ([`InTransactions`]).
 
+mod transactions;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
@@ -44,8 +46,6 @@ use crate::model::Db;
 use crate::query::{Observed, Query};
 
 pub use transactions::InTransactions;
-
-mod transactions;
 
 /// The most reads and the most writes that are remembered for each question. If older ones are needed, a read is no ideal hit.
 const REMEMBERED_MAX: usize = 1 << 10;

@@ -159,7 +159,7 @@ impl fmt::Display for Violation {
         writeln!(f, "  due    {}", cut(&self.expected))?;
         match &self.write {
             Some(write) => write!(f, "  write  {write}")?,
-            None => writeln!(f, "  no state of late explains it; the latest writes:")?,
+            None => writeln!(f, "  no recent state explains it; the latest writes:")?,
         }
         if let Some(read) = &self.shown_by {
             write!(f, "which was shown to {read}")?;

@@ -13,6 +13,11 @@ fn find(server: &ServerInfo, subject: &str) -> Finding {
     all.into_iter().find(|finding| finding.subject == subject).unwrap_or_else(|| panic!("no {subject}"))
 }
 
+/// Returns the first finding that keeps the server from being followed, if there is one.
+fn obstacle(server: &ServerInfo) -> Option<Finding> {
+    settings(server).into_iter().chain(privileges(server)).find(|finding| finding.state == Readiness::Missing)
+}
+
 #[test]
 fn a_server_in_order_has_no_obstacle() {
     for version in [MARIADB, MYSQL, "8.0.36", "11.8.2-MariaDB"] {

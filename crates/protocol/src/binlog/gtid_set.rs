@@ -1,14 +1,14 @@
 //! Sets of MySQL GTIDs: what a server has executed, as text and as sent.
 
+mod intervals;
+mod text;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::gtid::{Gtid, take_uuid, write_uuid};
 use super::tagged;
 use crate::{Malformed, Reader};
-
-mod intervals;
-mod text;
 
 use intervals::Intervals;
 pub use text::InvalidGtid;

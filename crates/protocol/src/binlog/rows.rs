@@ -1,10 +1,10 @@
 //! Rows events, and the rows in them.
 
+mod image;
+
 use super::inflate;
 use super::table_map::{TableMap, bit};
 use crate::{Malformed, Reader};
-
-mod image;
 
 pub use image::{Fields, RowImage};
 
@@ -105,14 +105,6 @@ impl Rows {
             return Err(Malformed::new("rows without columns"));
         }
         Ok(RowChanges { rows: self, map, left: &self.data })
-    }
-
-    /// Whether a column, by its ordinal from 0, is in the images: before and after.
-    pub fn has_column(&self, column: usize) -> (bool, bool) {
-        (
-            self.kind != RowsKind::Insert && bit(&self.before, column),
-            self.kind != RowsKind::Delete && bit(&self.after, column),
-        )
     }
 }
 

@@ -1,13 +1,13 @@
 //! TABLE_MAP: the shape of a table's rows.
 
+mod known;
+mod metadata;
+
 use std::sync::Arc;
 
 use super::flavor::Flavor;
 use super::kind::column;
 use crate::{Malformed, Reader};
-
-mod known;
-mod metadata;
 
 pub(super) use known::KnownTables;
 
@@ -78,14 +78,6 @@ impl TableMap {
             .and_then(|()| metadata::read(reader.rest(), &mut columns, &mut primary_key))
             .err();
         Ok(TableMap { id, schema, table, columns: columns.into(), primary_key, illegible })
-    }
-
-    /// Says whether a numeric column is unsigned, for a reader who knows it
-    /// from elsewhere; without effect if there is no such column.
-    pub fn set_unsigned(&mut self, column: usize, unsigned: bool) {
-        if let Some(column) = Arc::make_mut(&mut self.columns).get_mut(column) {
-            column.unsigned = Some(unsigned);
-        }
     }
 
     /// Whether the rows can be read.

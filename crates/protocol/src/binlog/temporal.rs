@@ -1,8 +1,8 @@
 //! Dates and times, comparable as the server compares them.
 
-use std::fmt;
-
 mod unpack;
+
+use std::fmt;
 
 pub(super) use unpack::{
     date, datetime, datetime_old, fraction_len, time, time_old, timestamp, timestamp_old,

@@ -25,7 +25,7 @@ use crate::template::{BoundSelect, Cacheability};
 pub(super) use way::{Asked, Way};
 
 /// How long an answer waits for writes that are under way, at least and at most. In between, an answer waits as long as the server took for
-/// it, and never less than `fill_wait`. The least is shorter where waiting was in vain of late.
+/// it, and never less than `fill_wait`. The least is shorter if recent waits were in vain.
 const WAIT_MIN: Duration = Duration::from_millis(50);
 const WAIT_MIN_IN_VAIN: Duration = Duration::from_millis(2);
 const IN_VAIN_MS: u64 = 1000;
@@ -86,8 +86,8 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
     let until = patience.until().map_or(least, |until| least.max(until));
     let mut is_stored = false;
     loop {
-        // The frame's columns are those of the known definitions, if these definitions still hold when all is applied that the server could
-        // know of then.
+        // The frame's columns are those of the known definitions, if these definitions still hold when everything is applied that was
+        // committed before the frame was noted.
         let is_proven =
             maintained.is_proven || session.shared.upstream.current_to_ms() >= maintained.noted_ms;
         let plan = match way.plan(session) {
@@ -193,8 +193,8 @@ fn is_redefined(session: &Session, way: Way<'_>) -> bool {
     !session.shared.upstream.is_current(&way.template().told)
 }
 
-/// Notes that the frame has the columns of these definitions. The definitions held when all was applied that the server could know of then,
-/// and hold now.
+/// Notes that the frame has the columns of these definitions. They are proven: everything is applied that was committed before the frame
+/// was noted, and the definitions still hold.
 fn prove(session: &Session, way: Way<'_>, maintained: &Maintained) {
     if let Some(key_text) = way.key_text(session) {
         let frame_text = way.frame_text(&key_text);

@@ -1,13 +1,18 @@
 //! Statements that Freshet answers itself, or takes part in: Freshet's variables, status and cache.
 
-mod made;
-mod mixed;
+// The variables, and their values.
 mod values;
-pub(crate) mod persist;
-pub(super) mod list;
-pub(super) mod mention;
 mod computed;
+pub(crate) mod persist;
+
+// Lists and tables of variables, status values and results.
+pub(super) mod list;
 mod described;
+mod made;
+
+// Freshet's own within a statement for the server, and among several statements.
+pub(super) mod mention;
+mod mixed;
 mod several;
 
 use std::sync::Arc;

@@ -244,7 +244,7 @@ fn sent(session: &Session, prepared: &Prepared, packet: &[u8]) -> Option<Vec<u8>
     prepared.completed(packet, session.capabilities())
 }
 
-/// Notes that the server executes the statement in the session's environment of now.
+/// Notes that the server executes the statement in the session's current environment.
 pub(super) fn note_executed(session: &Session, prepared: &Prepared) {
     let (environment, version) = session.environment_now();
     prepared.prepared_in.note_executed(environment, version);

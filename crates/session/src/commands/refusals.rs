@@ -1,6 +1,6 @@
 //! The errors that a client gets for a command that does not reach the server.
 
-use freshet_protocol::ErrPacket;
+use freshet_protocol::{ErrPacket, Malformed};
 
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
@@ -15,5 +15,5 @@ pub(super) fn unavailable(session: &mut Session, error: &freshet_upstream::Error
 
 /// Returns the error for a packet that cannot be read.
 pub(super) fn malformed() -> ErrPacket {
-    ErrPacket::new(1835, "HY000", "Malformed communication packet")
+    ErrPacket::new(Malformed::ER_MALFORMED_PACKET, "HY000", "Malformed communication packet")
 }

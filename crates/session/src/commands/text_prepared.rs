@@ -146,13 +146,13 @@ async fn learn_for(session: &mut Session, found: &TextPrepared) -> Result<(), Er
 /// Returns what is known of a statement that `text` prepares from the literal `inner`.
 fn prepare(session: &Session, text: &[u8], inner: &[u8]) -> Text {
     let kill = prepared_kill(inner, session.modes()).map(Arc::new);
-    // The names of the statement are resolved in the schema of now, whenever it is executed.
+    // The names of the statement are resolved here, in the current default schema. A later USE does not change what they mean.
     let effects = effects_of(session, text, inner);
     let select = selected(session, inner, &effects).map(Arc::new);
     Text::new(Some(effects), kill, select)
 }
 
-/// Returns a SELECT whose answers may come from memory, prepared from this text in the environment of now.
+/// Returns a SELECT whose answers may come from memory, prepared from this text in the current environment.
 fn selected(session: &Session, inner: &[u8], effects: &Effects) -> Option<Prepared> {
     let environment = session.environment();
     let is_readable = inner.is_ascii() || environment.is_some_and(|it| it.modes.utf8_strings);

@@ -17,6 +17,13 @@
 //! a deadlock. A write of rows reads what is there now, and needs no proof. A statement that ends the transaction or marks a place in it
 //! needs no proof either.
 
+mod opening;
+mod said;
+pub(crate) mod shown;
+mod touch;
+pub(crate) mod waiting;
+pub(super) mod words;
+
 use std::time::Duration;
 
 use freshet_cache::snapshot::is_touched;
@@ -37,13 +44,6 @@ use super::view::{Manner, Mark};
 use super::{Flow, Forward, Message, Session, query_prefix};
 use crate::counters::Count;
 use crate::relay::{Lost, Relayed};
-
-mod opening;
-mod said;
-pub(crate) mod shown;
-mod touch;
-pub(crate) mod waiting;
-pub(super) mod words;
 
 /// How long a statement waits for the proof that the results served before it are still true.
 const PROOF_MAX: Duration = Duration::from_millis(500);

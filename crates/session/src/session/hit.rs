@@ -16,11 +16,11 @@
 //!
 //! A proof that runs out with time is checked once more after the stamps were read: this thread may have been held up.
 
+mod taken;
+
 use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, MomentReader, Position};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
-
-mod taken;
 
 use super::begun::is_proven_now;
 use super::destination::Destination;

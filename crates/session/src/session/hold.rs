@@ -9,7 +9,7 @@
 //! [`Hold::CacheOff`], [`Hold::Transaction`], [`Hold::PreparedStatements`] and [`Hold::LastStatement`] keep the connection only if their
 //! state cannot be brought about on another connection: see `giving_up.rs`.
 //!
-//! Temporary tables and doubts bar a statement only if it may name such a table: see `select::key_for`.
+//! Temporary tables and doubts bar a statement only if it may name such a table: see `key_for` in `commands/asked.rs`.
 
 use std::fmt;
 

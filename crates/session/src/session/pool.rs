@@ -295,7 +295,7 @@ impl PooledConnection {
 }
 
 impl Pool {
-    /// Whether a matching connection was given up of late, so that another may be soon.
+    /// Whether a matching connection was given up recently, so that another may be soon.
     fn has_come(&self, fit: &PoolFit) -> bool {
         let last = self.given_up_ms.borrow().get(&fit.environment.id).copied();
         last.is_some_and(|at_ms| now_ms().saturating_sub(at_ms) < COMES_MS)

@@ -24,7 +24,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use freshet_catalog::ChangedSince;
 use freshet_catalog::rows::Zone;
 use freshet_follow::Upstream;
-use freshet_protocol::{Capabilities, ErrPacket, Execution, ExecutionParts, Parameter, ParameterType};
+use freshet_protocol::{
+    Capabilities, ErrPacket, Execution, ExecutionParts, Malformed, Parameter, ParameterType,
+};
 use freshet_sql::{Datum, Effects, Modes, PreparedKill, RowWrite, TransactionControl};
 
 use crate::preparations::Preparation;
@@ -142,8 +144,8 @@ pub(crate) struct Executed<'a> {
     pub(crate) values: Option<Vec<Datum>>,
 }
 
-/// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, ER_MALFORMED_PACKET.
-const NOT_READ: [u16; 3] = [1210, 1243, 1835];
+/// ER_WRONG_ARGUMENTS, ER_UNKNOWN_STMT_HANDLER, and the error for a packet that cannot be read.
+const NOT_READ: [u16; 3] = [1210, 1243, Malformed::ER_MALFORMED_PACKET];
 
 /// The number of a statement that the server does not have: the server counts from 1.
 const NOT_MADE: u32 = 0;

@@ -25,8 +25,7 @@ const WAITS_MAX: u32 = 2;
 /// the ones below may concern one session alone.
 const OF_COST: [u16; 7] = [1021, 1028, 1037, 1038, 1114, 1969, 3024];
 /// The errors that depend on the rows that a statement reads, whoever asks: a subquery with several rows, a value out of range, a text that
-/// is no date, no regular expression or no JSON, a division by zero if that is an error. regular expression or no JSON, a division by zero
-/// where that is an error.
+/// is no date, no regular expression or no JSON, a division by zero if that is an error.
 const OF_DATA: [u16; 16] =
     [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.

@@ -13,6 +13,11 @@
 //! [`course`] has what has happened in the transaction so far, [`caution`] what the session's later transactions learn from it, and
 //! [`savepoints`] the places that the transaction may go back to.
 
+mod caution;
+mod course;
+mod perhaps;
+mod savepoints;
+
 use std::time::Instant;
 
 use freshet_cache::sabotage::{self, Sabotage};
@@ -27,11 +32,6 @@ pub(crate) use savepoints::Mark;
 use savepoints::Savepoints;
 
 use crate::environment::Transactions;
-
-mod caution;
-mod course;
-mod perhaps;
-mod savepoints;
 
 /// How many dependencies of served results are kept: a transaction that reads more from memory asks the server for the rest.
 const SERVED_MAX: usize = 8192;

@@ -63,7 +63,11 @@ impl WireError {
             Self::NotUnpacked => {
                 Some(ErrPacket::new(1157, "08S01", "Couldn't uncompress communication packet"))
             }
-            Self::Malformed(_) => Some(ErrPacket::new(1835, "HY000", "Malformed communication packet.")),
+            Self::Malformed(_) => Some(ErrPacket::new(
+                Malformed::ER_MALFORMED_PACKET,
+                "HY000",
+                "Malformed communication packet.",
+            )),
         }
     }
 }

@@ -241,7 +241,7 @@ fn mentions_of_ours() {
             "INSERT INTO t SELECT * FROM information_schema.global_status",
             "INSERT INTO t SELECT * FROM [information_schema.global_status]",
         ),
-        // It would keep the values of now.
+        // The view would keep the current values.
         (
             "CREATE VIEW v AS SELECT * FROM information_schema.global_status",
             "CREATE VIEW v AS SELECT * FROM information_schema.global_status",
@@ -303,7 +303,7 @@ fn a_client_is_told_its_own_number_and_lists_are_searched_for_the_servers() {
         ),
         ("SELECT 'CONNECTION_ID()', connection_id", "SELECT 'CONNECTION_ID()', connection_id"),
         ("SELECT s.CONNECTION_ID()", "SELECT s.CONNECTION_ID()"),
-        // They would keep the number of now.
+        // They would keep the current number.
         ("CREATE VIEW v AS SELECT CONNECTION_ID()", "CREATE VIEW v AS SELECT CONNECTION_ID()"),
         (
             "DO 1; ALTER TABLE t ALTER c SET DEFAULT (CONNECTION_ID())",

@@ -97,16 +97,11 @@ impl<'a> Fields<'a> {
         Fields { image, cells: image.cells, column: 0, in_image: 0, json: 0 }
     }
 
-    /// Passes over the next column without decoding it: how one gets at the
-    /// few columns of interest quickly. Without effect at the end.
+    /// Passes over the next column without decoding it; `None` at the end.
     ///
     /// # Errors
     ///
     /// If the row is cut short, which [`super::RowChanges`] has ruled out.
-    pub fn skip_one(&mut self) -> Result<(), Malformed> {
-        self.step().map(drop)
-    }
-
     fn step(&mut self) -> Result<Option<Cell<'a>>, Malformed> {
         let Some(column) = self.image.columns.get(self.column) else {
             return Ok(None);

@@ -1,5 +1,7 @@
 //! Transactions, definitions and streams, as the two servers wrote them.
 
+use std::sync::Arc;
+
 use super::*;
 
 /// Returns the events as one word each, and the texts of queries.
@@ -213,9 +215,6 @@ fn only_the_differences_of_json_values() {
             "pj: 1,-,-,- -> -,NULL,-,{diff}",
         ]
     );
-    let (_, update) = &rows(&events)[1];
-    assert_eq!(update.has_column(0), (true, false));
-    assert_eq!(update.has_column(1), (false, true));
 }
 
 #[test]
@@ -253,7 +252,7 @@ fn without_metadata_the_sign_is_for_the_reader_to_say() {
         show(change.after)
     };
     assert_eq!(first(&map), "-1,n,NULL");
-    map.set_unsigned(0, true);
+    Arc::make_mut(&mut map.columns)[0].unsigned = Some(true);
     assert_eq!(first(&map), "4294967295u,n,NULL");
 }
 
@@ -269,9 +268,9 @@ fn old_temporal_types() {
         .rows(&map)
         .unwrap()
         .map(|change| {
-            let mut fields = change.unwrap().after.unwrap().fields();
-            fields.skip_one().unwrap();
+            let fields = change.unwrap().after.unwrap().fields();
             fields
+                .skip(1)
                 .map(|field| match field.unwrap() {
                     Field::Value(Value::Date(date)) => date.to_string(),
                     Field::Value(Value::Time(time)) => time.to_string(),

@@ -224,7 +224,7 @@ async fn pending_preparation(session: &mut Session, select: &PreparedSelect) -> 
 }
 
 /// Returns the dependencies of a preparation that the server is now asked for, and the position from which it is valid; `None` if it cannot
-/// be stored. The server prepares by the definitions of now, whatever the session's transaction reads.
+/// be stored. The server prepares by the current definitions, whatever the session's transaction reads.
 fn depends(session: &Session, template: &Template) -> Option<RestsOn> {
     let (shared, freshness) = (&session.shared, session.shared.freshness());
     // Read before anything else, as for a result.

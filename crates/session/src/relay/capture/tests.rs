@@ -71,7 +71,7 @@ fn an_answer_above_the_limit_is_given_up_and_its_memory_with_it() {
 
 #[test]
 fn a_copy_takes_its_memory_out_of_the_budget_and_is_given_up_where_there_is_none() {
-    static ROW: [u8; 32 * 1024] = [0; 32 * 1024];
+    static ROW: [u8; 32 * 1024 - END_BYTES] = [0; 32 * 1024 - END_BYTES];
     let budget = budget(100 << 10);
     let mut captures: Vec<Capture> = (0..4).map(|_| Capture::new(1 << 20, &budget)).collect();
     captures.iter_mut().for_each(|capture| capture.bytes(&ROW));

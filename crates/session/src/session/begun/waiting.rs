@@ -34,8 +34,8 @@ impl Session {
         }
     }
 
-    /// Begins a transaction that reads as of now. The server opens its read view at once, and reports what it shows. Returns false if the
-    /// client's own statement has to begin the transaction.
+    /// Begins a transaction whose reads show the present state. The server opens its read view at once, and reports what it shows. Returns
+    /// false if the client's own statement has to begin the transaction.
     ///
     /// # Errors
     /// The server is lost.
