@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use freshet_catalog::rows::Zone;
-use freshet_sql::{Effects, Flavor, Hint, Modes, PreparedKill, Request, RowWrite, Writes};
+use freshet_sql::{Effects, Flavor, Hint, Modes, PreparedKill, Request, RowWrite, Tokens, Writes};
 use tokio::sync::Semaphore;
 
 /// A text of this many bytes is long. A shorter one is read in a few milliseconds.
@@ -111,15 +111,24 @@ pub(crate) fn query(text: &[u8], settings: ParseSettings) -> ReadText {
 
 /// Reads a text that is to be prepared. The server may prepare it again after the session's character set has changed.
 pub(crate) fn prepared(text: &[u8], settings: ParseSettings) -> ReadPrepared {
-    let effects = freshet_sql::effects(text, settings.modes);
+    let (effects, request) = effects_and_request(text, settings.modes);
     let modes_of_write = Modes { utf8_strings: false, ..settings.modes_of_write };
     let write = row_write(text, &effects, ParseSettings { modes_of_write, ..settings });
     let kill = freshet_sql::prepared_kill(text, settings.modes);
-    let select = match freshet_sql::read(text, settings.modes) {
+    let select = match request {
         Request::Select { hint } => Some(OneSelect { hint }),
         _ => None,
     };
     ReadPrepared { effects, write, kill, select, stripped: without_hint(text, settings.modes) }
+}
+
+/// Cuts a short text once for both; a long one is not held as tokens.
+fn effects_and_request(text: &[u8], modes: Modes) -> (Effects, Request) {
+    if text.len() < LONG_BYTES_MIN {
+        let tokens = Tokens::cut(text, modes);
+        return (tokens.effects(), tokens.request());
+    }
+    (freshet_sql::effects(text, modes), freshet_sql::read(text, modes))
 }
 
 /// Returns the text without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.

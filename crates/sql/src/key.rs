@@ -71,6 +71,9 @@ impl Tokens<'_> {
 
 /// Returns `text`, one statement or several, without SQL_CACHE and SQL_NO_CACHE; None if it has neither.
 pub fn strip_hint(text: &[u8], modes: Modes) -> Option<Vec<u8>> {
+    if !may_be_hinted(text) {
+        return None;
+    }
     let hints = hints(Lexer::new(text, modes));
     let mut spans = hints.iter().flat_map(|hints| &hints.spans).peekable();
     spans.peek()?;
