@@ -42,12 +42,12 @@ struct Digest {
     text: Vec<u8>,
 }
 
-type Shard = Kept<Digest, Arc<Template>>;
+type TemplateShard = Kept<Digest, Arc<Template>>;
 
 /// All templates.
 #[derive(Debug)]
 pub(crate) struct Templates {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<TemplateShard>; SHARDS],
     forms: Forms,
     newcomers: Newcomers,
 }
@@ -135,7 +135,7 @@ impl Templates {
         template
     }
 
-    fn shard(&self, at: usize) -> MutexGuard<'_, Shard> {
+    fn shard(&self, at: usize) -> MutexGuard<'_, TemplateShard> {
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

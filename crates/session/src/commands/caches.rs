@@ -16,7 +16,7 @@ use freshet_upstream::now_ms;
 pub(super) use self::hinted::create_if_hinted;
 
 use self::asked::{AskedQuery, error};
-use super::introspect::{Form, put};
+use super::introspect::{RowFormat, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
 use crate::created::{
@@ -56,7 +56,7 @@ enum CacheReply {
 /// Carries out a statement on caches.
 pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) -> Result<Flow, Lost> {
     match carry_out(session, statement).await? {
-        Ok(CacheReply::Rows(found)) => put(session, &found, Form::Text),
+        Ok(CacheReply::Rows(found)) => put(session, &found, RowFormat::Text),
         Ok(CacheReply::Ok) => {
             session.state.warnings.clear();
             session.put_ok(0);

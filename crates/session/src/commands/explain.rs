@@ -13,7 +13,7 @@ use freshet_upstream::{Error, now_ms};
 use super::asked::{bound, hint_of, key_for, statement, strips};
 use super::bargain;
 use super::filling::{Fillable, plan};
-use super::introspect::{Form, put};
+use super::introspect::{RowFormat, put};
 use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, StatementText, deps_of_reading};
@@ -56,7 +56,7 @@ enum Now {
 /// Answers EXPLAIN FRESHET.
 pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, Lost> {
     match found(session, text).await? {
-        Ok(found) => put(session, &found, Form::Text),
+        Ok(found) => put(session, &found, RowFormat::Text),
         Err(error) => session.refuse(&error),
     }
 }

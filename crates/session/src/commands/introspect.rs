@@ -21,7 +21,7 @@ use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::shared::Shared;
 
-pub(super) use answer::{Form, put};
+pub(super) use answer::{RowFormat, put};
 pub(crate) use chosen::begin_in;
 pub(super) use chosen::{init_db, inside, names_schemas, refuse};
 pub(super) use prepared::{execute, execute_text, prepare, substitute};
@@ -56,7 +56,7 @@ pub(super) fn names_schema(session: &Session, text: &[u8]) -> bool {
 /// Answers a SELECT from tables of the schema.
 pub(super) async fn handle(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
     match Box::pin(found(session, query.text(), Vec::new())).await? {
-        Ok(found) => answer::put(session, &found, Form::Text),
+        Ok(found) => answer::put(session, &found, RowFormat::Text),
         Err(error) => session.refuse(&error),
     }
 }

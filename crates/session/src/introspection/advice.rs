@@ -20,7 +20,7 @@ pub(crate) struct Facts {
     pub(crate) inserts: u64,
     /// Results evicted because their memory was needed.
     pub(crate) evicted: u64,
-    pub(crate) tables: Vec<TableReads>,
+    pub(crate) tables: Vec<TableFigures>,
     /// Queries that take long.
     pub(crate) slow: Vec<Slow>,
     /// How many sampled look-ups the curve rests on: the share that a cache of each size would answer. The present size is one of the sizes.
@@ -32,7 +32,7 @@ pub(crate) struct Facts {
 
 /// How often a table was read, and how many of these reads were hits.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TableReads {
+pub(crate) struct TableFigures {
     /// `schema.name`.
     pub(crate) name: String,
     pub(crate) reads: u64,
@@ -298,10 +298,10 @@ impl ServerFigures {
 
 /// Returns advice on tables whose results are seldom found again.
 fn tables(facts: &Facts) -> Vec<Advice> {
-    let is_low = |of: &&TableReads| of.reads >= COUNTED_MIN && percent(of.hits, of.reads) < HITS_LOW;
-    let mut low: Vec<&TableReads> = facts.tables.iter().filter(is_low).collect();
+    let is_low = |of: &&TableFigures| of.reads >= COUNTED_MIN && percent(of.hits, of.reads) < HITS_LOW;
+    let mut low: Vec<&TableFigures> = facts.tables.iter().filter(is_low).collect();
     low.sort_by_key(|of| std::cmp::Reverse(of.reads - of.hits));
-    let one = |TableReads { name, reads, hits }: &TableReads| {
+    let one = |TableFigures { name, reads, hits }: &TableFigures| {
         let found = format!("{name}: {hits} of {reads} reads were from memory");
         let advice = "Its results are seldom asked for again before they change. SQL_NO_CACHE in its statements, or a query rule with cache_ttl = 0, \
                       leaves the memory to others; freshet.queries says which statements these are.";
@@ -453,7 +453,7 @@ mod tests {
     #[test]
     fn tables_and_queries_are_named_by_what_they_cost() {
         let mut facts = busy();
-        let table = |name: &str, reads, hits| TableReads { name: name.to_owned(), reads, hits };
+        let table = |name: &str, reads, hits| TableFigures { name: name.to_owned(), reads, hits };
         facts.tables = vec![
             table("a", 5000, 100),
             table("b", 90_000, 100),

@@ -8,7 +8,7 @@ use freshet_upstream::lane::LaneFigures;
 use freshet_upstream::now_ms;
 
 use super::IntrospectionType::{Integer, Real, Text};
-use super::advice::{Advice, Facts, ServerFigures, Slow, TableReads, advice};
+use super::advice::{Advice, Facts, ServerFigures, Slow, TableFigures, advice};
 use super::{IntrospectionType, IntrospectionValue, Table};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
@@ -522,7 +522,7 @@ fn curve(view: &View) -> Vec<Vec<IntrospectionValue>> {
 
 fn facts(view: &View) -> Facts {
     let (shared, counted) = (&view.shared, view.shared.cache.statistics());
-    let mut tables: HashMap<String, TableReads> = HashMap::default();
+    let mut tables: HashMap<String, TableFigures> = HashMap::default();
     let mut slow = Vec::new();
     let mut at_server = (0, 0_u64);
     let (sampled, curve) = shared.cache.curve();
@@ -557,7 +557,7 @@ fn facts(view: &View) -> Facts {
         hits: counted.hits,
         inserts: counted.inserts,
         evicted: counted.lowmem_prunes,
-        tables: tables.into_iter().map(|(name, reads)| TableReads { name, ..reads }).collect(),
+        tables: tables.into_iter().map(|(name, reads)| TableFigures { name, ..reads }).collect(),
         slow,
     }
 }

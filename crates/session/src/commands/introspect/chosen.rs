@@ -7,7 +7,7 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 
-use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
+use super::{NOT_SUPPORTED, RowFormat, handle, is_absent, put, show};
 use crate::commands::plain;
 use crate::commands::refusals::unavailable;
 use crate::commands::text::Query;
@@ -100,7 +100,7 @@ pub(in crate::commands) async fn inside(
                 columns: vec![what.to_uppercase()],
                 rows: vec![vec![IntrospectionValue::from(SCHEMA)]],
             };
-            return Some(put(session, &found, Form::Text));
+            return Some(put(session, &found, RowFormat::Text));
         }
         ["select", "database(),", "user()", "limit", "1"] => return Some(put_status(session).await),
         ["use", _] => return Some(leave(session, query).await),
@@ -133,7 +133,11 @@ async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
         Err(error) => return unavailable(session, &error),
     };
     let columns = vec!["DATABASE()".to_owned(), "USER()".to_owned()];
-    put(session, &Rowset { columns, rows: vec![vec![IntrospectionValue::from(SCHEMA), user]] }, Form::Text)
+    put(
+        session,
+        &Rowset { columns, rows: vec![vec![IntrospectionValue::from(SCHEMA), user]] },
+        RowFormat::Text,
+    )
 }
 
 /// Whether a text that is to be prepared means the same whatever the default schema is.

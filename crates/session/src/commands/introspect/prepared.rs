@@ -10,7 +10,7 @@ use freshet_protocol::{Command, ErrPacket, Parameter};
 use freshet_sql::{CacheStatement, Ours, Request};
 use freshet_upstream::Error;
 
-use super::{Form, IntrospectionValue, error, found, is_ours, named, put};
+use super::{IntrospectionValue, RowFormat, error, found, is_ours, named, put};
 use crate::commands::refusals::unavailable;
 use crate::commands::{caches, explain, ours};
 use crate::introspection::Definition;
@@ -98,7 +98,7 @@ pub(in crate::commands) async fn execute_text(
         Err(error) => return unavailable(session, &error),
     };
     match found(session, text, values).await? {
-        Ok(found) => put(session, &found, Form::Text),
+        Ok(found) => put(session, &found, RowFormat::Text),
         Err(error) => session.refuse(&error),
     }
 }
@@ -150,7 +150,7 @@ pub(in crate::commands) async fn execute(
         (None, None) => Ok(Err(error("parameters are NULL, numbers or texts"))),
     };
     Some(match found {
-        Ok(Ok(found)) => put(session, &found, Form::Binary),
+        Ok(Ok(found)) => put(session, &found, RowFormat::Binary),
         Ok(Err(error)) => session.refuse(&error),
         Err(lost) => Err(lost),
     })

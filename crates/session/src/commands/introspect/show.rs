@@ -4,7 +4,7 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::contains_ignoring_case;
 
-use super::{Form, is_absent, put};
+use super::{RowFormat, is_absent, put};
 use crate::introspection::{Definition, IntrospectionType, IntrospectionValue, Rowset, SCHEMA, TABLES};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
@@ -70,7 +70,7 @@ fn put_shown(session: &mut Session, target: ShowTarget, is_full: bool) -> Result
             }
         },
     };
-    put(session, &found, Form::Text)
+    put(session, &found, RowFormat::Text)
 }
 
 /// Carries out `USE freshet`.

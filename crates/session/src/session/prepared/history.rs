@@ -41,19 +41,19 @@ pub(super) struct History {
     types_differ: bool,
     values_differ: bool,
     /// The forms of the values so far, for each marker.
-    seen: Vec<Forms>,
+    seen: Vec<ValueForms>,
     /// A definition has changed since the statement was prepared.
     is_redefined: bool,
 }
 
-/// The forms of some values, a bit for each [`Form`].
+/// The forms of some values, a bit for each [`ValueForm`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
-struct Forms(u16);
+struct ValueForms(u16);
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Form {
+enum ValueForm {
     Null,
     Integer,
     /// A DOUBLE: all values of this type make the server resolve types in the same way.
@@ -86,7 +86,7 @@ enum Apart {
     Values,
 }
 
-impl Form {
+impl ValueForm {
     fn of(kind: ParameterType, value: &Parameter<'_>) -> Self {
         match value {
             Parameter::Null => Self::Null,
@@ -106,17 +106,17 @@ impl Form {
     }
 }
 
-impl Forms {
-    const fn of(form: Form) -> Self {
+impl ValueForms {
+    const fn of(form: ValueForm) -> Self {
         Self(1 << form as u8)
     }
 
     const TEXTS: Self = Self(
-        Self::of(Form::Digits).0
-            | Self::of(Form::Word).0
-            | Self::of(Form::Date).0
-            | Self::of(Form::DateWithTime).0
-            | Self::of(Form::Text).0,
+        Self::of(ValueForm::Digits).0
+            | Self::of(ValueForm::Word).0
+            | Self::of(ValueForm::Date).0
+            | Self::of(ValueForm::DateWithTime).0
+            | Self::of(ValueForm::Text).0,
     );
 
     const fn are_within(self, others: Self) -> bool {
@@ -134,17 +134,18 @@ impl Forms {
     /// Returns what keeps an execution apart whose values at one marker have had these forms.
     fn apart(self, beside: Beside) -> Apart {
         let is = |form| self == Self::of(form);
-        let is_plain = is(Form::Null) || is(Form::Integer) || is(Form::Double) || is(Form::Digits);
+        let is_plain =
+            is(ValueForm::Null) || is(ValueForm::Integer) || is(ValueForm::Double) || is(ValueForm::Digits);
         match beside {
-            Beside::Timeless if is_plain || is(Form::Word) => Apart::Definition,
+            Beside::Timeless if is_plain || is(ValueForm::Word) => Apart::Definition,
             Beside::Number if is_plain => Apart::Nothing,
-            Beside::Number if is(Form::Word) => Apart::Definition,
+            Beside::Number if is(ValueForm::Word) => Apart::Definition,
             Beside::Text | Beside::Bytes if is_plain || self.are_within(Self::TEXTS) => Apart::Nothing,
-            Beside::Bytes if is(Form::Bytes) => Apart::Nothing,
+            Beside::Bytes if is(ValueForm::Bytes) => Apart::Nothing,
             // Bytes that are no characters are an error from then on.
-            Beside::Text if is(Form::Bytes) => Apart::Definition,
-            Beside::Moment if is(Form::Null) || is(Form::Moment) => Apart::Nothing,
-            Beside::Moment if is(Form::Date) || is(Form::DateWithTime) => Apart::Nothing,
+            Beside::Text if is(ValueForm::Bytes) => Apart::Definition,
+            Beside::Moment if is(ValueForm::Null) || is(ValueForm::Moment) => Apart::Nothing,
+            Beside::Moment if is(ValueForm::Date) || is(ValueForm::DateWithTime) => Apart::Nothing,
             Beside::Timeless | Beside::Number | Beside::Text | Beside::Bytes | Beside::Moment => {
                 Apart::Values
             }
@@ -166,13 +167,13 @@ impl TypedBy {
 impl History {
     /// Notes an execution with parameters of these types.
     pub(super) fn note(&mut self, parts: &ExecutionParts<'_>, types: &[ParameterType]) {
-        self.seen.resize(types.len(), Forms::default());
+        self.seen.resize(types.len(), ValueForms::default());
         let (mut classes, mut hasher) = (HASH.build_hasher(), HASH.build_hasher());
         for ((kind, value), seen) in types.iter().zip(parts.parameters(types)).zip(&mut self.seen) {
             let Ok(value) = value else { return self.note_unknown() };
             class(*kind).hash(&mut classes);
             kind.bytes().hash(&mut hasher);
-            seen.0 |= Forms::of(Form::of(*kind, &value)).0;
+            seen.0 |= ValueForms::of(ValueForm::of(*kind, &value)).0;
         }
         let types = hasher.finish();
         (parts.nulls, parts.values).hash(&mut hasher);
@@ -207,7 +208,7 @@ impl History {
     }
 
     fn apart(&self, typed_by: &TypedBy) -> Apart {
-        let apart = |(marker, forms): (usize, &Forms)| {
+        let apart = |(marker, forms): (usize, &ValueForms)| {
             typed_by.beside(marker).map_or(Apart::Values, |beside| forms.apart(beside))
         };
         self.seen.iter().enumerate().map(apart).max().unwrap_or(Apart::Nothing)
