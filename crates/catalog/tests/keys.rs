@@ -17,7 +17,7 @@ use freshet_catalog::rows::{
     Key, KeyType, Values, Zone, key_of_assigned, key_of_datum, key_of_field, prefix, range,
 };
 use freshet_catalog::{Catalog, ColumnInfo, ForeignKeys, ReadKeys};
-use freshet_protocol::binlog::{Body, Decoder, Flavor, TableMap, binlog_dump};
+use freshet_protocol::binlog::{Decoder, EventBody, Flavor, TableMap, binlog_dump};
 use freshet_sql::{Condition, Datum};
 use freshet_upstream::control::quote;
 use freshet_upstream::{Config, Connection, ServerInfo};
@@ -574,8 +574,8 @@ async fn read_rows(
             return;
         }
         match decoder.event(&packet[1..]).unwrap().body {
-            Body::TableMap(map) => drop(maps.insert(map.id, map)),
-            Body::Rows(rows) => {
+            EventBody::TableMap(map) => drop(maps.insert(map.id, map)),
+            EventBody::Rows(rows) => {
                 let map = &maps[&rows.table_id];
                 let table = String::from_utf8(map.table.clone()).unwrap();
                 let Some(case) = cases.get_mut(&table) else { continue };

@@ -1,7 +1,7 @@
 //! The binary log: the bytes of one event go in, its meaning comes out.
 //!
 //! Speaks the row-based dialect of both servers, checks every checksum and unpacks compressed events. It knows no tables and no policy:
-//! an event that it cannot name is [`Body::Unknown`], and the reader decides what to do about that (forget everything). Nothing here
+//! an event that it cannot name is [`EventBody::Unknown`], and the reader decides what to do about that (forget everything). Nothing here
 //! panics on any input and nothing grows beyond a named bound, since a decoder that fails takes the freshness of every cached result with
 //! it.
 //!
@@ -35,7 +35,7 @@ mod value;
 pub use command::{Replica, binlog_dump, binlog_dump_gtid, register_replica};
 pub use decimal::Decimal;
 pub use decoder::Decoder;
-pub use event::{Body, Event, EventHeader};
+pub use event::{Event, EventBody, EventHeader};
 pub use flavor::Flavor;
 pub use gtid::{Gtid, GtidEvent};
 pub use gtid_set::{GtidSet, InvalidGtid};

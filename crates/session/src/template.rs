@@ -36,13 +36,13 @@ const TEXT_MAX: usize = 16 * 1024;
 
 /// The key of a template.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Digest {
+struct TemplateKey {
     schema: Option<String>,
     modes: Modes,
     text: Vec<u8>,
 }
 
-type TemplateShard = Kept<Digest, Arc<Template>>;
+type TemplateShard = Kept<TemplateKey, Arc<Template>>;
 
 /// All templates.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Templates {
     ) -> Arc<Template> {
         let (modes, upstream) = (tokens.modes(), behind.upstream);
         let Shape { hash, text: digest } = tokens.shape();
-        let digest = Digest { schema: schema.map(str::to_owned), modes, text: digest };
+        let digest = TemplateKey { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
         let known = self.shard(shard).get(&digest).map(Arc::clone);
         match known {

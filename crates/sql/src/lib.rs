@@ -65,7 +65,7 @@ mod rows;
 pub use alteration::{Alteration, AlteredColumn};
 pub use analysis::{Analysis, analyse, is_system_schema, pure_expression, tables_at_a_moment};
 pub use binlog::{BinlogEffect, Boundary, OnRights, Xid, binlog_effect};
-pub use body::{Body, BodyWrite, routine_body, trigger_body};
+pub use body::{BodyEffects, BodyWrite, routine_body, trigger_body};
 pub use by_names::ByNames;
 pub use calls::{Call, Calls, RoutineKind};
 pub use collation::Collation;

@@ -1,7 +1,7 @@
 //! Events of the binlog, and sets of GTIDs.
 
 use freshet_protocol::binlog::{
-    Body, Decoder, Event, Field, Flavor, Gtid, GtidSet, Rows, TableMap, Value, split_semisync,
+    Decoder, Event, EventBody, Field, Flavor, Gtid, GtidSet, Rows, TableMap, Value, split_semisync,
 };
 
 use crate::target::{Finding, Outcome, Target, behaviour, hold};
@@ -118,13 +118,13 @@ fn pieces(mut rest: &[u8]) -> Vec<Vec<u8>> {
 fn exhaust(event: &Event, len: usize, maps: &mut Vec<TableMap>, told: &mut Vec<u64>) -> Result<(), Finding> {
     told.push(behaviour((event.header.kind, format!("{:?}", std::mem::discriminant(&event.body)))));
     match &event.body {
-        Body::TableMap(map) => maps.push(map.clone()),
-        Body::Transaction(events) => {
+        EventBody::TableMap(map) => maps.push(map.clone()),
+        EventBody::Transaction(events) => {
             for inner in events.iter().take(EVENTS_MAX) {
                 exhaust(inner, usize::MAX, maps, told)?;
             }
         }
-        Body::Rows(rows) => {
+        EventBody::Rows(rows) => {
             for map in maps.iter().rev().take(4) {
                 // The map need not be the right one: that is a way to be broken as well.
                 let mut map = map.clone();

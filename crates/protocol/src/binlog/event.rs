@@ -65,12 +65,12 @@ pub struct Event {
     /// Its header.
     pub header: EventHeader,
     /// What it says.
-    pub body: Body,
+    pub body: EventBody,
 }
 
 /// What an event says, reduced to what bears on data and on positions.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
+pub enum EventBody {
     /// FORMAT_DESCRIPTION: the first event of each file.
     Format {
         /// The server's version, without the padding.

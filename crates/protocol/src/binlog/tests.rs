@@ -33,8 +33,8 @@ fn rows(events: &[Event]) -> Vec<(TableMap, Rows)> {
     let mut maps = Vec::new();
     for event in flat(events) {
         match &event.body {
-            Body::TableMap(map) => maps.push(map.clone()),
-            Body::Rows(rows) => {
+            EventBody::TableMap(map) => maps.push(map.clone()),
+            EventBody::Rows(rows) => {
                 let map = maps.iter().rev().find(|map| map.id == rows.table_id);
                 found.push((map.unwrap().clone(), rows.clone()));
             }
@@ -48,7 +48,7 @@ fn flat(events: &[Event]) -> Vec<&Event> {
     let mut all = Vec::new();
     for event in events {
         all.push(event);
-        if let Body::Transaction(inner) = &event.body {
+        if let EventBody::Transaction(inner) = &event.body {
             all.extend(inner);
         }
     }

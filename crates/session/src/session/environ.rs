@@ -12,7 +12,7 @@ use freshet_upstream::{Error, control, now_ms};
 use super::begun::words::first_word_is;
 use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
-use super::{Holds, Lease, Naming, Reports, Session, Tracking};
+use super::{Lease, Naming, Reports, Session, SessionHolds, Tracking};
 use crate::environment::{
     Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
 };
@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// Why the session cannot be answered from memory, or must keep its server connection.
-    pub(crate) fn holds(&self) -> Holds<'_> {
-        Holds { state: &self.state, lease: &self.lease, globals: &self.shared.globals }
+    pub(crate) fn holds(&self) -> SessionHolds<'_> {
+        SessionHolds { state: &self.state, lease: &self.lease, globals: &self.shared.globals }
     }
 
     /// Returns the `effects` of a text that was read by `self.modes()`, with every table named in full. If a

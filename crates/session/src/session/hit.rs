@@ -24,9 +24,9 @@ mod taken;
 
 use super::begun::is_proven_now;
 use super::destination::Destination;
-use super::seen::Seen;
+use super::seen::SeenWrites;
 use super::tx::BeforeBegin;
-use super::view::Reads;
+use super::view::ReadMoment;
 use super::{Missed, Session};
 use crate::counters::Count;
 use crate::level::Level;
@@ -156,16 +156,16 @@ impl Session {
             self.state.view.settles(&self.shared.upstream, self.shared.freshness());
         }
         let taken = match self.state.view.reads(self.shared.freshness()) {
-            Reads::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
+            ReadMoment::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
             // The stored answer may be as new as possible.
-            Reads::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
-            Reads::AsOf(moment) if self.may_take(moment) => self.take_as_of(key, now, moment),
-            Reads::AsOf(_) if self.opens_before() => self.take_nothing_yet(key, now),
-            Reads::NotYet => {
+            ReadMoment::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
+            ReadMoment::AsOf(moment) if self.may_take(moment) => self.take_as_of(key, now, moment),
+            ReadMoment::AsOf(_) if self.opens_before() => self.take_nothing_yet(key, now),
+            ReadMoment::NotYet => {
                 self.shared.upstream.ask_end();
                 self.take_nothing_yet(key, now)
             }
-            Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
+            ReadMoment::AsOf(_) | ReadMoment::Unknown => Err(Missed::default()),
         };
         match taken {
             Ok(_) => self.state.view.course.note_served(),
@@ -218,7 +218,7 @@ impl Session {
         let mut found = self.look_as_of(key, now, moment);
         if matches!((&found, moment), (Lookup::Moved, Moment::AsOf(_)))
             && self.state.view.move_on(self.shared.freshness())
-            && let Reads::AsOf(later) = self.state.view.reads(self.shared.freshness())
+            && let ReadMoment::AsOf(later) = self.state.view.reads(self.shared.freshness())
         {
             moment = later;
             found = self.look_as_of(key, now, moment);
@@ -324,7 +324,7 @@ impl Session {
 
     /// Notes that an answer is complete that may show any write up to now.
     pub(crate) fn note_seen(&mut self) {
-        self.seen = Seen::by_now(&self.shared);
+        self.seen = SeenWrites::by_now(&self.shared);
     }
 
     /// Whether the server's connection has been unused for so long, at the last command, that it needs a ping. A ping leaves counts of its

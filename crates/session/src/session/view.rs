@@ -152,7 +152,7 @@ pub(crate) struct ReadView {
 
 /// Which moment a statement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum ReadMoment {
     /// What is committed now.
     Now,
     /// The state at this moment.
@@ -462,23 +462,23 @@ impl ReadView {
     }
 
     /// Returns which moment the next statement reads.
-    pub(crate) fn reads(&self, freshness: &Freshness) -> Reads {
+    pub(crate) fn reads(&self, freshness: &Freshness) -> ReadMoment {
         match (self.manner(), self.at_server) {
             (None, _) | (Some(Manner::Shared), AtServer::Unknown | AtServer::Perhaps { .. }) => {
-                Reads::Unknown
+                ReadMoment::Unknown
             }
-            (Some(Manner::Each), _) => Reads::Now,
+            (Some(Manner::Each), _) => ReadMoment::Now,
             (Some(Manner::Shared), AtServer::Open { contains, is_settled, is_proven: true, .. }) => {
                 if !is_settled {
-                    return Reads::NotYet;
+                    return ReadMoment::NotYet;
                 }
                 // Read after that: an end that was asked for after the read view was opened lies at or below this position.
-                Reads::AsOf(Moment::Snapshot { contains, within: freshness.applied() })
+                ReadMoment::AsOf(Moment::Snapshot { contains, within: freshness.applied() })
             }
-            (Some(Manner::Shared), _) if self.served.len() > SERVED_MAX => Reads::Unknown,
-            (Some(Manner::Shared), _) => {
-                Reads::AsOf(self.bound.map_or_else(|| Moment::now(freshness), |bound| Moment::AsOf(bound.at)))
-            }
+            (Some(Manner::Shared), _) if self.served.len() > SERVED_MAX => ReadMoment::Unknown,
+            (Some(Manner::Shared), _) => ReadMoment::AsOf(
+                self.bound.map_or_else(|| Moment::now(freshness), |bound| Moment::AsOf(bound.at)),
+            ),
         }
     }
 

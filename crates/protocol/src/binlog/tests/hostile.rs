@@ -33,8 +33,8 @@ fn exhaust(decoder: &mut Decoder, maps: &mut Vec<TableMap>, event: &[u8]) {
     let _ = format!("{event:?}");
     for event in flat(&[event]) {
         match &event.body {
-            Body::TableMap(map) => maps.push(map.clone()),
-            Body::Rows(rows) => maps.iter().for_each(|map| exhaust_rows(map, rows)),
+            EventBody::TableMap(map) => maps.push(map.clone()),
+            EventBody::Rows(rows) => maps.iter().for_each(|map| exhaust_rows(map, rows)),
             _ => {}
         }
     }

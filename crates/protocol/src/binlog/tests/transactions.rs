@@ -7,18 +7,18 @@ fn outline(events: &[Event]) -> Vec<String> {
     flat(events).into_iter().map(|event| word(&event.body)).collect()
 }
 
-fn word(body: &Body) -> String {
+fn word(body: &EventBody) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match body {
-        Body::Format { version } => text(version),
-        Body::Rotate { file, position } => format!("rotate {} {position}", text(file)),
-        Body::Query { schema, text: statement, .. } => format!("{}> {}", text(schema), text(statement)),
-        Body::Gtid(event) => format!("gtid {}", short(&event.gtid)),
-        Body::XaPrepare { xid, one_phase } => format!("prepare {} {one_phase}", text(&xid.global)),
-        Body::TableMap(map) => format!("table {}", text(&map.table)),
-        Body::Rows(rows) => format!("{:?} {}", rows.kind, rows.last_of_statement),
-        Body::Heartbeat { file, position } => format!("heartbeat {} {position}", text(file)),
-        Body::Transaction(events) => format!("transaction of {}", events.len()),
+        EventBody::Format { version } => text(version),
+        EventBody::Rotate { file, position } => format!("rotate {} {position}", text(file)),
+        EventBody::Query { schema, text: statement, .. } => format!("{}> {}", text(schema), text(statement)),
+        EventBody::Gtid(event) => format!("gtid {}", short(&event.gtid)),
+        EventBody::XaPrepare { xid, one_phase } => format!("prepare {} {one_phase}", text(&xid.global)),
+        EventBody::TableMap(map) => format!("table {}", text(&map.table)),
+        EventBody::Rows(rows) => format!("{:?} {}", rows.kind, rows.last_of_statement),
+        EventBody::Heartbeat { file, position } => format!("heartbeat {} {position}", text(file)),
+        EventBody::Transaction(events) => format!("transaction of {}", events.len()),
         other => format!("{other:?}"),
     }
 }
@@ -34,7 +34,7 @@ fn short(gtid: &Gtid) -> String {
 
 fn xa(events: &[Event]) -> Vec<String> {
     let gtids = events.iter().filter_map(|event| match &event.body {
-        Body::Gtid(gtid) => gtid.xid.as_ref().map(|xid| (gtid, xid)),
+        EventBody::Gtid(gtid) => gtid.xid.as_ref().map(|xid| (gtid, xid)),
         _ => None,
     });
     gtids
@@ -104,8 +104,9 @@ fn mariadb_transactions() {
     let outline = outline(&events);
     assert_eq!(outline[1], "GtidList");
     assert!(!outline.contains(&"Unknown".to_owned()));
-    let ddl =
-        events.iter().filter(|event| matches!(&event.body, Body::Gtid(gtid) if gtid.ddl && gtid.standalone));
+    let ddl = events
+        .iter()
+        .filter(|event| matches!(&event.body, EventBody::Gtid(gtid) if gtid.ddl && gtid.standalone));
     assert_eq!(ddl.count(), 4);
     assert_eq!(
         changes(&events),
@@ -129,7 +130,7 @@ fn a_query_tells_how_to_read_it() {
     let modes: Vec<_> = events
         .iter()
         .filter_map(|event| match event.body {
-            Body::Query { sql_mode, client_collation, error_code, .. } => {
+            EventBody::Query { sql_mode, client_collation, error_code, .. } => {
                 Some((sql_mode, client_collation, error_code))
             }
             _ => None,
@@ -174,7 +175,7 @@ fn a_compressed_transaction_beyond_the_bound_is_unknown() {
     body.extend_from_slice(&unpacked);
     body.extend_from_slice(&[0; 5]);
     let event = event(kind::TRANSACTION_PAYLOAD, 0, &body);
-    assert_eq!(decoder.event(&event).unwrap().body, Body::Unknown);
+    assert_eq!(decoder.event(&event).unwrap().body, EventBody::Unknown);
 }
 
 #[test]
@@ -311,11 +312,11 @@ fn streams_start_with_an_artificial_rotate_and_beat() {
     ] {
         let events = decode(flavor, file);
         assert!(events[0].header.is_artificial());
-        let Body::Rotate { file, position } = &events[0].body else { panic!("{:?}", events[0]) };
+        let EventBody::Rotate { file, position } = &events[0].body else { panic!("{:?}", events[0]) };
         assert!(file.starts_with(name.as_bytes()) && file.len() == name.len() + 7);
-        assert!(matches!(events[1].body, Body::Format { .. }));
+        assert!(matches!(events[1].body, EventBody::Format { .. }));
         for event in &events[2..] {
-            let beat = Body::Heartbeat { file: file.clone(), position: *position };
+            let beat = EventBody::Heartbeat { file: file.clone(), position: *position };
             assert_eq!(event.body, beat);
         }
     }
@@ -326,7 +327,7 @@ fn a_heartbeat_of_mariadb_beyond_4_gib() {
     let mut body = (5u64 << 32).to_le_bytes().to_vec();
     body.extend_from_slice(b"bin.000001");
     let event = Decoder::new(Flavor::MariaDb).event(&event(kind::HEARTBEAT, 0, &body)).unwrap();
-    let beat = Body::Heartbeat { file: b"bin.000001".to_vec(), position: 5 << 32 };
+    let beat = EventBody::Heartbeat { file: b"bin.000001".to_vec(), position: 5 << 32 };
     assert_eq!(event.body, beat);
 }
 
@@ -334,10 +335,10 @@ fn a_heartbeat_of_mariadb_beyond_4_gib() {
 fn unknown_events_are_unknown_unless_they_may_be_skipped() {
     let mut decoder = Decoder::new(Flavor::MySql);
     let mut body_of = |kind, flags| decoder.event(&event(kind, flags, b"")).unwrap().body;
-    assert_eq!(body_of(99, 0), Body::Unknown);
-    assert_eq!(body_of(99, 0x80), Body::Ignorable);
-    assert_eq!(body_of(kind::INCIDENT, 0), Body::Incident);
-    assert_eq!(body_of(kind::STOP, 0), Body::Ignorable);
+    assert_eq!(body_of(99, 0), EventBody::Unknown);
+    assert_eq!(body_of(99, 0x80), EventBody::Ignorable);
+    assert_eq!(body_of(kind::INCIDENT, 0), EventBody::Incident);
+    assert_eq!(body_of(kind::STOP, 0), EventBody::Ignorable);
 }
 
 #[test]
@@ -362,7 +363,7 @@ fn the_encoded_set_is_the_servers() {
     assert_eq!(set.encode(), body);
     // The text was read after the one transaction in the file.
     for event in decode(Flavor::MySql, capture!("mysql_tagged_previous_gtids")) {
-        if let Body::Gtid(event) = event.body {
+        if let EventBody::Gtid(event) = event.body {
             assert!(set.add(&event.gtid));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use freshet_cache::{Fences, Holds as Held};
+use freshet_cache::{Fences, Holds};
 use freshet_protocol::{Command, StatusFlags};
 use tokio::time::Instant;
 
@@ -80,9 +80,9 @@ pub(in crate::session) async fn is_proven_soon(view: &mut ReadView, shared: &Sha
 /// Whether the served results are proven to be true in the server's read view, at once or within this time.
 pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Duration) -> bool {
     let look = || match is_proven_now(view, shared) {
-        Held::Proven => Some(true),
-        Held::Changed => Some(false),
-        Held::NotYet => {
+        Holds::Proven => Some(true),
+        Holds::Changed => Some(false),
+        Holds::NotYet => {
             if view.settles(&shared.upstream, shared.freshness()) {
                 shared.upstream.ask_probe();
             } else {
@@ -97,9 +97,9 @@ pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Du
 /// Whether no table of a served result has been redefined, as far as is known at once or within this time.
 pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
     let look = || match view.are_as_defined(shared.freshness()) {
-        Held::Proven => Some(true),
-        Held::Changed => Some(false),
-        Held::NotYet => {
+        Holds::Proven => Some(true),
+        Holds::Changed => Some(false),
+        Holds::NotYet => {
             shared.upstream.ask_end();
             None
         }
@@ -108,14 +108,14 @@ pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Du
 }
 
 /// Whether the served results are proven at this moment.
-pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Held {
+pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Holds {
     if !view.is_unproven() {
-        return Held::Proven;
+        return Holds::Proven;
     }
     view.settles(&shared.upstream, shared.freshness());
     let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
     let held = view.holds(shared.freshness(), fences);
-    if held == Held::Proven {
+    if held == Holds::Proven {
         view.note_proven();
     }
     held

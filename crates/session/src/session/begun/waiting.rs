@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Opening;
 use crate::relay::Lost;
 use crate::session::Session;
-use crate::session::view::{Manner, Reads};
+use crate::session::view::{Manner, ReadMoment};
 use crate::settling::found_within;
 
 /// How long one look-up waits at most. The timer adds up to a millisecond.
@@ -91,7 +91,7 @@ impl Session {
         let left = self.state.view.reads_left();
         let view = &mut self.state.view;
         // If only the result is not settled, the wait would gain nothing else.
-        if view.reads(shared.freshness()) != Reads::NotYet || !shared.settling.is_worth(left) {
+        if view.reads(shared.freshness()) != ReadMoment::NotYet || !shared.settling.is_worth(left) {
             return;
         }
         let since = std::time::Instant::now();

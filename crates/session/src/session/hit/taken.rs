@@ -5,7 +5,7 @@ use freshet_upstream::now_ms;
 
 use crate::counters::Count;
 use crate::session::Session;
-use crate::session::view::{ReadView, Reads};
+use crate::session::view::{ReadMoment, ReadView};
 
 impl Session {
     /// Takes over a result that was read for the session's transaction in a shared read view, as if the result were stored. `deps`: its
@@ -31,7 +31,7 @@ impl Session {
     fn serves_read(&mut self, deps: &[Dep], read: (Position, u64)) -> bool {
         let (freshness, view) = (self.shared.freshness(), &mut self.state.view);
         let moment_of = |view: &ReadView| match view.reads(freshness) {
-            Reads::AsOf(moment @ Moment::AsOf(_)) if view.may_be_bound() => Some(moment),
+            ReadMoment::AsOf(moment @ Moment::AsOf(_)) if view.may_be_bound() => Some(moment),
             _ => None,
         };
         let Some(mut moment) = moment_of(view) else { return false };
