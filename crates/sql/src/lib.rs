@@ -74,7 +74,7 @@ pub use deprecated::{Deprecated, Deprecations};
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use explained::explained;
 pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows, returns_what_it_finds};
-pub use hint::Hint;
+pub use hint::{Hint, HintError};
 pub use key::{before_first_value, hint, hint_error, is_one_select, key_text, may_be_hinted, strip_hint};
 pub use kill::{Kill, PreparedKill, kill_by_variable, kills, prepared_kill};
 pub use lex::contains_ignoring_case;

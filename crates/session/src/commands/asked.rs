@@ -1,7 +1,7 @@
 //! What a SELECT asks for, by its text, its hints and the definitions of its tables.
 
 use freshet_cache::Key;
-use freshet_sql::{Effects, Hint, skips_cache};
+use freshet_sql::{Effects, Hint, HintError, skips_cache};
 
 use super::text::Query;
 use crate::reading::{self, CACHED_BYTES_MAX};
@@ -29,11 +29,7 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
 }
 
 /// Returns the error of contradictory hints.
-pub(super) fn hint_error(
-    session: &Session,
-    bound: &BoundSelect<'_>,
-    text: &[u8],
-) -> Option<(u16, &'static str, String)> {
+pub(super) fn hint_error(session: &Session, bound: &BoundSelect<'_>, text: &[u8]) -> Option<HintError> {
     if bound.compiled.is_hinted { freshet_sql::hint_error(text, session.modes()) } else { None }
 }
 

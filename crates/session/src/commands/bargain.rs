@@ -12,7 +12,7 @@ use std::sync::Arc;
 use freshet_cache::Key;
 use freshet_catalog::{Name, TableKind, is_system_schema};
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Effects, Hint, Reads};
+use freshet_sql::{Effects, Hint, HintError, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
 use super::asked::{bound, hint_error, hint_of, strips, touches, wants_cache, without_hint};
@@ -52,7 +52,7 @@ pub(super) async fn handle(
         None => bound(session, text).await,
     };
     let template = bound.template();
-    if let Some((code, sqlstate, message)) = hint_error(session, &bound, text) {
+    if let Some(HintError { code, sqlstate, message }) = hint_error(session, &bound, text) {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };

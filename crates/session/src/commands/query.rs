@@ -4,7 +4,9 @@ use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
-use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared, TransactionControl};
+use freshet_sql::{
+    Assignment, Effects, Flavor, HintError, Modes, Ours, Request, TextPrepared, TransactionControl,
+};
 use freshet_upstream::Error;
 
 use super::decided::Decided;
@@ -332,7 +334,7 @@ fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Optio
 /// The error that MariaDB gives for misused hints.
 fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
     match freshet_sql::hint_error(text, modes) {
-        Some((code, sqlstate, message)) => Err(ErrPacket::new(code, sqlstate, &message)),
+        Some(HintError { code, sqlstate, message }) => Err(ErrPacket::new(code, sqlstate, &message)),
         None => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use freshet_cache::Key;
 use freshet_protocol::ErrPacket;
+use freshet_sql::HintError;
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
 use super::admitting::{Hinted, is_worth_storing};
@@ -143,7 +144,7 @@ async fn fate<'a>(
             Some(known) => known,
             None => bound(session, text).await,
         };
-        if let Some((code, sqlstate, message)) = hint_error(session, &bound, text) {
+        if let Some(HintError { code, sqlstate, message }) = hint_error(session, &bound, text) {
             return session.refuse(&ErrPacket::new(code, sqlstate, &message)).map(Fate::Answered);
         }
         let template = bound.template();
@@ -297,7 +298,7 @@ pub(super) async fn handle_long(
     select: LongSelect,
 ) -> Result<Flow, Lost> {
     let LongSelect { effects, hint_error, stripped } = select;
-    if let Some((code, sqlstate, message)) = hint_error {
+    if let Some(HintError { code, sqlstate, message }) = hint_error {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
     let effects = session.certain(query.text(), effects);
