@@ -7,7 +7,7 @@ mod execution;
 
 use std::time::Instant;
 
-use freshet_cache::{Dep, Freshness, Position};
+use freshet_cache::{Dep, Freshness, Position, Validity};
 use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -126,7 +126,7 @@ async fn takes_for_transaction(
     plan.is_settled = true;
     let absent = plan.depends.absent.map(|(dep, _)| dep);
     let deps: Vec<Dep> = plan.depends.deps.iter().copied().chain(absent).collect();
-    Ok(session.takes_read(&deps, (plan.valid_from, ends_asked)))
+    Ok(session.takes_read(&deps, Validity { valid_from: plan.valid_from, ends_asked }))
 }
 
 /// Drops the plan if the answer is not worth storing. A read in a read view needs its plan until here, for the transaction's sake.
