@@ -6,13 +6,12 @@ use freshet_cache::{Fences, Holds};
 use freshet_protocol::{Command, StatusFlags};
 use tokio::time::Instant;
 
-use super::shown;
+use super::shown::{self, ServerSide};
 use super::words::{savepoint, starts};
-use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::session::tx::Begun;
 use crate::session::view::ReadView;
-use crate::session::{Lease, State, query_prefix};
+use crate::session::{State, query_prefix};
 use crate::settling::found_within;
 use crate::shared::Shared;
 
@@ -41,7 +40,7 @@ impl Opening {
     /// The server is lost.
     pub(in crate::session) async fn open(
         self,
-        (handle, lease, view): (&Handle, &mut Lease, &mut ReadView),
+        ServerSide { handle, lease, view }: ServerSide<'_>,
         shared: &Shared,
     ) -> Result<Opened, Lost> {
         let freshness = shared.freshness();
@@ -61,7 +60,7 @@ impl Opening {
             let relayed = lease.unseen_answer(Command::Query, handle).await?;
             is_refused |= relayed.error.is_some();
             status = relayed.status.or(status);
-            shown::read((handle, lease, view), shared).await?;
+            shown::read(ServerSide { handle, lease, view }, shared).await?;
         }
         if is_refused {
             return Ok(Opened::Refused(status));

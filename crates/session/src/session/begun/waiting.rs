@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Opening;
+use super::{Opening, ServerSide};
 use crate::relay::Lost;
 use crate::session::Session;
 use crate::session::view::{Manner, ReadMoment};
@@ -51,8 +51,8 @@ impl Session {
             return Ok(false);
         }
         let Some(begun) = self.state.tx.begun() else { return Ok(false) };
-        let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
-        let opened = Opening { due: Instant::now(), begun }.open(at_server, &self.shared).await?;
+        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+        let opened = Opening { due: Instant::now(), begun }.open(server, &self.shared).await?;
         if !opened.note(&mut self.state) {
             self.state.tx.taken_back(before);
             self.state.view.end();
@@ -78,8 +78,8 @@ impl Session {
     async fn open_before(&mut self, opening: Opening) -> Result<(), Lost> {
         // Read before the opening: a later moment may show commits that the read view lacks.
         let as_of = self.shared.freshness().applied();
-        let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
-        let opened = opening.open(at_server, &self.shared).await?;
+        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+        let opened = opening.open(server, &self.shared).await?;
         if opened.note(&mut self.state) {
             self.state.view.binds(as_of, self.shared.freshness());
         }
