@@ -178,7 +178,7 @@ fn table_map_of(schema: &[u8], table: &[u8]) -> EventBody {
     let size = (EventHeader::LEN + body.len()) as u8;
     let mut event = vec![1, 0, 0, 0, 19, 1, 0, 0, 0, size, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     event.extend_from_slice(&body);
-    Decoder::new(binlog::Flavor::MySql).event(&event).unwrap().body
+    Decoder::new(binlog::BinlogFlavor::MySql).event(&event).unwrap().body
 }
 
 fn table_map_in(schema: &str, table: &str) -> EventBody {

@@ -2,10 +2,10 @@
 
 use super::checksum::{self, Checksum};
 use super::event::{Event, EventBody, EventHeader};
-use super::flavor::Flavor;
+use super::flavor::BinlogFlavor;
 use super::gtid::GtidEvent;
 use super::query::{self, Form};
-use super::rows::{Encoding, Rows, RowsKind};
+use super::rows::{Encoding, RowsEvent, RowsKind};
 use super::table_map::KnownTables;
 use super::xid::Xid;
 use super::{kind, payload, tagged};
@@ -14,14 +14,14 @@ use crate::{Malformed, Reader};
 /// Decodes the events of one stream, in order.
 #[derive(Clone, Debug)]
 pub struct Decoder {
-    flavor: Flavor,
+    flavor: BinlogFlavor,
     checksum: Checksum,
     tables: KnownTables,
 }
 
 impl Decoder {
     /// Returns a decoder for a stream from its start; a new stream needs a new one.
-    pub fn new(flavor: Flavor) -> Self {
+    pub fn new(flavor: BinlogFlavor) -> Self {
         Decoder { flavor, checksum: Checksum::Unknown, tables: KnownTables::default() }
     }
 
@@ -84,7 +84,7 @@ impl Decoder {
 
     fn plain_body(&mut self, header: &EventHeader, body: &[u8]) -> Result<EventBody, Malformed> {
         if let Some((rows, encoding)) = rows_kind(header.kind) {
-            return Ok(Rows::parse(body, rows, encoding)?.map_or(EventBody::Unknown, EventBody::Rows));
+            return Ok(RowsEvent::parse(body, rows, encoding)?.map_or(EventBody::Unknown, EventBody::Rows));
         }
         Ok(match header.kind {
             kind::QUERY => query::parse(body, Form::Plain)?,
@@ -166,10 +166,10 @@ fn rotate(body: &[u8]) -> Result<EventBody, Malformed> {
 
 /// Reads the first version: the header has the position. MariaDB, beyond 4 GiB,
 /// leaves 0 there and puts eight bytes before the file's name.
-fn heartbeat(flavor: Flavor, header: &EventHeader, body: &[u8]) -> Result<EventBody, Malformed> {
+fn heartbeat(flavor: BinlogFlavor, header: &EventHeader, body: &[u8]) -> Result<EventBody, Malformed> {
     let mut reader = Reader::new(body);
     let position = match (flavor, header.end_pos) {
-        (Flavor::MariaDb, 0) => reader.u64()?,
+        (BinlogFlavor::MariaDb, 0) => reader.u64()?,
         (_, position) => u64::from(position),
     };
     Ok(EventBody::Heartbeat { file: reader.rest().to_vec(), position })

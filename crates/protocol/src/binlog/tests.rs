@@ -21,14 +21,14 @@ fn split(file: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Returns the events of a captured file.
-fn decode(flavor: Flavor, file: &[u8]) -> Vec<Event> {
+fn decode(flavor: BinlogFlavor, file: &[u8]) -> Vec<Event> {
     let mut decoder = Decoder::new(flavor);
     let events = split(file);
     events.into_iter().map(|event| decoder.event(event).unwrap()).collect()
 }
 
 /// Returns all rows events, each with its table, those in compressed transactions too.
-fn rows(events: &[Event]) -> Vec<(TableMap, Rows)> {
+fn rows(events: &[Event]) -> Vec<(TableMap, RowsEvent)> {
     let mut found = Vec::new();
     let mut maps = Vec::new();
     for event in flat(events) {

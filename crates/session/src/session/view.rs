@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Untouched, Verdict};
-use freshet_follow::{Shown, Upstream};
+use freshet_follow::{ShownGtids, Upstream};
 use freshet_sql::{Characteristics, Isolation};
 
 pub(crate) use caution::Needs;
@@ -134,7 +134,7 @@ pub(crate) struct ReadView {
     is_by_itself: bool,
     at_server: AtServer,
     /// The most that the read view shows, and how many transactions were applied before the server was asked for that.
-    shown: Option<(Shown, u64)>,
+    shown: Option<(ShownGtids, u64)>,
     /// The questions for `shown` that are on their way.
     asked: ViewQuestions,
     bound: Option<ServedMoment>,
@@ -290,7 +290,7 @@ impl ReadView {
     }
 
     /// Notes the server's reply on the most that the read view shows.
-    pub(crate) fn shows(&mut self, shown: Shown, applied_before: u64) {
+    pub(crate) fn shows(&mut self, shown: ShownGtids, applied_before: u64) {
         self.shown = Some((shown, applied_before));
     }
 
@@ -301,7 +301,7 @@ impl ReadView {
         else {
             return false;
         };
-        let is_shown_applied = |(shown, since): &(Shown, u64)| upstream.has_applied(shown, *since);
+        let is_shown_applied = |(shown, since): &(ShownGtids, u64)| upstream.has_applied(shown, *since);
         *is_settled = *is_settled
             || freshness.is_settled(*ends_asked)
             || self.shown.as_ref().is_some_and(is_shown_applied)

@@ -33,7 +33,7 @@ fn event(kind: u8, body: &[u8]) -> EventBody {
     event.extend_from_slice(&size.to_le_bytes());
     event.extend_from_slice(&[0; 6]);
     event.extend_from_slice(body);
-    Decoder::new(binlog::Flavor::MariaDb).event(&event).unwrap().body
+    Decoder::new(binlog::BinlogFlavor::MariaDb).event(&event).unwrap().body
 }
 
 fn map(id: u8, table: &str, kinds: &[u8]) -> EventBody {

@@ -55,7 +55,7 @@ macro_rules! capture {
 
 #[test]
 fn mysql_transactions() {
-    let events = decode(Flavor::MySql, capture!("mysql_transactions"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_transactions"));
     let outline = outline(&events);
     assert_eq!(outline[..2], ["9.7.4-2", "PreviousGtids"]);
     let after = |what: &str| {
@@ -91,7 +91,7 @@ fn mysql_transactions() {
 
 #[test]
 fn mariadb_transactions() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_transactions"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_transactions"));
     assert_eq!(
         xa(&events),
         [
@@ -126,7 +126,7 @@ fn mariadb_transactions() {
 
 #[test]
 fn a_query_tells_how_to_read_it() {
-    let events = decode(Flavor::MySql, capture!("mysql_transactions"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_transactions"));
     let modes: Vec<_> = events
         .iter()
         .filter_map(|event| match event.body {
@@ -141,7 +141,7 @@ fn a_query_tells_how_to_read_it() {
 
 #[test]
 fn mysql_compressed_transactions_are_unpacked() {
-    let events = decode(Flavor::MySql, capture!("mysql_compressed"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_compressed"));
     assert_eq!(
         outline(&events)[2..10],
         [
@@ -168,7 +168,7 @@ fn mysql_compressed_transactions_are_unpacked() {
 
 #[test]
 fn a_compressed_transaction_beyond_the_bound_is_unknown() {
-    let mut decoder = Decoder::new(Flavor::MySql);
+    let mut decoder = Decoder::new(BinlogFlavor::MySql);
     let unpacked = (UNPACKED_LEN_MAX as u32 + 1).to_le_bytes();
     let mut body = vec![2, 1, 0, 3, 5, 0xfe];
     body[4] = 9;
@@ -180,7 +180,7 @@ fn a_compressed_transaction_beyond_the_bound_is_unknown() {
 
 #[test]
 fn mariadb_compressed_events_are_unpacked() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_compressed"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_compressed"));
     let changes = changes(&events);
     let (c, d, f, g) = ("c".repeat(20), "d".repeat(300), "f".repeat(300), "g".repeat(400));
     assert_eq!(
@@ -202,7 +202,7 @@ fn mariadb_compressed_events_are_unpacked() {
 
 #[test]
 fn only_the_differences_of_json_values() {
-    let events = decode(Flavor::MySql, capture!("mysql_partial_json"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_partial_json"));
     assert_eq!(
         changes(&events),
         [
@@ -221,7 +221,7 @@ fn only_the_differences_of_json_values() {
 
 #[test]
 fn generated_columns_are_logged_and_those_of_indexes_are_not() {
-    let events = decode(Flavor::MySql, capture!("mysql_generated"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_generated"));
     assert_eq!(
         changes(&events),
         [
@@ -241,13 +241,13 @@ fn generated_columns_are_logged_and_those_of_indexes_are_not() {
 
 #[test]
 fn without_checksums() {
-    let events = decode(Flavor::MySql, capture!("mysql_no_checksum"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_no_checksum"));
     assert_eq!(changes(&events), ["a: none -> 40,n,NULL"]);
 }
 
 #[test]
 fn without_metadata_the_sign_is_for_the_reader_to_say() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_no_metadata_no_checksum"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_no_metadata_no_checksum"));
     let (mut map, rows) = rows(&events).remove(0);
     let first = |map: &TableMap| {
         let change = rows.rows(map).unwrap().next().unwrap().unwrap();
@@ -261,11 +261,11 @@ fn without_metadata_the_sign_is_for_the_reader_to_say() {
 #[test]
 fn old_temporal_types() {
     let file = capture!("mariadb_old_temporal");
-    for (map, rows) in rows(&decode(Flavor::MariaDb, file)) {
+    for (map, rows) in rows(&decode(BinlogFlavor::MariaDb, file)) {
         assert!(rows.rows(&map).is_err(), "their length is not logged");
     }
     // MySQL's have no fractions, and otherwise the same form.
-    let (map, rows) = rows(&decode(Flavor::MySql, file)).remove(0);
+    let (map, rows) = rows(&decode(BinlogFlavor::MySql, file)).remove(0);
     let shown: Vec<_> = rows
         .rows(&map)
         .unwrap()
@@ -292,7 +292,7 @@ fn old_temporal_types() {
 
 #[test]
 fn compressed_columns_with_and_without_zlibs_frame() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_wrapped_columns"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_wrapped_columns"));
     let (map, rows) = rows(&events).remove(0);
     let image = rows.rows(&map).unwrap().next().unwrap().unwrap().after.unwrap();
     let mut out = Vec::new();
@@ -306,9 +306,9 @@ fn compressed_columns_with_and_without_zlibs_frame() {
 #[test]
 fn streams_start_with_an_artificial_rotate_and_beat() {
     for (flavor, file, name) in [
-        (Flavor::MariaDb, &capture!("mariadb_stream")[..], "mbin"),
-        (Flavor::MySql, &capture!("mysql_stream")[..], "mybin"),
-        (Flavor::MySql, &capture!("mysql_stream_heartbeat_v2")[..], "mybin"),
+        (BinlogFlavor::MariaDb, &capture!("mariadb_stream")[..], "mbin"),
+        (BinlogFlavor::MySql, &capture!("mysql_stream")[..], "mybin"),
+        (BinlogFlavor::MySql, &capture!("mysql_stream_heartbeat_v2")[..], "mybin"),
     ] {
         let events = decode(flavor, file);
         assert!(events[0].header.is_artificial());
@@ -326,14 +326,14 @@ fn streams_start_with_an_artificial_rotate_and_beat() {
 fn a_heartbeat_of_mariadb_beyond_4_gib() {
     let mut body = (5u64 << 32).to_le_bytes().to_vec();
     body.extend_from_slice(b"bin.000001");
-    let event = Decoder::new(Flavor::MariaDb).event(&event(kind::HEARTBEAT, 0, &body)).unwrap();
+    let event = Decoder::new(BinlogFlavor::MariaDb).event(&event(kind::HEARTBEAT, 0, &body)).unwrap();
     let beat = EventBody::Heartbeat { file: b"bin.000001".to_vec(), position: 5 << 32 };
     assert_eq!(event.body, beat);
 }
 
 #[test]
 fn unknown_events_are_unknown_unless_they_may_be_skipped() {
-    let mut decoder = Decoder::new(Flavor::MySql);
+    let mut decoder = Decoder::new(BinlogFlavor::MySql);
     let mut body_of = |kind, flags| decoder.event(&event(kind, flags, b"")).unwrap().body;
     assert_eq!(body_of(99, 0), EventBody::Unknown);
     assert_eq!(body_of(99, 0x80), EventBody::Ignorable);
@@ -344,7 +344,7 @@ fn unknown_events_are_unknown_unless_they_may_be_skipped() {
 #[test]
 fn a_flipped_bit_is_found() {
     for event in split(capture!("mysql_transactions")).into_iter().skip(1) {
-        let mut decoder = Decoder::new(Flavor::MySql);
+        let mut decoder = Decoder::new(BinlogFlavor::MySql);
         decoder.event(split(capture!("mysql_transactions"))[0]).unwrap();
         let mut broken = event.to_vec();
         let at = broken.len() / 2;
@@ -362,7 +362,7 @@ fn the_encoded_set_is_the_servers() {
     let mut set = GtidSet::decode(body).unwrap();
     assert_eq!(set.encode(), body);
     // The text was read after the one transaction in the file.
-    for event in decode(Flavor::MySql, capture!("mysql_tagged_previous_gtids")) {
+    for event in decode(BinlogFlavor::MySql, capture!("mysql_tagged_previous_gtids")) {
         if let EventBody::Gtid(event) = event.body {
             assert!(set.add(&event.gtid));
         }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use freshet_follow::Shown;
+use freshet_follow::ShownGtids;
 
 use crate::registry::Handle;
 use crate::relay::Lost;
@@ -28,7 +28,7 @@ pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize)
     if shared.settling.is_asked_in_vain.load(Ordering::Relaxed) {
         return Vec::new();
     }
-    let questions = Shown::questions(is_mariadb(shared));
+    let questions = ShownGtids::questions(is_mariadb(shared));
     view.note_asked(ViewQuestions {
         count: questions.len(),
         statements_before: statements.saturating_sub(1),
@@ -55,7 +55,7 @@ pub(super) async fn read(
     if count > 0 && (is_mysql_without || answers.iter().any(|answer| answer.len() > ANSWER_BYTES_MAX)) {
         shared.settling.is_asked_in_vain.store(true, Ordering::Relaxed);
     }
-    if let Some(shown) = Shown::read(is_mariadb(shared), &answers) {
+    if let Some(shown) = ShownGtids::read(is_mariadb(shared), &answers) {
         view.shows(shown, applied_before);
     }
     Ok(())
