@@ -86,7 +86,7 @@ pub(crate) use lanes::{Carriage, Expected, Ride, SharedView};
 pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use logged::Logged;
-pub(crate) use making::{Made, unknown_statement};
+pub(crate) use making::{ServerStatement, unknown_statement};
 pub(crate) use prepared::{
     AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
     PreparedSelect, SELECT_BYTES_MAX, ZoneAt,

@@ -94,9 +94,10 @@ pub use reason::Reason;
 pub use request::{Request, read};
 pub use rewritten::{rewritten, with_markers};
 pub use rows::{
-    ColumnsRead, Condition, DataType, Datum, Definition, Given, Input, InputColumn, Occurrence, OnDuplicate,
-    Pin, Places, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Skeleton, Slotted,
-    Unplanned, View, call_arguments, query_plan, row_reads, row_reads_of, row_write, row_writes, shows_rows,
+    ColumnsRead, Condition, DataType, Datum, Given, Input, InputColumn, Occurrence, OnDuplicate, Pin, Places,
+    QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Skeleton, Slotted,
+    TableDefinition, Unplanned, View, call_arguments, query_plan, row_reads, row_reads_of, row_write,
+    row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};
 pub use shape::{Shape, shape};

@@ -3,7 +3,7 @@
 use freshet_cache::Key;
 use freshet_sql::{Effects, Hint, HintError, skips_cache};
 
-use super::text::Query;
+use super::text::TextQuery;
 use crate::reading::{self, CACHED_BYTES_MAX};
 use crate::rows::StatementText;
 use crate::session::{Missed, Session, Touches};
@@ -34,7 +34,7 @@ pub(super) fn hint_error(session: &Session, bound: &BoundSelect<'_>, text: &[u8]
 }
 
 /// Returns the packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
-pub(super) fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
+pub(super) fn without_hint(session: &Session, query: TextQuery<'_>) -> Option<Vec<u8>> {
     reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
 }
 

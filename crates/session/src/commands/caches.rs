@@ -25,7 +25,7 @@ use crate::created::{
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Rowset;
-use crate::maintaining::{Answer, ResultQuestion, question};
+use crate::maintaining::{KeeperAnswer, ResultQuestion, question};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::hit::READ_UNFENCED;
@@ -318,12 +318,12 @@ async fn loaded(
         let goes_on = shared.freshness().is_live(now_ms()) && Instant::now() < until;
         let Some(cache) = shared.created.of(id) else { return Ok(Ok(CacheReply::Ok)) };
         match answer {
-            Answer::Never(why) if asked.method == Some(Method::Deep) => {
+            KeeperAnswer::Never(why) if asked.method == Some(Method::Deep) => {
                 return Ok(dropped(shared.created.drop_where(|other| other.query.id == id))
                     .and_then(|_| Err(error(format!("this query is not maintained: {why}")))));
             }
-            Answer::Never(why) => cache.note_upkeep(Upkeep::Refreshed(why)),
-            Answer::Rows(..) | Answer::Loaded => {
+            KeeperAnswer::Never(why) => cache.note_upkeep(Upkeep::Refreshed(why)),
+            KeeperAnswer::Rows(..) | KeeperAnswer::Loaded => {
                 cache.note_upkeep(Upkeep::Maintained);
                 let results = cache.all_results();
                 for result in results.iter().take(WARMED_MAX) {
@@ -335,11 +335,11 @@ async fn loaded(
                     session.waits_for(warmed).await?;
                 }
             }
-            Answer::NotYet(_) if goes_on && !asked.concurrently => {
+            KeeperAnswer::NotYet(_) if goes_on && !asked.concurrently => {
                 session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
                 continue;
             }
-            Answer::NotYet(why) => cache.note_upkeep(Upkeep::NotYet(why)),
+            KeeperAnswer::NotYet(why) => cache.note_upkeep(Upkeep::NotYet(why)),
         }
         return Ok(Ok(CacheReply::Ok));
     }

@@ -8,7 +8,7 @@ use crate::variables::{SIZE_MAX, SIZE_MIN};
 
 /// The counts and settings.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Facts {
+pub(crate) struct AdviceFacts {
     /// What the server has counted since its start.
     pub(crate) server: ServerFigures,
     /// `query_cache_type`: 0 off, 1 on, 2 demand.
@@ -118,7 +118,7 @@ impl Advice {
 }
 
 /// Returns all advice from these facts.
-pub(crate) fn advice(facts: &Facts) -> Vec<Advice> {
+pub(crate) fn advice(facts: &AdviceFacts) -> Vec<Advice> {
     let mut all = vec![buffer_pool(&facts.server), cache_type(facts), size(facts)];
     all.extend(memory(facts));
     all.extend(tables(facts));
@@ -149,7 +149,7 @@ fn buffer_pool(server: &ServerFigures) -> Advice {
     Advice::new(topic, GOOD, found, "At 80 % and more, the server can spare the memory of a query cache.")
 }
 
-fn cache_type(facts: &Facts) -> Advice {
+fn cache_type(facts: &AdviceFacts) -> Advice {
     let topic = "reads and writes";
     let (reads, writes) = (facts.server.selects.saturating_add(facts.hits), facts.server.writes);
     let found = format!("{reads} reads, {} of them from memory, and {writes} writes", facts.hits);
@@ -178,7 +178,7 @@ fn cache_type(facts: &Facts) -> Advice {
         .by(statement)
 }
 
-fn size(facts: &Facts) -> Advice {
+fn size(facts: &AdviceFacts) -> Advice {
     let topic = "size";
     let found = format!(
         "{} of {} bytes are used; {} results were stored, and {} evicted for want of room",
@@ -209,7 +209,7 @@ fn size(facts: &Facts) -> Advice {
 }
 
 /// Returns the smallest size that finds about as much as any, and the present size, if enough was sampled.
-fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
+fn best_size(facts: &AdviceFacts) -> Option<(CurvePoint, CurvePoint)> {
     let now = size_now(facts).filter(|_| facts.sampled >= COUNTED_MIN)?;
     // A size that cannot be set is left out; and memory in use is not known to be useless.
     let may_be = |point: &&CurvePoint| {
@@ -225,14 +225,14 @@ fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
 
 /// Returns the present size. Right after a change the curve is for other sizes: the present one finds as much as the next smaller size of
 /// the curve.
-fn size_now(facts: &Facts) -> Option<CurvePoint> {
+fn size_now(facts: &AdviceFacts) -> Option<CurvePoint> {
     let below = facts.curve.iter().rfind(|point| point.size <= facts.size);
     // Nothing is known of a size below all others.
     let point = below?;
     Some(CurvePoint { size: facts.size, hits: point.hits })
 }
 
-fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
+fn of_curve(facts: &AdviceFacts, best: CurvePoint, now: CurvePoint) -> Advice {
     let topic = "size";
     let percent = |point: CurvePoint| format!("{:.0} %", point.hits * 100.0);
     let one = |point: &CurvePoint| {
@@ -268,7 +268,7 @@ fn in_units(bytes: u64) -> String {
 }
 
 /// Returns advice on where the cache's memory comes from.
-fn memory(facts: &Facts) -> Option<Advice> {
+fn memory(facts: &AdviceFacts) -> Option<Advice> {
     let pool = facts.server.pool_size;
     if facts.size == 0 || pool == 0 {
         return None;
@@ -297,7 +297,7 @@ impl ServerFigures {
 }
 
 /// Returns advice on tables whose results are seldom found again.
-fn tables(facts: &Facts) -> Vec<Advice> {
+fn tables(facts: &AdviceFacts) -> Vec<Advice> {
     let is_low = |of: &&TableFigures| of.reads >= COUNTED_MIN && percent(of.hits, of.reads) < HITS_LOW;
     let mut low: Vec<&TableFigures> = facts.tables.iter().filter(is_low).collect();
     low.sort_by_key(|of| std::cmp::Reverse(of.reads - of.hits));
@@ -311,7 +311,7 @@ fn tables(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Returns advice on queries that are worth a created cache.
-fn slow(facts: &Facts) -> Vec<Advice> {
+fn slow(facts: &AdviceFacts) -> Vec<Advice> {
     let is_slow = |slow: &&Slow| slow.average_us >= SLOW_US && slow.sent >= SLOW_SENT_MIN;
     let mut all: Vec<&Slow> = facts.slow.iter().filter(is_slow).collect();
     all.sort_by_key(|slow| std::cmp::Reverse(slow.average_us.saturating_mul(slow.sent)));
@@ -333,7 +333,7 @@ fn slow(facts: &Facts) -> Vec<Advice> {
 mod tests {
     use super::*;
 
-    fn busy() -> Facts {
+    fn busy() -> AdviceFacts {
         let server = ServerFigures {
             pool_requests: 1_000_000,
             pool_reads: 10_000,
@@ -343,18 +343,18 @@ mod tests {
             selects: 100_000,
             writes: 1000,
         };
-        Facts {
+        AdviceFacts {
             server,
             cache_type: 1,
             size: 256 << 20,
             used: 200 << 20,
             hits: 400_000,
             inserts: 50_000,
-            ..Facts::default()
+            ..AdviceFacts::default()
         }
     }
 
-    fn of(facts: &Facts, topic: &str) -> Advice {
+    fn of(facts: &AdviceFacts, topic: &str) -> Advice {
         advice(facts).into_iter().find(|advice| advice.topic == topic).unwrap()
     }
 
@@ -402,14 +402,14 @@ mod tests {
             None,
             "a quarter of the pool is not to be had from a tenth"
         );
-        let memory = |server| of(&Facts { size: 100 << 20, server, ..busy() }, "memory").statement;
+        let memory = |server| of(&AdviceFacts { size: 100 << 20, server, ..busy() }, "memory").statement;
         let taken = |bytes: u64| Some(format!("SET GLOBAL innodb_buffer_pool_size = {bytes}"));
         assert_eq!(memory(busy().server), taken((1 << 30) - (100 << 20)));
         let chunked = ServerFigures { pool_chunk: 64 << 20, pool_instances: 2, ..busy().server };
         assert_eq!(memory(chunked), taken((1 << 30) - (128 << 20)), "it takes whole chunks alone");
         let whole = ServerFigures { pool_chunk: 1 << 30, pool_instances: 1, ..busy().server };
         assert_eq!(memory(whole), None, "there is one chunk");
-        let nothing = Facts::default();
+        let nothing = AdviceFacts::default();
         assert!(advice(&nothing).iter().all(|advice| advice.verdict != GOOD), "nothing was counted");
     }
 
@@ -419,7 +419,7 @@ mod tests {
             let points = [64 << 20, 256 << 20, 1 << 30].into_iter().zip(hits);
             points.map(|(size, hits)| CurvePoint { size, hits }).collect::<Vec<_>>()
         };
-        let facts = |hits| Facts { sampled: 5000, curve: curve(hits), average_us: 250, ..busy() };
+        let facts = |hits| AdviceFacts { sampled: 5000, curve: curve(hits), average_us: 250, ..busy() };
         let larger = of(&facts([0.3, 0.5, 0.75]), "size");
         assert_eq!(
             (larger.verdict, larger.statement.as_deref()),
@@ -432,7 +432,7 @@ mod tests {
         assert!(larger.advice.contains(
             "of 1,000 reads that are looked up, 250 fewer would ask the server, which took 250 µs"
         ));
-        let smaller = of(&Facts { used: 30 << 20, ..facts([0.74, 0.75, 0.75]) }, "size");
+        let smaller = of(&AdviceFacts { used: 30 << 20, ..facts([0.74, 0.75, 0.75]) }, "size");
         assert_eq!(
             (smaller.verdict, smaller.statement.as_deref()),
             (GOOD, Some("SET GLOBAL query_cache_size = 67108864"))
@@ -441,12 +441,12 @@ mod tests {
         assert_eq!((used.verdict, used.statement), (GOOD, None), "200 MiB are in use");
         let enough = of(&facts([0.3, 0.75, 0.765]), "size");
         assert_eq!((enough.verdict, enough.statement), (GOOD, None));
-        let changed = of(&Facts { size: (256 << 20) + 4096, ..facts([0.3, 0.75, 0.75]) }, "size");
+        let changed = of(&AdviceFacts { size: (256 << 20) + 4096, ..facts([0.3, 0.75, 0.75]) }, "size");
         assert!(
             changed.verdict == GOOD && changed.found.contains("sampled"),
             "the curve is of the size before"
         );
-        let few = Facts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
+        let few = AdviceFacts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
         assert_eq!(of(&few, "size").found, of(&busy(), "size").found, "too little was sampled");
     }
 

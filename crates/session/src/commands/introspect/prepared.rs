@@ -13,7 +13,7 @@ use freshet_upstream::Error;
 use super::{IntrospectionValue, RowFormat, error, found, is_ours, named, put};
 use crate::commands::refusals::unavailable;
 use crate::commands::{caches, explain, ours};
-use crate::introspection::Definition;
+use crate::introspection::IntrospectionTable;
 use crate::relay::Lost;
 use crate::session::{Flow, Prepared, Session};
 
@@ -52,7 +52,8 @@ async fn columns(session: &Session, text: &[u8]) -> Result<Vec<String>, ErrPacke
     let text = String::from_utf8_lossy(text).into_owned();
     let computes = Arc::clone(&engine.computes);
     let columns =
-        tokio::task::spawn_blocking(move || computes.columns(named(&text, Definition::empty), &text)).await;
+        tokio::task::spawn_blocking(move || computes.columns(named(&text, IntrospectionTable::empty), &text))
+            .await;
     columns.unwrap_or_else(|_| Err("it was broken off".to_owned())).map_err(|why| error(&why))
 }
 

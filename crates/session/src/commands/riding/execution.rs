@@ -11,7 +11,7 @@ use super::{carried, keyed, may_be_carried, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
-use crate::commands::prepared::{Execution, is_dated, note_answered, zone_at};
+use crate::commands::prepared::{SelectExecution, is_dated, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -30,7 +30,7 @@ pub(in crate::commands) async fn ride(
     missed: Missed,
 ) -> Result<bool, Lost> {
     let Some((select, compiled)) = known(session, prepared) else { return Ok(false) };
-    let execution = Execution::by_command(session, prepared, packet);
+    let execution = SelectExecution::by_command(session, prepared, packet);
     let mut key = Vec::new();
     if execution.key_of(&mut key).is_none() {
         return Ok(false);
