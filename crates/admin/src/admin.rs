@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::accounts::Accounts;
-use crate::command::{self, Command, Copy, Module};
+use crate::command::{self, AdminCommand, Copy, Module};
 use crate::config_file;
 use crate::error::Refusal;
 use crate::history::Keeping;
@@ -17,7 +17,7 @@ use crate::lock::Lock;
 use crate::runtime::{Runtime, SqliteValue, Statistic};
 use crate::shows;
 use crate::statistics::STATISTICS;
-use crate::store::{Answer, Chosen, Parameter, Role, Store};
+use crate::store::{Answer, Chosen, Role, SqliteParameter, Store};
 use crate::tables::{ATTACHED, CONFIGURATION, Table};
 use crate::variables::OwnVariables;
 
@@ -122,7 +122,7 @@ impl Admin {
     pub(crate) fn run(
         &mut self,
         statement: &str,
-        parameters: &[Parameter],
+        parameters: &[SqliteParameter],
         role: Role,
         chosen: &mut Chosen,
     ) -> Result<Answer, Refusal> {
@@ -143,7 +143,7 @@ impl Admin {
     /// when it is carried out.
     pub(crate) fn describe(&self, statement: &str, role: Role) -> Result<(usize, Vec<String>), Refusal> {
         match command::read(statement) {
-            Some(Command::Ask(items)) => Ok((0, items.into_iter().map(|(column, _)| column).collect())),
+            Some(AdminCommand::Ask(items)) => Ok((0, items.into_iter().map(|(column, _)| column).collect())),
             Some(_) => Ok((0, Vec::new())),
             None => self.store.describe(statement, role),
         }
@@ -165,14 +165,19 @@ impl Admin {
         role: Role,
         chosen: &mut Chosen,
     ) -> Result<Vec<String>, Refusal> {
-        let shown = self.carry_out(Command::ShowColumns(table.to_owned()), role, chosen)?;
+        let shown = self.carry_out(AdminCommand::ShowColumns(table.to_owned()), role, chosen)?;
         let Answer::Rows { rows, .. } = shown else { return Ok(Vec::new()) };
         let name =
             |row: Vec<Option<Vec<u8>>>| Some(String::from_utf8_lossy(&row.into_iter().next()??).into_owned());
         Ok(rows.into_iter().filter_map(name).collect())
     }
 
-    fn carry_out(&mut self, command: Command, role: Role, chosen: &mut Chosen) -> Result<Answer, Refusal> {
+    fn carry_out(
+        &mut self,
+        command: AdminCommand,
+        role: Role,
+        chosen: &mut Chosen,
+    ) -> Result<Answer, Refusal> {
         let changes = command.changes();
         if changes && role != Role::Admin {
             return Err(Refusal::Denied);
@@ -181,61 +186,61 @@ impl Admin {
             return Err(Refusal::NotSupported(NO_TRANSACTIONS));
         }
         match command {
-            Command::Move(module, copy) => self.copy(module, copy),
-            Command::FromConfig(module) => self.load_file(module),
-            Command::ToFile(path) => self.save_file(Path::new(&path)),
-            Command::ShowFile => Ok(shows::data(config_file::write(&self.store)?)),
-            Command::Set { name, value } => self.set(&name, &value),
-            Command::SetSession => Ok(Answer::ok()),
-            Command::Begin | Command::End => {
-                chosen.has_begun = command == Command::Begin;
+            AdminCommand::Move(module, copy) => self.copy(module, copy),
+            AdminCommand::FromConfig(module) => self.load_file(module),
+            AdminCommand::ToFile(path) => self.save_file(Path::new(&path)),
+            AdminCommand::ShowFile => Ok(shows::data(config_file::write(&self.store)?)),
+            AdminCommand::Set { name, value } => self.set(&name, &value),
+            AdminCommand::SetSession => Ok(Answer::ok()),
+            AdminCommand::Begin | AdminCommand::End => {
+                chosen.has_begun = command == AdminCommand::Begin;
                 Ok(Answer::ok())
             }
-            Command::Use(name) => self.choose(&name, chosen),
-            Command::FlushCache => Ok(Answer::changed(self.runtime.flush_cache())),
-            Command::Purge(what) => {
+            AdminCommand::Use(name) => self.choose(&name, chosen),
+            AdminCommand::FlushCache => Ok(Answer::changed(self.runtime.flush_cache())),
+            AdminCommand::Purge(what) => {
                 let affected = self.runtime.purge(&what).map_err(Refusal::NotPurged)?;
                 Ok(Answer::changed(affected))
             }
-            Command::FlushDigests => self.flush_digests(),
-            Command::FlushLogs => {
+            AdminCommand::FlushDigests => self.flush_digests(),
+            AdminCommand::FlushLogs => {
                 self.runtime.flush_logs().map_err(Refusal::NotLoaded)?;
                 Ok(Answer::ok())
             }
-            Command::KeepDigests => {
+            AdminCommand::KeepDigests => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let now_s = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
                 Ok(Answer::changed(self.keep_digests(now_s)?))
             }
-            Command::Pause(is_paused) if self.runtime.pause(is_paused) => Ok(Answer::ok()),
-            Command::Pause(true) => Err(Refusal::Pointless("it is paused already")),
-            Command::Pause(false) => Err(Refusal::Pointless("it is not paused")),
-            Command::ShutDown => {
+            AdminCommand::Pause(is_paused) if self.runtime.pause(is_paused) => Ok(Answer::ok()),
+            AdminCommand::Pause(true) => Err(Refusal::Pointless("it is paused already")),
+            AdminCommand::Pause(false) => Err(Refusal::Pointless("it is not paused")),
+            AdminCommand::ShutDown => {
                 self.is_to_end = true;
                 Ok(Answer::ok())
             }
-            Command::Truncate(name) if is_digests(&name) => self.flush_digests(),
-            Command::Truncate(name) | Command::Drop(name) => {
+            AdminCommand::Truncate(name) if is_digests(&name) => self.flush_digests(),
+            AdminCommand::Truncate(name) | AdminCommand::Drop(name) => {
                 let statement =
                     format!("DELETE FROM {}", if is_configuration(&name) { &name } else { "no_such_table" });
                 self.store.run(&statement, &[], role)
             }
             // It exists, in the same form.
-            Command::Create(name) if is_configuration(&name) => Ok(Answer::ok()),
-            Command::CreateDatabase(name) => {
+            AdminCommand::Create(name) if is_configuration(&name) => Ok(Answer::ok()),
+            AdminCommand::CreateDatabase(name) => {
                 self.choose(&name, &mut Chosen { schema: String::new(), ..*chosen })
             }
-            Command::Create(_) => Err(Refusal::NotSupported("tables cannot be made here")),
-            Command::Ask(items) => Ok(shows::asked(items, chosen, &*self.runtime)),
-            Command::ShowPrometheus => Ok(shows::data(self.runtime.prometheus())),
-            Command::ShowWarnings => Ok(shows::nothing(&["Level", "Code", "Message"])),
-            Command::ShowNothing(columns) => Ok(shows::nothing(columns)),
+            AdminCommand::Create(_) => Err(Refusal::NotSupported("tables cannot be made here")),
+            AdminCommand::Ask(items) => Ok(shows::asked(items, chosen, &*self.runtime)),
+            AdminCommand::ShowPrometheus => Ok(shows::data(self.runtime.prometheus())),
+            AdminCommand::ShowWarnings => Ok(shows::nothing(&["Level", "Code", "Message"])),
+            AdminCommand::ShowNothing(columns) => Ok(shows::nothing(columns)),
             shown => {
                 let query = shows::query(&shown, chosen, role)?;
                 self.refresh(&query)?;
                 let is_of_names = !matches!(
                     shown,
-                    Command::ShowVariables(..) | Command::ShowStatus | Command::ShowProcesses
+                    AdminCommand::ShowVariables(..) | AdminCommand::ShowStatus | AdminCommand::ShowProcesses
                 );
                 self.store.run(&query, &[], if is_of_names { Role::Own } else { role })
             }

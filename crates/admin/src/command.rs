@@ -23,7 +23,7 @@ pub enum Copy {
 
 /// A statement of ProxySQL's own, or one that clients send to every server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum AdminCommand {
     Move(Module, Copy),
     /// `LOAD … FROM CONFIG`.
     FromConfig(Module),
@@ -79,7 +79,7 @@ pub enum Command {
     Create(String),
 }
 
-impl Command {
+impl AdminCommand {
     /// Whether the command changes anything, or shows passwords: accounts for statistics may not use it.
     pub fn changes(&self) -> bool {
         matches!(
@@ -135,43 +135,43 @@ impl<'a> Words<'a> {
 }
 
 /// Returns the command in a statement; `None` if the statement is for SQLite.
-pub fn read(statement: &str) -> Option<Command> {
+pub fn read(statement: &str) -> Option<AdminCommand> {
     let words = &mut Words(statement.split_ascii_whitespace().peekable());
     match words.name()?.to_ascii_lowercase().as_str() {
         "load" => moved(words, true),
-        "save" if words.is(&["mysql", "digest", "to", "disk"]) => Some(Command::KeepDigests),
-        "save" if words.is(&["config", "to", "file"]) => path(words).map(Command::ToFile),
-        "select" if words.is(&["config", "into", "outfile"]) => path(words).map(Command::ToFile),
-        "select" if words.is(&["config", "file"]) && words.ends() => Some(Command::ShowFile),
+        "save" if words.is(&["mysql", "digest", "to", "disk"]) => Some(AdminCommand::KeepDigests),
+        "save" if words.is(&["config", "to", "file"]) => path(words).map(AdminCommand::ToFile),
+        "select" if words.is(&["config", "into", "outfile"]) => path(words).map(AdminCommand::ToFile),
+        "select" if words.is(&["config", "file"]) && words.ends() => Some(AdminCommand::ShowFile),
         "save" => moved(words, false),
         "set" => Some(set(statement)),
         "show" => show(words, statement),
         "select" => ask(statement),
-        "use" => words.name().map(|name| Command::Use(unquoted(name))),
+        "use" => words.name().map(|name| AdminCommand::Use(unquoted(name))),
         "proxysql" => proxysql(words),
-        "commit" | "rollback" if words.ends() => Some(Command::End),
-        "lock" | "unlock" if words.is(&["tables"]) => Some(Command::End),
-        "flush" if words.is(&["tables"]) || words.is(&["local", "tables"]) => Some(Command::End),
-        "desc" | "describe" => words.name().map(|name| Command::ShowColumns(unquoted(name))),
-        "rollback" if words.is(&["to"]) => Some(Command::SetSession),
-        "savepoint" | "release" => Some(Command::SetSession),
-        "begin" => Some(Command::Begin),
-        "start" if words.is(&["transaction"]) => Some(Command::Begin),
+        "commit" | "rollback" if words.ends() => Some(AdminCommand::End),
+        "lock" | "unlock" if words.is(&["tables"]) => Some(AdminCommand::End),
+        "flush" if words.is(&["tables"]) || words.is(&["local", "tables"]) => Some(AdminCommand::End),
+        "desc" | "describe" => words.name().map(|name| AdminCommand::ShowColumns(unquoted(name))),
+        "rollback" if words.is(&["to"]) => Some(AdminCommand::SetSession),
+        "savepoint" | "release" => Some(AdminCommand::SetSession),
+        "begin" => Some(AdminCommand::Begin),
+        "start" if words.is(&["transaction"]) => Some(AdminCommand::Begin),
         "drop" if words.is(&["table"]) => {
             words.is(&["if", "exists"]);
-            words.name().map(|name| Command::Drop(unquoted(name)))
+            words.name().map(|name| AdminCommand::Drop(unquoted(name)))
         }
         "create" if words.is(&["table"]) => {
             words.is(&["if", "not", "exists"]);
-            words.name().map(|name| Command::Create(unquoted(name.split('(').next().unwrap_or(name))))
+            words.name().map(|name| AdminCommand::Create(unquoted(name.split('(').next().unwrap_or(name))))
         }
         "create" if words.is(&["database"]) || words.is(&["schema"]) => {
             words.is(&["if", "not", "exists"]);
-            words.name().map(|name| Command::CreateDatabase(unquoted(name)))
+            words.name().map(|name| AdminCommand::CreateDatabase(unquoted(name)))
         }
         "truncate" => {
             words.is(&["table"]);
-            words.name().map(|name| Command::Truncate(unquoted(name)))
+            words.name().map(|name| AdminCommand::Truncate(unquoted(name)))
         }
         _ => None,
     }
@@ -182,7 +182,7 @@ fn path(words: &mut Words<'_>) -> Option<String> {
     words.name().filter(|_| words.ends()).map(unquoted)
 }
 
-fn moved(words: &mut Words<'_>, loads: bool) -> Option<Command> {
+fn moved(words: &mut Words<'_>, loads: bool) -> Option<AdminCommand> {
     const MODULES: [(&[&str], Module); 5] = [
         (&["mysql", "users"], Module::Users),
         (&["mysql", "servers"], Module::Servers),
@@ -201,23 +201,23 @@ fn moved(words: &mut Words<'_>, loads: bool) -> Option<Command> {
         (true, true, "memory" | "mem") | (true, false, "disk") => Copy::DiskToMemory,
         (false, true, "memory" | "mem") | (false, false, "runtime" | "run") => Copy::RuntimeToMemory,
         (false, true, "disk") | (false, false, "memory" | "mem") => Copy::MemoryToDisk,
-        (true, false, "config") if words.ends() => return Some(Command::FromConfig(module)),
+        (true, false, "config") if words.ends() => return Some(AdminCommand::FromConfig(module)),
         _ => return None,
     };
-    words.ends().then_some(Command::Move(module, copy))
+    words.ends().then_some(AdminCommand::Move(module, copy))
 }
 
 /// Reads `SET mysql-x = 1`; any other SET is the session's.
-fn set(statement: &str) -> Command {
+fn set(statement: &str) -> AdminCommand {
     let assignment = statement.get(3..).unwrap_or_default().trim();
-    let Some((name, value)) = assignment.split_once('=') else { return Command::SetSession };
+    let Some((name, value)) = assignment.split_once('=') else { return AdminCommand::SetSession };
     let name = unquoted(name.trim().trim_end_matches(':')).to_ascii_lowercase();
     if !name.starts_with("mysql-") && !name.starts_with("admin-") {
-        return Command::SetSession;
+        return AdminCommand::SetSession;
     }
     // `MySQL-Threads` is `mysql-threads`, but sizes have capitals.
     let name = unquoted(assignment.split_once('=').map_or(assignment, |(name, _)| name).trim());
-    Command::Set { name, value: unquoted(value.trim()) }
+    AdminCommand::Set { name, value: unquoted(value.trim()) }
 }
 
 /// Reads the name behind FROM or IN.
@@ -225,26 +225,26 @@ fn from(words: &mut Words<'_>) -> Option<String> {
     (words.is(&["from"]) || words.is(&["in"])).then(|| words.name().map(unquoted)).flatten()
 }
 
-fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
+fn show(words: &mut Words<'_>, statement: &str) -> Option<AdminCommand> {
     let like = || {
         let at = statement.to_ascii_lowercase().find(" like ")?;
         statement.get(at + 6..).map(|pattern| unquoted(pattern.trim()))
     };
     if words.is(&["databases"]) || words.is(&["schemas"]) {
-        return Some(Command::ShowDatabases);
+        return Some(AdminCommand::ShowDatabases);
     }
     if words.is(&["tables"]) || words.is(&["full", "tables"]) {
-        return Some(Command::ShowTables(from(words), like()));
+        return Some(AdminCommand::ShowTables(from(words), like()));
     }
     if words.is(&["table", "status"]) {
-        return Some(Command::ShowTableStatus(from(words), like()));
+        return Some(AdminCommand::ShowTableStatus(from(words), like()));
     }
     if words.is(&["create", "database"]) || words.is(&["create", "schema"]) {
         words.is(&["if", "not", "exists"]);
-        return words.name().map(|name| Command::ShowCreateDatabase(unquoted(name)));
+        return words.name().map(|name| AdminCommand::ShowCreateDatabase(unquoted(name)));
     }
     if words.is(&["create", "table"]) {
-        return words.name().map(|name| Command::ShowCreate(unquoted(name)));
+        return words.name().map(|name| AdminCommand::ShowCreate(unquoted(name)));
     }
     const VARIABLES: [(&[&str], &str); 6] = [
         (&["mysql", "variables"], "mysql-"),
@@ -255,20 +255,20 @@ fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
         (&["variables"], ""),
     ];
     if let Some((_, begins)) = VARIABLES.into_iter().find(|(name, _)| words.is(name)) {
-        return Some(Command::ShowVariables(begins, like()));
+        return Some(AdminCommand::ShowVariables(begins, like()));
     }
     if words.is(&["mysql", "status"]) || words.is(&["global", "status"]) || words.is(&["status"]) {
-        return Some(Command::ShowStatus);
+        return Some(AdminCommand::ShowStatus);
     }
     if words.is(&["prometheus", "metrics"]) {
-        return Some(Command::ShowPrometheus);
+        return Some(AdminCommand::ShowPrometheus);
     }
     if words.is(&["full", "processlist"]) || words.is(&["processlist"]) {
-        return Some(Command::ShowProcesses);
+        return Some(AdminCommand::ShowProcesses);
     }
     let is_of_columns = words.is(&["full"]) || !words.ends();
     if is_of_columns && (words.is(&["columns"]) || words.is(&["fields"])) {
-        return from(words).map(Command::ShowColumns);
+        return from(words).map(AdminCommand::ShowColumns);
     }
     const NONE: [(&[&str], &[&str]); 10] = [
         (&["triggers"], &["Trigger", "Event", "Table", "Statement", "Timing", "Created"]),
@@ -283,19 +283,19 @@ fn show(words: &mut Words<'_>, statement: &str) -> Option<Command> {
         (&["errors"], &["Level", "Code", "Message"]),
     ];
     if let Some((_, columns)) = NONE.into_iter().find(|(name, _)| words.is(name)) {
-        return Some(Command::ShowNothing(columns));
+        return Some(AdminCommand::ShowNothing(columns));
     }
-    words.is(&["warnings"]).then_some(Command::ShowWarnings)
+    words.is(&["warnings"]).then_some(AdminCommand::ShowWarnings)
 }
 
 /// Reads `SELECT @@version_comment LIMIT 1`, `SELECT DATABASE(), USER() LIMIT 1` and similar statements, with no other column.
-fn ask(statement: &str) -> Option<Command> {
+fn ask(statement: &str) -> Option<AdminCommand> {
     let asked = statement.get(6..)?.trim();
     let at = asked.to_ascii_lowercase().rfind(" limit ").unwrap_or(asked.len());
     let (asked, limit) = asked.split_at(at);
     let is_limit = limit.is_empty() || limit.split_ascii_whitespace().nth(1) == Some("1");
     let items = asked.split(',').map(ask_one).collect::<Option<Vec<_>>>()?;
-    is_limit.then_some(Command::Ask(items))
+    is_limit.then_some(AdminCommand::Ask(items))
 }
 
 fn ask_one(text: &str) -> Option<(String, ServerQuestion)> {
@@ -323,19 +323,19 @@ fn ask_one(text: &str) -> Option<(String, ServerQuestion)> {
     Some((unquoted(column), of))
 }
 
-fn proxysql(words: &mut Words<'_>) -> Option<Command> {
-    const COMMANDS: [(&[&str], Command); 7] = [
-        (&["flush", "query", "cache"], Command::FlushCache),
-        (&["flush", "mysql", "query", "cache"], Command::FlushCache),
-        (&["flush", "query", "digest"], Command::FlushDigests),
-        (&["flush", "logs"], Command::FlushLogs),
-        (&["pause"], Command::Pause(true)),
-        (&["resume"], Command::Pause(false)),
-        (&["shutdown"], Command::ShutDown),
+fn proxysql(words: &mut Words<'_>) -> Option<AdminCommand> {
+    const COMMANDS: [(&[&str], AdminCommand); 7] = [
+        (&["flush", "query", "cache"], AdminCommand::FlushCache),
+        (&["flush", "mysql", "query", "cache"], AdminCommand::FlushCache),
+        (&["flush", "query", "digest"], AdminCommand::FlushDigests),
+        (&["flush", "logs"], AdminCommand::FlushLogs),
+        (&["pause"], AdminCommand::Pause(true)),
+        (&["resume"], AdminCommand::Pause(false)),
+        (&["shutdown"], AdminCommand::ShutDown),
     ];
     let mut ahead = Words(words.0.clone());
     if ahead.is(&["flush", "query", "cache"]) && !ahead.ends() {
-        return purge(&mut ahead).map(Command::Purge);
+        return purge(&mut ahead).map(AdminCommand::Purge);
     }
     COMMANDS.into_iter().find(|(name, _)| words.is(name) && words.ends()).map(|(_, command)| command)
 }

@@ -27,7 +27,7 @@ pub enum Refusal {
     #[error("Unknown database '{0}'")]
     NoSuchDatabase(String),
     /// An account for statistics must not change anything.
-    #[error("Command denied: this account may only read statistics")]
+    #[error("AdminCommand denied: this account may only read statistics")]
     Denied,
     /// The state is the wanted one already.
     #[error("{0}")]

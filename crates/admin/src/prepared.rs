@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use freshet_protocol::{
-    Capabilities, Column, EofPacket, ErrPacket, Execution, OkPacket, ParameterType, StatusFlags,
+    Capabilities, Column, EofPacket, ErrPacket, Execution, OkPacket, Parameter, ParameterType, StatusFlags,
 };
 
-use crate::store::Parameter;
+use crate::store::SqliteParameter;
 
 /// The most statements that a client may have prepared at once.
 const STATEMENTS_MAX: usize = 1000;
@@ -78,7 +78,7 @@ impl Prepared {
         &mut self,
         packet: &[u8],
         caps: Capabilities,
-    ) -> Result<(String, Vec<Parameter>), ErrPacket> {
+    ) -> Result<(String, Vec<SqliteParameter>), ErrPacket> {
         let statement = self.named(packet.get(1..).unwrap_or_default())?;
         let long = std::mem::take(&mut statement.long);
         let is_long = |at: usize| long.contains_key(&at);
@@ -105,29 +105,28 @@ fn number(body: &[u8]) -> Option<u32> {
     body.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-fn text(bytes: &[u8]) -> Parameter {
-    Parameter::Text(String::from_utf8_lossy(bytes).into_owned())
+fn text(bytes: &[u8]) -> SqliteParameter {
+    SqliteParameter::Text(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Returns a parameter in SQLite's form; `None` for a kind that is not supported.
-fn bound(value: &freshet_protocol::Parameter<'_>) -> Option<Parameter> {
-    use freshet_protocol::Parameter as Sent;
+fn bound(value: &Parameter<'_>) -> Option<SqliteParameter> {
     Some(match *value {
-        Sent::Null => Parameter::Null,
-        Sent::Int(number) => Parameter::Integer(number),
-        Sent::UInt(number) => Parameter::Integer(i64::try_from(number).ok()?),
+        Parameter::Null => SqliteParameter::Null,
+        Parameter::Int(number) => SqliteParameter::Integer(number),
+        Parameter::UInt(number) => SqliteParameter::Integer(i64::try_from(number).ok()?),
         // Clients with only one kind of number send whole numbers in this way.
-        Sent::Float(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
-            Parameter::Integer(number as i64)
+        Parameter::Float(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
+            SqliteParameter::Integer(number as i64)
         }
-        Sent::Float(number) => Parameter::Real(number),
-        Sent::Text(bytes) | Sent::Decimal(bytes) => text(bytes),
-        Sent::DateTime { is_date, year, parts: [month, day, hour, minute, second], .. } => {
+        Parameter::Float(number) => SqliteParameter::Real(number),
+        Parameter::Text(bytes) | Parameter::Decimal(bytes) => text(bytes),
+        Parameter::DateTime { is_date, year, parts: [month, day, hour, minute, second], .. } => {
             let date = format!("{year:04}-{month:02}-{day:02}");
             let time = format!(" {hour:02}:{minute:02}:{second:02}");
-            Parameter::Text(if is_date { date } else { date + &time })
+            SqliteParameter::Text(if is_date { date } else { date + &time })
         }
-        Sent::Other => return None,
+        Parameter::Other => return None,
     })
 }
 

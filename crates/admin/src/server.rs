@@ -14,7 +14,7 @@ use crate::admin::Admin;
 use crate::login::{Admitted, admit};
 use crate::prepared::{Prepared, prepared_packets};
 use crate::statements;
-use crate::store::{Answer, Chosen, Parameter};
+use crate::store::{Answer, Chosen, SqliteParameter};
 use crate::wire::{Lost, Wire};
 
 /// How long a client may take to log in.
@@ -162,7 +162,8 @@ impl Session {
 
     fn execute<S: AsyncRead + AsyncWrite + Unpin>(&mut self, packet: &[u8], wire: &mut Wire<S>) {
         let caps = self.admitted.capabilities;
-        let (statement, values): (String, Vec<Parameter>) = match self.prepared.execution(packet, caps) {
+        let (statement, values): (String, Vec<SqliteParameter>) = match self.prepared.execution(packet, caps)
+        {
             Ok(execution) => execution,
             Err(error) => return wire.put(&error.encode()),
         };

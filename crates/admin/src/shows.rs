@@ -1,6 +1,6 @@
 //! SHOW, and questions that clients ask every server.
 
-use crate::command::{Command, ServerQuestion};
+use crate::command::{AdminCommand, ServerQuestion};
 use crate::dictionary::DATABASES;
 use crate::error::Refusal;
 use crate::runtime::Runtime;
@@ -11,16 +11,16 @@ use crate::tables::ATTACHED;
 const VERSION_COMMENT: &str = "(ProxySQL Admin Module)";
 
 /// Returns the query that shows the rows.
-pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, Refusal> {
+pub fn query(command: &AdminCommand, chosen: &Chosen, role: Role) -> Result<String, Refusal> {
     let schema = chosen.schema.as_str();
     Ok(match command {
         // The database that can be played back.
-        Command::ShowDatabases if chosen.dumps => "SELECT 'main' AS \"Database\"".to_owned(),
-        Command::ShowDatabases => format!(
+        AdminCommand::ShowDatabases if chosen.dumps => "SELECT 'main' AS \"Database\"".to_owned(),
+        AdminCommand::ShowDatabases => format!(
             "SELECT seq, name, file FROM pragma_database_list WHERE name NOT IN ('{}')",
             DATABASES.join("','")
         ),
-        Command::ShowTables(from, like) => {
+        AdminCommand::ShowTables(from, like) => {
             let from = from.as_deref().unwrap_or(if role == Role::Stats { "stats" } else { schema });
             let from = database(from)?;
             let like = like_text("name", like.as_deref());
@@ -31,7 +31,7 @@ pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, R
                  WHERE type = 'table' AND name <> 'sqlite_sequence'{like}{but} ORDER BY name"
             )
         }
-        Command::ShowTableStatus(from, like) => {
+        AdminCommand::ShowTableStatus(from, like) => {
             let from = database(from.as_deref().unwrap_or(schema))?;
             let like = like_text("table_name", like.as_deref());
             format!(
@@ -40,29 +40,29 @@ pub fn query(command: &Command, chosen: &Chosen, role: Role) -> Result<String, R
                  WHERE table_schema = '{from}'{like} ORDER BY table_name"
             )
         }
-        Command::ShowCreateDatabase(name) => {
+        AdminCommand::ShowCreateDatabase(name) => {
             let name = database(name)?;
             format!("SELECT '{name}' AS \"Database\", 'CREATE DATABASE `{name}`' AS \"Create Database\"")
         }
-        Command::ShowCreate(name) => created(name, schema)?,
-        Command::ShowVariables(begins, like) => {
+        AdminCommand::ShowCreate(name) => created(name, schema)?,
+        AdminCommand::ShowVariables(begins, like) => {
             let like = like_text("variable_name", like.as_deref());
             format!(
                 "SELECT variable_name AS Variable_name, variable_value AS Value FROM main.global_variables \
                  WHERE variable_name LIKE '{begins}%'{like} ORDER BY variable_name"
             )
         }
-        Command::ShowStatus => {
+        AdminCommand::ShowStatus => {
             "SELECT Variable_Name AS Variable_name, Variable_Value AS Value FROM stats_mysql_global \
                                 ORDER BY Variable_Name"
                 .to_owned()
         }
-        Command::ShowProcesses => {
+        AdminCommand::ShowProcesses => {
             "SELECT SessionID, user, db, hostgroup, command, time_ms, SUBSTR(info, 0, 100) AS info \
                                    FROM stats_mysql_processlist"
                 .to_owned()
         }
-        Command::ShowColumns(name) => {
+        AdminCommand::ShowColumns(name) => {
             let (from, name) = name.split_once('.').unwrap_or((schema, name));
             let (from, name) = (database(from)?, literal(name));
             format!(

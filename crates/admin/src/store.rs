@@ -31,7 +31,7 @@ const TEXT_BYTES_MAX: i32 = 16 << 20;
 const RIGHTS_OF_FILES: u32 = 0o600;
 
 /// A parameter of a client's statement.
-pub type Parameter = rusqlite::types::Value;
+pub type SqliteParameter = rusqlite::types::Value;
 
 /// The role for which a statement is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,12 @@ impl Store {
     }
 
     /// Carries out one statement for a client.
-    pub fn run(&self, statement: &str, parameters: &[Parameter], role: Role) -> Result<Answer, Refusal> {
+    pub fn run(
+        &self,
+        statement: &str,
+        parameters: &[SqliteParameter],
+        role: Role,
+    ) -> Result<Answer, Refusal> {
         self.deadline.set(Some(STATEMENT_TIME_MAX));
         let answer = self.as_role(role, || self.run_now(statement, parameters));
         self.deadline.set(None);
@@ -168,7 +173,7 @@ impl Store {
         result
     }
 
-    fn run_now(&self, statement: &str, parameters: &[Parameter]) -> Result<Answer, Refusal> {
+    fn run_now(&self, statement: &str, parameters: &[SqliteParameter]) -> Result<Answer, Refusal> {
         let mut prepared = self.connection.prepare(statement)?;
         let columns: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         if columns.is_empty() {

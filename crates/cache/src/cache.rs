@@ -63,7 +63,7 @@ use crate::snapshot::Ruling;
 use crate::statistics::{Count, Counters};
 use crate::stored::{self, NewEntry, Stored};
 use crate::yields::Yields;
-use crate::{Body, Entry, Fences, Fill, Freshness, Key, Position, Statistics};
+use crate::{Body, Entry, Fences, Fill, Freshness, Key, Position, Statistics, TimedKey};
 use ahash::RandomState;
 use crossbeam_utils::CachePadded;
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
@@ -194,7 +194,7 @@ impl Cache {
         let check = |stored: &Stored<'_>| {
             Ruling::from(self.freshness.check_each(stored.deps(), stored.header().valid_from, fences))
         };
-        self.counted(self.look_up((key, now_ms), LookupKind::Proven, check, f))
+        self.counted(self.look_up(TimedKey { key, now_ms }, LookupKind::Proven, check, f))
     }
 
     fn counted<R>(&self, found: Lookup<R>) -> Lookup<R> {

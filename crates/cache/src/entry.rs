@@ -12,6 +12,15 @@ pub struct Key<'a> {
     pub text: &'a [u8],
 }
 
+/// A key, and the time at which it is looked up.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedKey<'a> {
+    /// The key.
+    pub key: Key<'a>,
+    /// The time in milliseconds.
+    pub now_ms: u64,
+}
+
 /// What is listed of a stored result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {

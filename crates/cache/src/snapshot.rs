@@ -79,6 +79,15 @@ pub enum Moment {
     },
 }
 
+/// What decides, beside the stamps, for which moments a result is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// A position that the query which filled the result is known to see.
+    pub valid_from: Position,
+    /// [`Freshness::ends_asked`] at the time when the result was complete.
+    pub ends_asked: u64,
+}
+
 /// The answer of the rule for one moment: whether an entry may be served to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
@@ -185,21 +194,16 @@ impl Freshness {
         self.ends().is_passed_after(ends_asked) || sabotage::is(Sabotage::UnsettledHits)
     }
 
-    /// Applies the rule for a reader of one moment. `ends_asked` is [`Self::ends_asked`] at the time when the result was complete.
+    /// Applies the rule for a reader of one moment.
     #[must_use]
-    pub fn check_as_of(
-        &self,
-        deps: &[Dep],
-        (valid_from, ends_asked): (Position, u64),
-        moment: Moment,
-    ) -> Ruling {
-        self.check_each_as_of(std::iter::once(deps.iter().copied()), (valid_from, ends_asked), moment)
+    pub fn check_as_of(&self, deps: &[Dep], validity: Validity, moment: Moment) -> Ruling {
+        self.check_each_as_of(std::iter::once(deps.iter().copied()), validity, moment)
     }
 
     pub(crate) fn check_each_as_of(
         &self,
         deps: impl Iterator<Item: Iterator<Item = Dep>> + Clone,
-        (valid_from, ends_asked): (Position, u64),
+        Validity { valid_from, ends_asked }: Validity,
         moment: Moment,
     ) -> Ruling {
         let is_in_time = self.is_settled(ends_asked) && moment.is_reached(self);

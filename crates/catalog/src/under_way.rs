@@ -68,7 +68,7 @@ pub(crate) struct UnderWay {
     /// The number of the last definition. Written with the exclusive side of the definitions' lock held.
     defined: AtomicU64,
     /// The writes, by the thread that noted them.
-    writes: Box<[CachePadded<Mutex<Writes>>]>,
+    writes: Box<[CachePadded<Mutex<NotedWrites>>]>,
 }
 
 impl Default for UnderWay {
@@ -80,7 +80,7 @@ impl Default for UnderWay {
 
 /// The writes that one thread has noted, by their numbers.
 #[derive(Debug, Default)]
-struct Writes {
+struct NotedWrites {
     noted: u64,
     under_way: BTreeMap<u64, Arc<Noted>>,
 }
@@ -159,7 +159,7 @@ impl UnderWay {
         DefinitionsUnderWay(others.map(|(_, what)| Arc::clone(what)).collect())
     }
 
-    fn writes(&self, stripe: usize) -> MutexGuard<'_, Writes> {
+    fn writes(&self, stripe: usize) -> MutexGuard<'_, NotedWrites> {
         // Each change of a list is one operation, so a poisoned lock guards sound data. The same is true of the definitions.
         self.writes[stripe].lock().unwrap_or_else(PoisonError::into_inner)
     }

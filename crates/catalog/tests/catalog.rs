@@ -13,7 +13,7 @@ use freshet_catalog::{
     WantedKeys,
 };
 use freshet_sql::{RoutineKind, TableName};
-use freshet_upstream::{Config, Connection, ServerInfo};
+use freshet_upstream::{Connection, ServerInfo, UpstreamConfig};
 
 struct Bench {
     freshness: Arc<Freshness>,
@@ -23,7 +23,7 @@ struct Bench {
 }
 
 impl Bench {
-    async fn new(config: &Config) -> Self {
+    async fn new(config: &UpstreamConfig) -> Self {
         let mut connection = connect(config).await;
         let server = ServerInfo::read(&mut connection).await.unwrap();
         let freshness = Arc::new(Freshness::new());
@@ -107,7 +107,7 @@ fn name(schema: &str, name: &str) -> Name {
     (schema.into(), name.into())
 }
 
-async fn tables_and_views(config: Config) {
+async fn tables_and_views(config: UpstreamConfig) {
     let mut admin = connect(&config).await;
     run(&mut admin, SETUP).await;
     let mut bench = Bench::new(&config).await;
@@ -203,7 +203,7 @@ fn mysql_tables_and_views() {
     });
 }
 
-async fn definitions_that_change(config: Config) {
+async fn definitions_that_change(config: UpstreamConfig) {
     let mut bench = Bench::new(&config).await;
     let at = |position| Position::new(position);
     let p = bench.freshness.table("up_cat", "p");
@@ -250,7 +250,7 @@ async fn definitions_that_change(config: Config) {
 type KeyChange<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
 
 /// After the first time, the keys are read of the tables that changed, and of those that refer to them.
-async fn keys_of_changed_tables(config: Config) {
+async fn keys_of_changed_tables(config: UpstreamConfig) {
     let mut admin = connect(&config).await;
     let setup = [
         "DROP DATABASE IF EXISTS up_keys",
@@ -324,7 +324,7 @@ fn mysql_keys_of_changed_tables() {
 
 /// A table that is locked for a change is not described by halves. LOCK TABLES does not go as far as
 /// a change does, so the change is held up by a transaction that reads the table.
-async fn while_it_changes(config: Config) {
+async fn while_it_changes(config: UpstreamConfig) {
     let mut admin = connect(&config).await;
     let (mut reader, mut changer) = (connect(&config).await, connect(&config).await);
     run(
@@ -395,7 +395,7 @@ const ROUTINES: &[&str] = &[
 ];
 
 /// What routines write, followed from one to the next; and which of them are not understood.
-async fn routines(config: Config) {
+async fn routines(config: UpstreamConfig) {
     use RoutineKind::{Function, Procedure};
     let mut admin = connect(&config).await;
     run(&mut admin, ROUTINES).await;
@@ -447,7 +447,7 @@ async fn routines(config: Config) {
 }
 
 /// By an account that may run them but not see them.
-async fn routines_unseen(config: &Config, admin: &mut Connection) {
+async fn routines_unseen(config: &UpstreamConfig, admin: &mut Connection) {
     run(
         admin,
         &[
@@ -481,7 +481,7 @@ fn mysql_routines() {
 }
 
 /// An account that sees little: what it cannot see is not cached.
-async fn few_privileges(config: Config) {
+async fn few_privileges(config: UpstreamConfig) {
     let mut admin = connect(&config).await;
     let replication = "REPLICATION CLIENT, REPLICATION SLAVE";
     run(

@@ -17,10 +17,10 @@ use freshet_catalog::rows::{
     Key, KeyType, Values, Zone, key_of_assigned, key_of_datum, key_of_field, prefix, range,
 };
 use freshet_catalog::{Catalog, ColumnInfo, ForeignKeys, ReadKeys};
-use freshet_protocol::binlog::{Body, Decoder, Flavor, TableMap, binlog_dump};
+use freshet_protocol::binlog::{BinlogFlavor, Decoder, EventBody, TableMap, binlog_dump};
 use freshet_sql::{Condition, Datum};
 use freshet_upstream::control::quote;
-use freshet_upstream::{Config, Connection, ServerInfo};
+use freshet_upstream::{Connection, ServerInfo, UpstreamConfig};
 
 const SCHEMA: &str = "freshet_keys";
 
@@ -552,7 +552,7 @@ async fn table(
 
 /// Reads the rows from the binlog, from a position to its present end.
 async fn read_rows(
-    config: &Config,
+    config: &UpstreamConfig,
     is_mariadb: bool,
     from: (String, u32),
     cases: &mut HashMap<String, Case>,
@@ -565,7 +565,7 @@ async fn read_rows(
         run(&mut stream, &["SET @mariadb_slave_capability = 4"]).await;
     }
     stream.send_command(&binlog_dump(from.0.as_bytes(), from.1, 4_321, NON_BLOCKING)).await.unwrap();
-    let mut decoder = Decoder::new(if is_mariadb { Flavor::MariaDb } else { Flavor::MySql });
+    let mut decoder = Decoder::new(if is_mariadb { BinlogFlavor::MariaDb } else { BinlogFlavor::MySql });
     let mut maps: HashMap<u64, TableMap> = HashMap::new();
     loop {
         let packet = stream.read_packet(1 << 30).await.unwrap().payload;
@@ -574,8 +574,8 @@ async fn read_rows(
             return;
         }
         match decoder.event(&packet[1..]).unwrap().body {
-            Body::TableMap(map) => drop(maps.insert(map.id, map)),
-            Body::Rows(rows) => {
+            EventBody::TableMap(map) => drop(maps.insert(map.id, map)),
+            EventBody::Rows(rows) => {
                 let map = &maps[&rows.table_id];
                 let table = String::from_utf8(map.table.clone()).unwrap();
                 let Some(case) = cases.get_mut(&table) else { continue };
@@ -771,7 +771,7 @@ fn check_assigned(case: &Case, counted: &mut Counted) {
     }
 }
 
-async fn keys(config: Config) {
+async fn keys(config: UpstreamConfig) {
     let mut connection = connect(&config).await;
     let server = ServerInfo::read(&mut connection).await.unwrap();
     let is_mariadb = server.is_mariadb();

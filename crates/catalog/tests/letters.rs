@@ -8,7 +8,7 @@ mod common;
 use common::{MARIADB, MYSQL, connect, one, run, with_server};
 use freshet_catalog::rows::{Key, KeyType, Labels, key_of_field};
 use freshet_protocol::binlog::{Field, Value};
-use freshet_upstream::{Config, Connection, ServerInfo};
+use freshet_upstream::{Connection, ServerInfo, UpstreamConfig};
 
 const SCHEMA: &str = "freshet_letters";
 
@@ -56,7 +56,7 @@ async fn collations(connection: &mut Connection, is_mariadb: bool) -> Vec<(Strin
     all.filter(|(name, _)| is_plain(name) && !name.ends_with("_bin") && key(name, "é").is_some()).collect()
 }
 
-async fn letters(config: Config) {
+async fn letters(config: UpstreamConfig) {
     let mut connection = connect(&config).await;
     let server = ServerInfo::read(&mut connection).await.unwrap();
     run(

@@ -13,8 +13,8 @@ use freshet_catalog::{Code, ColumnInfo, Descendants, TableInfo, TableKind};
 use freshet_follow::applier::{Applier, DefinitionSource, StreamTraits};
 use freshet_follow::stamps::Stamps;
 use freshet_follow::timeline::Timeline;
-use freshet_protocol::binlog::{Decoder, Flavor};
-use freshet_sql::{Condition, DataType, Datum, Flavor as SqlFlavor};
+use freshet_protocol::binlog::{BinlogFlavor, Decoder};
+use freshet_sql::{Condition, DataType, Datum, Flavor};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -191,10 +191,10 @@ fn measure(freshness: &Arc<Freshness>, watch_count: u16, is_update: bool, rows: 
     let events: Vec<Vec<u8>> = (0..count).flat_map(|_| source.transaction(is_update, rows)).collect();
     let mut timeline = Timeline::after(freshness.applied());
     timeline.rotate(b"bin.000001", 4).unwrap();
-    let stream = StreamTraits { flavor: SqlFlavor::MariaDb, needs_gtids: false, folds_names: false };
+    let stream = StreamTraits { flavor: Flavor::MariaDb, needs_gtids: false, folds_names: false };
     let stamps = Stamps::new(Arc::clone(freshness), watches);
     let mut applier = Applier::new(Arc::clone(freshness), Nothing, stamps, stream, timeline);
-    let mut decoder = Decoder::new(Flavor::MariaDb);
+    let mut decoder = Decoder::new(BinlogFlavor::MariaDb);
     let began = Instant::now();
     // The same bytes again stand at the same offsets, which the timeline takes as no progress.
     for _ in 0..4 {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Freshness};
 use freshet_follow::Upstream;
-use freshet_upstream::Config;
+use freshet_upstream::UpstreamConfig;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tables: Vec<_> = arguments
         .filter_map(|name| name.split_once('.').map(|(schema, table)| freshness.table(schema, table)))
         .collect();
-    let upstream = Upstream::start(Config::from_url(&url)?, Arc::clone(&freshness))?;
+    let upstream = Upstream::start(UpstreamConfig::from_url(&url)?, Arc::clone(&freshness))?;
     let began = Instant::now();
     let mut shown = String::new();
     loop {

@@ -27,7 +27,7 @@ mod sabotage;
 use std::sync::Arc;
 
 use freshet_cache::{Freshness, Position};
-use freshet_protocol::binlog::{Body, Event, Gtid};
+use freshet_protocol::binlog::{Event, EventBody, Gtid};
 use freshet_sql::Flavor;
 
 use crate::timeline::{OffTimeline, Timeline};
@@ -147,19 +147,24 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
             self.timeline.advance(event.header.end_pos)?;
         }
         match event.body {
-            Body::Rotate { file, position } => {
+            EventBody::Rotate { file, position } => {
                 self.cut_off(before);
                 self.timeline.rotate(&file, position)?;
                 Ok(self.passed())
             }
-            Body::Heartbeat { file, position } => {
+            EventBody::Heartbeat { file, position } => {
                 self.timeline.rotate(&file, position)?;
                 Ok(self.passed())
             }
-            Body::Format { .. } | Body::PreviousGtids | Body::GtidList | Body::Ignorable => Ok(self.passed()),
-            Body::AnonymousGtid if self.stream.needs_gtids => Err(Broken::Anonymous),
-            Body::AnonymousGtid => Ok(self.next_group(EventGroup::opened(None), before)),
-            Body::Gtid(gtid) => Ok(self.next_group(EventGroup::with_gtid(gtid, self.stream.flavor), before)),
+            EventBody::Format { .. }
+            | EventBody::PreviousGtids
+            | EventBody::GtidList
+            | EventBody::Ignorable => Ok(self.passed()),
+            EventBody::AnonymousGtid if self.stream.needs_gtids => Err(Broken::Anonymous),
+            EventBody::AnonymousGtid => Ok(self.next_group(EventGroup::opened(None), before)),
+            EventBody::Gtid(gtid) => {
+                Ok(self.next_group(EventGroup::with_gtid(gtid, self.stream.flavor), before))
+            }
             body => {
                 self.group.note_flags(event.header.flags);
                 Ok(self.within_group(body, event.header.kind))
@@ -183,7 +188,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         if was.is_outside() { Progress::Inside } else { self.ended(was, TransactionEnd::Unclear, before) }
     }
 
-    fn within_group(&mut self, body: Body, kind: u8) -> Progress {
+    fn within_group(&mut self, body: EventBody, kind: u8) -> Progress {
         let at = self.above_published(self.timeline.here());
         self.sink.reach(at);
         let ending = self.change(body, at).or(group::ending_of(kind));

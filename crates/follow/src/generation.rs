@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use freshet_cache::Position;
 use freshet_protocol::ErrPacket;
-use freshet_protocol::binlog::{Body, Decoder, Event};
+use freshet_protocol::binlog::{Decoder, Event, EventBody};
 use freshet_upstream::connection::within;
 use freshet_upstream::{Connection, Error, now_ms};
 
@@ -108,11 +108,11 @@ impl Generation {
         let counters = &self.shared.counters;
         StreamCounters::count(&counters.events);
         match &event.body {
-            Body::Rotate { file, .. } => {
+            EventBody::Rotate { file, .. } => {
                 self.shared.set_file(file);
                 self.semisync.in_file(file);
             }
-            Body::Heartbeat { .. } => counters.lag_ms.store(0, Ordering::Relaxed),
+            EventBody::Heartbeat { .. } => counters.lag_ms.store(0, Ordering::Relaxed),
             _ if event.header.timestamp != 0 && !event.header.is_artificial() => {
                 counters.lag_ms.store(age_ms(event.header.timestamp), Ordering::Relaxed);
             }

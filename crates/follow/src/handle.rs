@@ -12,7 +12,7 @@ use freshet_catalog::{
     Writing,
 };
 use freshet_sql::RoutineKind;
-use freshet_upstream::{Config, Error, Rows, ServerInfo};
+use freshet_upstream::{Error, Rows, ServerInfo, UpstreamConfig};
 use tokio::sync::futures::Notified;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,7 +20,7 @@ use crate::feed::RowReader;
 use crate::follower::Follower;
 use crate::proven::Semisync;
 use crate::rights_news::RightsTaken;
-use crate::settle::{Shown, WriteOutcome};
+use crate::settle::{ShownGtids, WriteOutcome};
 use crate::shared::{ASKS_MAX, Ask, Following};
 use crate::status::{FollowState, FollowStatus};
 
@@ -41,7 +41,7 @@ impl Upstream {
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub fn start(config: Config, freshness: Arc<Freshness>) -> Result<Self, Error> {
+    pub fn start(config: UpstreamConfig, freshness: Arc<Freshness>) -> Result<Self, Error> {
         let shared = Arc::new(Following::new(config, freshness));
         let (asks, asked) = mpsc::channel(ASKS_MAX);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -54,7 +54,7 @@ impl Upstream {
 
     /// Returns the configuration by which the server is reached.
     #[must_use]
-    pub fn config(&self) -> &Arc<Config> {
+    pub fn config(&self) -> &Arc<UpstreamConfig> {
         &self.shared.config
     }
 
@@ -129,7 +129,7 @@ impl Upstream {
 
     /// Whether all of these transactions are applied. `since`: [`Self::applied_count`], read before the server was asked for them.
     #[must_use]
-    pub fn has_applied(&self, shown: &Shown, since: u64) -> bool {
+    pub fn has_applied(&self, shown: &ShownGtids, since: u64) -> bool {
         self.shared.settling.has_applied(shown, since)
     }
 

@@ -53,5 +53,5 @@ pub use feed::{RowNews, RowReader};
 pub use handle::{ChangingRights, HarmlessFlush, Upstream};
 pub use proven::Semisync;
 pub use rights_news::RightsTaken;
-pub use settle::{Shown, WriteOutcome};
+pub use settle::{ShownGtids, WriteOutcome};
 pub use status::{FollowState, FollowStatus};

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use freshet_cache::Position;
 use freshet_protocol::binlog::{
-    Decoder, Flavor as WireFlavor, GtidSet, Replica, binlog_dump, binlog_dump_gtid, register_replica,
+    BinlogFlavor, Decoder, GtidSet, Replica, binlog_dump, binlog_dump_gtid, register_replica,
 };
 use freshet_protocol::{ErrPacket, random_scramble};
 use freshet_sql::Flavor;
@@ -106,7 +106,7 @@ pub(crate) async fn open(
         within(QUESTION_LIMIT, "reading the binlog's position", starting),
     )?;
     connection.send_command(&start.dump).await?;
-    let wire = if server.flavor == Flavor::MariaDb { WireFlavor::MariaDb } else { WireFlavor::MySql };
+    let wire = if server.flavor == Flavor::MariaDb { BinlogFlavor::MariaDb } else { BinlogFlavor::MySql };
     Ok(Opened {
         connection,
         decoder: Decoder::new(wire),

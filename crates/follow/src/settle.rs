@@ -25,7 +25,7 @@ mod unseen;
 use freshet_protocol::binlog::Gtid;
 
 pub(crate) use executed::AppliedGtids;
-pub use executed::Shown;
+pub use executed::ShownGtids;
 pub(crate) use registry::Settling;
 
 /// The outcome of the write for which a fence was raised.

@@ -11,7 +11,7 @@ use freshet_catalog::{
 };
 use freshet_sql::RoutineKind;
 use freshet_upstream::server::Concerns;
-use freshet_upstream::{Config, Error, Rows, ServerInfo, now_ms};
+use freshet_upstream::{Error, Rows, ServerInfo, UpstreamConfig, now_ms};
 use tokio::sync::{Notify, oneshot};
 use tracing::debug;
 
@@ -40,7 +40,7 @@ pub(crate) const ASKS_MAX: usize = 1_024;
 
 /// The shared state: one for each followed server, in an `Arc`.
 pub(crate) struct Following {
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<UpstreamConfig>,
     pub(crate) freshness: Arc<Freshness>,
     pub(crate) catalog: Catalog,
     pub(crate) watches: Arc<Watches>,
@@ -95,7 +95,7 @@ struct StreamStanding {
 }
 
 impl Following {
-    pub(crate) fn new(config: Config, freshness: Arc<Freshness>) -> Self {
+    pub(crate) fn new(config: UpstreamConfig, freshness: Arc<Freshness>) -> Self {
         let catalog = Catalog::new(Arc::clone(&freshness));
         let (fencing, define) = (Arc::clone(&freshness), catalog.definer());
         let (publishing, judging) = (Arc::clone(&freshness), Arc::clone(&freshness));

@@ -7,7 +7,7 @@ mod common;
 use common::{MARIADB, MYSQL, account, connect, run, with_server};
 use freshet_follow::check::{Finding, Readiness, examine};
 use freshet_upstream::server::Concerns;
-use freshet_upstream::{Config, ServerInfo};
+use freshet_upstream::{ServerInfo, UpstreamConfig};
 
 fn find<'a>(findings: &'a [Finding], subject: &str) -> &'a Finding {
     findings.iter().find(|finding| finding.subject == subject).unwrap_or_else(|| panic!("no {subject}"))
@@ -19,7 +19,7 @@ fn show(findings: &[Finding]) {
     }
 }
 
-async fn check(config: Config, client: &str) {
+async fn check(config: UpstreamConfig, client: &str) {
     let mut admin = connect(&config).await;
     let findings = examine(&mut admin, false).await.unwrap();
     show(&findings);

@@ -10,7 +10,7 @@ use freshet_cache::{Dep, Freshness, Position};
 use freshet_follow::{FollowState, FollowStatus, Upstream, WriteOutcome};
 use freshet_protocol::binlog::{Gtid, GtidSet};
 use freshet_upstream::control::connect;
-use freshet_upstream::{Config, Connection, Secret, now_ms};
+use freshet_upstream::{Connection, Secret, UpstreamConfig, now_ms};
 
 /// The tests of one server run one after another: some of them cut streams and change global variables.
 const SCHEMA: &str = "freshet_follow";
@@ -22,14 +22,14 @@ const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(150);
 const QUIET: Duration = Duration::from_millis(500);
 
 struct Bench {
-    config: Config,
+    config: UpstreamConfig,
     upstream: Upstream,
     freshness: Arc<Freshness>,
     writer: Connection,
 }
 
 impl Bench {
-    async fn new(config: &Config) -> Self {
+    async fn new(config: &UpstreamConfig) -> Self {
         let freshness = Arc::new(Freshness::new());
         let upstream = Upstream::start(config.clone(), Arc::clone(&freshness)).unwrap();
         let mut writer = connect(config).await.unwrap();
@@ -474,7 +474,7 @@ async fn the_follower_ends_with_the_last_handle(mut bench: Bench) {
     assert!(!freshness.is_live(now_ms()), "nobody looks after it any more");
 }
 
-async fn with<F: Future<Output = ()>>(config: &Config, name: &str, test: impl FnOnce(Bench) -> F) {
+async fn with<F: Future<Output = ()>>(config: &UpstreamConfig, name: &str, test: impl FnOnce(Bench) -> F) {
     let began = Instant::now();
     test(Bench::new(config).await).await;
     println!("{name}: {:?}", began.elapsed());
@@ -491,7 +491,7 @@ fn follow(variable: &str) {
         println!("skipped: {variable} is not set");
         return;
     };
-    let config = Config::from_url(&url).unwrap();
+    let config = UpstreamConfig::from_url(&url).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         all!(

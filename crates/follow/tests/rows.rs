@@ -14,7 +14,7 @@ use freshet_catalog::rows::{Values, Zone, plan};
 use freshet_catalog::{CatalogError, TableInfo};
 use freshet_follow::Upstream;
 use freshet_sql::{ColumnsRead, Condition, Datum, Occurrence, Pin, RowReads, TableName};
-use freshet_upstream::{Config, Connection};
+use freshet_upstream::{Connection, UpstreamConfig};
 
 const SCHEMA: &str = "freshet_rows";
 const CHANGES: usize = 400;
@@ -176,7 +176,7 @@ impl Bench {
 }
 
 /// Returns a server with a table in all its variety, followed.
-async fn bench(config: &Config) -> Bench {
+async fn bench(config: &UpstreamConfig) -> Bench {
     let freshness = Arc::new(Freshness::new());
     let upstream = Upstream::start(config.clone(), Arc::clone(&freshness)).unwrap();
     let mut writer = connect(config).await;
@@ -202,7 +202,7 @@ async fn bench(config: &Config) -> Bench {
     bench
 }
 
-async fn rows(config: Config) {
+async fn rows(config: UpstreamConfig) {
     let mut bench = bench(&config).await;
     let is_mariadb = bench.upstream.server().unwrap().is_mariadb();
     let mut random = Random(7);

@@ -36,7 +36,7 @@ const BUFFERS_SIZE_MAX: u64 = 1 << 38;
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The server behind us, and how it is reached.
-    pub upstream: freshet_upstream::Config,
+    pub upstream: freshet_upstream::UpstreamConfig,
     /// Where clients connect, at least one.
     pub listen: Vec<Listen>,
     /// The certificate and key shown to clients, both or none.
@@ -100,14 +100,14 @@ pub struct Config {
     /// How long an event loop with one busy client looks before it sleeps.
     pub busy_poll: Duration,
     /// The admin port, if it is wanted.
-    pub admin: Option<Admin>,
+    pub admin: Option<AdminConfig>,
     /// Where Prometheus can ask.
     pub metrics: Vec<Listen>,
 }
 
 /// The admin port.
 #[derive(Debug, Clone)]
-pub struct Admin {
+pub struct AdminConfig {
     /// Where it listens.
     pub listen: Vec<Listen>,
     /// Who may connect.
@@ -227,10 +227,10 @@ fn needed(directory: Option<PathBuf>, because: &str) -> Result<PathBuf, Refusal>
 // Each reader below gets a setting's text and returns its meaning, or `None` if the text is not allowed.
 
 /// Returns the URL, with the settings that may complete it.
-fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, Refusal> {
+fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::UpstreamConfig, Refusal> {
     let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::UPSTREAM, &error.to_string());
     let url = typed.read(&settings::UPSTREAM, |text| Some(text.to_owned()))?;
-    let mut config = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
+    let mut config = freshet_upstream::UpstreamConfig::from_url(&url).map_err(wrong)?;
     // With an empty mode the URL decides.
     if let Some(mode) = typed.read_unless_empty(&settings::UPSTREAM_TLS, |text| text.parse().ok())? {
         config.tls = mode;
@@ -247,13 +247,13 @@ fn upstream(typed: &Typed, semisync: bool) -> Result<freshet_upstream::Config, R
 }
 
 /// Checks that the binlog is the upstream's own: a replica may lag behind it, and the order of its binlog is another one.
-fn follows(typed: &Typed, upstream: &freshet_upstream::Config) -> Result<(), Refusal> {
+fn follows(typed: &Typed, upstream: &freshet_upstream::UpstreamConfig) -> Result<(), Refusal> {
     let url = typed.read(&settings::CDC, |text| Some(text.to_owned()))?;
     if url.is_empty() {
         return Ok(());
     }
     let wrong = |error: freshet_upstream::ConfigError| typed.refuse(&settings::CDC, &error.to_string());
-    let named = freshet_upstream::Config::from_url(&url).map_err(wrong)?;
+    let named = freshet_upstream::UpstreamConfig::from_url(&url).map_err(wrong)?;
     if named.address == upstream.address {
         return Ok(());
     }
@@ -263,7 +263,7 @@ fn follows(typed: &Typed, upstream: &freshet_upstream::Config) -> Result<(), Ref
 }
 
 /// Reads the settings of the admin port. Passwords that everybody knows are only allowed on this machine.
-fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
+fn admin(typed: &Typed) -> Result<Option<AdminConfig>, Refusal> {
     use settings as s;
     let listen = typed.read(&s::ADMIN_LISTEN, listens)?;
     let admin = typed.read(&s::ADMIN_CREDENTIALS, Account::read_all)?;
@@ -283,7 +283,7 @@ fn admin(typed: &Typed) -> Result<Option<Admin>, Refusal> {
     let directory = needed(typed.read_unless_empty(&s::STATE_DIR, directory)?, "admin_listen is")?;
     let file = file.unwrap_or_else(|| directory.join("proxysql.cnf"));
     let accounts = Accounts { admin, stats, is_far };
-    Ok(Some(Admin { listen, accounts, directory, file }))
+    Ok(Some(AdminConfig { listen, accounts, directory, file }))
 }
 
 /// Reads a path that need not exist.

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use freshet_admin::{MemorySchema, MemoryTable, SqliteType, SqliteValue};
 use freshet_session::introspection::{
-    Computes, Engine, IntrospectionType, IntrospectionValue, Rowset, Table,
+    Computes, IntrospectionType, IntrospectionValue, QueryEngine, Rowset, Table,
 };
 
 /// The schema's name.
 const SCHEMA: &str = "freshet";
 
 /// Returns the engine that computes queries.
-pub fn engine() -> Engine {
-    Engine::new(Arc::new(Sqlite))
+pub fn engine() -> QueryEngine {
+    QueryEngine::new(Arc::new(Sqlite))
 }
 
 struct Sqlite;

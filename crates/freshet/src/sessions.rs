@@ -9,7 +9,7 @@ use freshet_cache::{Cache, Freshness};
 use freshet_follow::Upstream;
 use freshet_session::auth::{Gate, LoginOptions};
 use freshet_session::persisted::PersistError;
-use freshet_session::{FileError, Options, Shared, serve};
+use freshet_session::{FileError, SessionOptions, Shared, serve};
 use freshet_upstream::net::Stream;
 use rustls::ServerConfig;
 use tokio::net::{TcpStream, UnixStream};
@@ -51,7 +51,7 @@ impl Sessions {
             ..LoginOptions::default()
         };
         let gate = Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), Some(tls), logins);
-        let options = Options {
+        let options = SessionOptions {
             clients_max: config.max_clients,
             idle_max: config.idle_timeout,
             semisync: config.semisync,

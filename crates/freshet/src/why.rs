@@ -1,7 +1,7 @@
 //! `freshet why` and `freshet advise`: what a running Freshet does with one statement, by `EXPLAIN FRESHET`, and its advice, from
 //! `freshet.advice`.
 
-use freshet_upstream::{Address, Config as Upstream, Error, TlsMode, control};
+use freshet_upstream::{Address, Error, TlsMode, UpstreamConfig, control};
 
 use crate::config::{Config, Listen};
 use crate::exit::{Exit, Report};
@@ -32,7 +32,7 @@ fn asked(config: &Config, sql: &str, shown: impl Fn(&[&str]) -> String) -> Repor
     };
     // Freshet's certificate is not the server's.
     let (user, password) = (config.upstream.user.clone(), config.upstream.password.clone());
-    let mut own = Upstream::new(address, user, password);
+    let mut own = UpstreamConfig::new(address, user, password);
     own.tls = TlsMode::Preferred;
     own.database.clone_from(&config.upstream.database);
     let asked = tokio::runtime::Builder::new_current_thread()
@@ -51,7 +51,7 @@ fn asked(config: &Config, sql: &str, shown: impl Fn(&[&str]) -> String) -> Repor
     }
 }
 
-async fn ask(own: &Upstream, sql: &str, shown: impl Fn(&[&str]) -> String) -> Result<String, Error> {
+async fn ask(own: &UpstreamConfig, sql: &str, shown: impl Fn(&[&str]) -> String) -> Result<String, Error> {
     let mut connection = control::connect(own).await?;
     let rows = connection.query(sql).await?;
     connection.quit().await;

@@ -1,13 +1,13 @@
 //! The `sql` crate's evaluator of statements, from its source, and what it expects around it.
 
-use freshet_sql::{Condition, Datum, Definition, Flavor, Modes, Pin, TableName, View, row_reads_of};
+use freshet_sql::{Condition, Datum, Flavor, Modes, Pin, TableDefinition, TableName, View, row_reads_of};
 #[cfg(test)]
 use freshet_sql::{Given, RowWrite, RowWrites, row_writes};
 
 const MYSQL: Modes = Modes::new(Flavor::MySql);
 
 /// Returns the tables there are.
-fn columns_of(table: &TableName) -> Option<Definition<'static>> {
+fn columns_of(table: &TableName) -> Option<TableDefinition<'static>> {
     let columns: &[&str] = match table.name.as_str() {
         "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],
         "u" => &["id", "tid", "x", "y"],
@@ -15,7 +15,7 @@ fn columns_of(table: &TableName) -> Option<Definition<'static>> {
         _ => return None,
     };
     let columns = columns.iter().map(|&column| column.to_owned()).collect();
-    Some(Definition::Table { columns, shows_all: true })
+    Some(TableDefinition::Table { columns, shows_all: true })
 }
 
 fn show_alternatives(pins: &[Vec<Pin>]) -> String {

@@ -1,11 +1,11 @@
 //! The binary log: the bytes of one event go in, its meaning comes out.
 //!
 //! Speaks the row-based dialect of both servers, checks every checksum and unpacks compressed events. It knows no tables and no policy:
-//! an event that it cannot name is [`Body::Unknown`], and the reader decides what to do about that (forget everything). Nothing here
+//! an event that it cannot name is [`EventBody::Unknown`], and the reader decides what to do about that (forget everything). Nothing here
 //! panics on any input and nothing grows beyond a named bound, since a decoder that fails takes the freshness of every cached result with
 //! it.
 //!
-//! An event is decoded in two steps. [`Decoder::event`] splits it and copies its row data once; [`Rows::rows`] then walks the rows in
+//! An event is decoded in two steps. [`Decoder::event`] splits it and copies its row data once; [`RowsEvent::rows`] then walks the rows in
 //! place and allocates nothing, so that a reader that needs only a key pays only for the key.
 
 // What an event is.
@@ -42,12 +42,12 @@ mod semisync;
 pub use command::{Replica, binlog_dump, binlog_dump_gtid, register_replica};
 pub use decimal::Decimal;
 pub use decoder::Decoder;
-pub use event::{Body, Event, EventHeader};
-pub use flavor::Flavor;
+pub use event::{Event, EventBody, EventHeader};
+pub use flavor::BinlogFlavor;
 pub use gtid::{Gtid, GtidEvent};
 pub use gtid_set::{GtidSet, InvalidGtid};
 pub use inflate::UNPACKED_LEN_MAX;
-pub use rows::{Fields, RowChange, RowChanges, RowImage, Rows, RowsKind};
+pub use rows::{Fields, RowChange, RowChanges, RowImage, RowsEvent, RowsKind};
 pub use semisync::{has_semisync_prefix, semisync_ack, split_semisync};
 pub use table_map::{TableColumn, TableMap};
 pub use temporal::{Date, DateTime, Time, Timestamp};

@@ -12,7 +12,7 @@ use ahash::HashMap;
 use tracing::{info, warn};
 
 use crate::created::{CacheOptions, CreatedCache, NamedQuery, QueryId, Upkeep};
-use crate::maintaining::{Answer, question};
+use crate::maintaining::{KeeperAnswer, question};
 use crate::shared::Shared;
 use crate::why::Lasts;
 
@@ -178,13 +178,13 @@ impl Automatic {
         let asked = question::of_query(shared, &cache.query.text, &cache.schema);
         let Ok(asked) = asked.await else { return false };
         match shared.maintaining.ask(asked).await {
-            Answer::Rows(..) | Answer::Loaded => {
+            KeeperAnswer::Rows(..) | KeeperAnswer::Loaded => {
                 own.is_loaded = true;
                 cache.note_upkeep(Upkeep::Maintained);
                 true
             }
-            Answer::NotYet(_) => true,
-            Answer::Never(_) => false,
+            KeeperAnswer::NotYet(_) => true,
+            KeeperAnswer::Never(_) => false,
         }
     }
 

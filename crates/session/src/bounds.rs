@@ -1,6 +1,6 @@
 //! How much one client may take of what all clients share: bytes and time.
 //!
-//! A [`Budget`] is a number of bytes that all clients together may hold for one purpose. A [`Permit`] is the part that one client
+//! A [`SharedBudget`] is a number of bytes that all clients together may hold for one purpose. A [`Permit`] is the part that one client
 //! holds; it is given back when dropped. Small sizes are free: they are not counted, so that small packets and answers
 //! touch nothing that sessions share. Three purposes have a budget of their own, so that clients
 //! that use one up do not harm the others:
@@ -62,9 +62,9 @@ impl Default for Limits {
 /// The budgets and time limits of one process, and the counts of clients that met them.
 #[derive(Debug)]
 pub struct Bounds {
-    pub(crate) receive: Arc<Budget>,
-    pub(crate) send: Arc<Budget>,
-    pub(crate) fill: Arc<Budget>,
+    pub(crate) receive: Arc<SharedBudget>,
+    pub(crate) send: Arc<SharedBudget>,
+    pub(crate) fill: Arc<SharedBudget>,
     pub(crate) net_read_timeout: Duration,
     pub(crate) net_write_timeout: Duration,
     /// Clients sent away because they did not finish a packet.
@@ -84,7 +84,7 @@ impl Default for Bounds {
 impl Bounds {
     /// Makes bounds with all room free.
     pub fn new(limits: &Limits) -> Self {
-        let budget = |bytes, free| Arc::new(Budget::new(bytes, free));
+        let budget = |bytes, free| Arc::new(SharedBudget::new(bytes, free));
         Self {
             receive: budget(limits.receive_bytes_max, RECEIVE_FREE_BYTES),
             send: budget(limits.send_bytes_max, SEND_FREE_BYTES),
@@ -100,7 +100,7 @@ impl Bounds {
 
 /// Bytes that all clients share for one purpose.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct SharedBudget {
     /// The room in units of [`UNIT_BYTES`].
     room: Arc<Semaphore>,
     units: u32,
@@ -112,7 +112,7 @@ pub(crate) struct Budget {
     refused: AtomicU64,
 }
 
-impl Budget {
+impl SharedBudget {
     /// Makes a budget of `bytes`; the first `free_bytes` of each holder are uncounted. A size above the whole budget
     /// counts as the whole budget: its holder is alone then.
     pub(crate) fn new(bytes: usize, free_bytes: usize) -> Self {
@@ -180,7 +180,7 @@ impl Permit {
     }
 
     /// Takes the units that are missing to hold `bytes`, if there is room. Small sizes cost one comparison.
-    pub(crate) fn cover(&mut self, budget: &Arc<Budget>, bytes: usize) -> bool {
+    pub(crate) fn cover(&mut self, budget: &Arc<SharedBudget>, bytes: usize) -> bool {
         let lacking = self.lacking(budget, bytes);
         if lacking == 0 {
             return true;
@@ -195,7 +195,7 @@ impl Permit {
     /// Like [`Self::cover`], but waits for room up to `wait_max`. One of the waiting holders may go beyond the budget.
     pub(crate) async fn cover_in_time(
         &mut self,
-        budget: &Arc<Budget>,
+        budget: &Arc<SharedBudget>,
         bytes: usize,
         wait_max: Duration,
     ) -> bool {
@@ -245,7 +245,7 @@ impl Permit {
         self.beyond.is_some() || units * UNIT_BYTES >= KEPT_BYTES_MIN
     }
 
-    fn lacking(&self, budget: &Budget, bytes: usize) -> u32 {
+    fn lacking(&self, budget: &SharedBudget, bytes: usize) -> u32 {
         let wanted = budget.units_of(bytes);
         if wanted == 0 || self.beyond.is_some() {
             return 0;
@@ -265,10 +265,10 @@ impl Permit {
 }
 
 /// Counts a holder that waits for room, until this value is dropped.
-struct WaiterGuard<'a>(&'a Budget);
+struct WaiterGuard<'a>(&'a SharedBudget);
 
 impl<'a> WaiterGuard<'a> {
-    fn in_line(budget: &'a Budget) -> Self {
+    fn in_line(budget: &'a SharedBudget) -> Self {
         budget.waiting.fetch_add(1, Ordering::Relaxed);
         Self(budget)
     }

@@ -61,11 +61,11 @@ type QuestionKey = (u32, Box<[u8]>);
 /// The questions under way whose answers may be stored.
 #[derive(Debug, Default)]
 pub(crate) struct Coalescing {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<QuestionShard>; SHARDS],
     hash: RandomState,
 }
 
-type Shard = HashMap<QuestionKey, Question>;
+type QuestionShard = HashMap<QuestionKey, Question>;
 
 /// A question under way.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Coalescing {
         Role::Leader(Box::new(Leader { coalescing, question, tells, end, rests_on }))
     }
 
-    fn shard(&self, question: &QuestionKey) -> MutexGuard<'_, Shard> {
+    fn shard(&self, question: &QuestionKey) -> MutexGuard<'_, QuestionShard> {
         let at = self.hash.hash_one(question) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use freshet_cache::{Freshness, Position};
 use freshet_catalog::{Catalog, ForeignKeys, TableKind};
 use freshet_sql::{QueryPlan, Reason, TableName, Tokens, Unplanned};
-use freshet_upstream::{Config, Connection, Error, ServerInfo, control};
+use freshet_upstream::{Connection, Error, ServerInfo, UpstreamConfig, control};
 
 use crate::environment;
 use crate::rows::{Named, ReadPlan, StatementText, Tables};
@@ -30,7 +30,7 @@ pub struct Explained {
 ///
 /// # Errors
 /// The server cannot be asked.
-pub async fn explain(config: &Config, text: &[u8]) -> Result<Explained, Error> {
+pub async fn explain(config: &UpstreamConfig, text: &[u8]) -> Result<Explained, Error> {
     let mut connection = control::connect(config).await?;
     let server = ServerInfo::read(&mut connection).await?;
     let catalog = catalog(&mut connection, &server).await?;

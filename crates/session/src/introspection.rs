@@ -1,7 +1,7 @@
 //! The schema `freshet`: the facts of queries, tables, results, sessions and the stream, as tables that any client reads with SQL.
 //!
 //! The tables are made for one statement, from what its client may see, and only the ones that it names. The query engine is behind
-//! a trait ([`Engine`]): this module needs no database.
+//! a trait ([`QueryEngine`]): this module needs no database.
 
 mod advice;
 mod tables;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 pub(crate) use advice::ServerFigures;
-pub(crate) use tables::{Definition, TABLES, View, Viewer};
+pub(crate) use tables::{IntrospectionTable, TABLES, View, Viewer};
 
 /// The schema's name.
 pub(crate) const SCHEMA: &str = "freshet";
@@ -116,20 +116,20 @@ pub trait Computes: Send + Sync {
 
 /// The query engine, and how many statements may use it at once.
 #[derive(Clone)]
-pub struct Engine {
+pub struct QueryEngine {
     pub(crate) computes: Arc<dyn Computes>,
     pub(crate) places: Arc<Semaphore>,
 }
 
-impl Engine {
+impl QueryEngine {
     /// Makes an engine with this implementation.
     pub fn new(computes: Arc<dyn Computes>) -> Self {
         Self { computes, places: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
     }
 }
 
-impl fmt::Debug for Engine {
+impl fmt::Debug for QueryEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Engine")
+        f.write_str("QueryEngine")
     }
 }

@@ -39,7 +39,8 @@ impl KnownSettings {
         &self,
         account: &[u8],
         transition: &Transition,
-        (now, is_told): (Option<Epoch>, bool),
+        now: Option<Epoch>,
+        is_told: bool,
     ) -> Option<KnownSetting> {
         let settings = self.lock();
         let known = settings.get(account)?.get(transition)?;

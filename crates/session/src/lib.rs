@@ -79,4 +79,4 @@ pub use refreshing::refresh_created;
 pub use registry::Process;
 pub use restoring::{load_created, load_persisted};
 pub use session::serve;
-pub use shared::{Multiplexing, Options, PreparedRow, ServerConnections, Shared};
+pub use shared::{Multiplexing, PreparedRow, ServerConnections, SessionOptions, Shared};

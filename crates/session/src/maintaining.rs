@@ -47,7 +47,7 @@ pub(crate) struct ResultQuestion {
 
 /// The keeper's answer.
 #[derive(Debug, Clone)]
-pub(crate) enum Answer {
+pub(crate) enum KeeperAnswer {
     /// The rows as of this position.
     Rows(Position, Arc<Shown>),
     /// Its tables are loaded.
@@ -80,7 +80,7 @@ impl fmt::Display for CopyState {
 }
 
 /// A question to the keeper, and where its answer goes.
-type QueuedQuestion = (ResultQuestion, oneshot::Sender<Answer>);
+type QueuedQuestion = (ResultQuestion, oneshot::Sender<KeeperAnswer>);
 
 /// The handle to the keeper.
 pub(crate) struct Maintaining {
@@ -99,12 +99,12 @@ impl Default for Maintaining {
 
 impl Maintaining {
     /// Asks for a result.
-    pub(crate) async fn ask(&self, asked: ResultQuestion) -> Answer {
+    pub(crate) async fn ask(&self, asked: ResultQuestion) -> KeeperAnswer {
         let (answer, answered) = oneshot::channel();
         if self.questions.send((asked, answer)).is_err() {
-            return Answer::NotYet("nothing is maintained");
+            return KeeperAnswer::NotYet("nothing is maintained");
         }
-        answered.await.unwrap_or(Answer::NotYet("nothing is maintained"))
+        answered.await.unwrap_or(KeeperAnswer::NotYet("nothing is maintained"))
     }
 
     /// Returns the states of the copies, by the names of their tables.

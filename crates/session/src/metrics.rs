@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use freshet_cache::Statistics as Cached;
+use freshet_cache::Statistics;
 use freshet_upstream::Address;
 
 use crate::counters::Count;
@@ -44,7 +44,7 @@ pub struct Program {
 /// The sources of the values, at one moment.
 struct MetricsSnapshot {
     program: Program,
-    cache: Cached,
+    cache: Statistics,
     server: ServerConnections,
     clients: u64,
     busy: u64,

@@ -53,12 +53,12 @@ pub(crate) enum TypedBy {
     /// The kinds of the values. No moment is in sight.
     Kinds,
     /// The kinds of the values, and what each marker is compared with.
-    KindsCompared(Box<[Beside]>),
+    KindsCompared(Box<[ComparedWith]>),
 }
 
 /// What a marker is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beside {
+pub(crate) enum ComparedWith {
     /// With something in which there is no moment, or with nothing.
     Timeless,
     /// With a column of integers or of DECIMAL, or it counts rows.

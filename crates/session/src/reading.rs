@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use freshet_catalog::rows::Zone;
-use freshet_sql::{Effects, Flavor, Hint, Modes, PreparedKill, Request, RowWrite, Tokens, Writes};
+use freshet_sql::{Effects, Flavor, Hint, HintError, Modes, PreparedKill, Request, RowWrite, Tokens, Writes};
 use tokio::sync::Semaphore;
 
 /// A text of this many bytes is long. A shorter one is read in a few milliseconds.
@@ -39,7 +39,7 @@ pub(crate) struct ReadText {
 #[derive(Debug)]
 pub(crate) struct LongSelect {
     pub(crate) effects: Effects,
-    pub(crate) hint_error: Option<(u16, &'static str, String)>,
+    pub(crate) hint_error: Option<HintError>,
     /// The text without hints that the server does not know.
     pub(crate) stripped: Option<Vec<u8>>,
 }

@@ -1,6 +1,6 @@
 //! The connected clients, so that KILL finds them by their ids, and idle ones are found.
 
-mod place;
+mod connection_slot;
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use ahash::HashMap;
 use freshet_upstream::lane::{LaneCounts, LaneFigures};
 
-use self::place::{Connected, Place};
+use self::connection_slot::{Connected, ConnectionSlot};
 
 /// What others may know of a session, and do to it.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Handle {
     /// The client's address, if it came over TCP.
     client: Option<SocketAddr>,
     /// The server's id of the session's connection; shared with the next session on the same client connection.
-    place: Arc<Place>,
+    slot: Arc<ConnectionSlot>,
     /// When the client last sent a command, in monotonic milliseconds.
     active_ms: AtomicU64,
     /// How long the client may be silent, in milliseconds, if it has no connection that the server could end.
@@ -124,7 +124,7 @@ pub(crate) struct Aimed {
 
 impl Aimed {
     pub(crate) fn at(handle: Arc<Handle>, may: bool) -> Self {
-        let thread_id = if may { handle.place.aim() } else { handle.thread_id() };
+        let thread_id = if may { handle.slot.aim() } else { handle.thread_id() };
         Self { handle, thread_id, may }
     }
 }
@@ -132,17 +132,17 @@ impl Aimed {
 impl Drop for Aimed {
     fn drop(&mut self) {
         if self.may {
-            self.handle.place.aims_no_more();
+            self.handle.slot.aims_no_more();
         }
     }
 }
 
 impl Handle {
-    fn new(user: Vec<u8>, client: Option<SocketAddr>, now_ms: u64, place: Arc<Place>) -> Self {
+    fn new(user: Vec<u8>, client: Option<SocketAddr>, now_ms: u64, slot: Arc<ConnectionSlot>) -> Self {
         Self {
             user,
             client,
-            place,
+            slot,
             active_ms: AtomicU64::new(now_ms),
             silent_ms_max: AtomicU64::new(u64::MAX),
             busy: AtomicBool::new(false),
@@ -158,18 +158,18 @@ impl Handle {
     }
 
     pub(crate) fn thread_id(&self) -> u32 {
-        self.place.number()
+        self.slot.number()
     }
 
     pub(crate) fn set_thread_id(&self, id: u32) {
-        self.place.set(id);
+        self.slot.set(id);
     }
 
     /// Takes the connection's number from the session, so that a later KILL by this number hits nobody here. Returns false, and changes
     /// nothing, while somebody is about to kill the session, or has killed it.
     pub(crate) fn parts(&self) -> bool {
         let id = self.thread_id();
-        let parts = self.place.take();
+        let parts = self.slot.take();
         if parts && self.ending() == Ending::Cut {
             self.set_thread_id(id);
             return false;
@@ -376,7 +376,7 @@ pub(crate) struct Registry {
 impl Registry {
     /// Makes a session's handle, which is not registered yet.
     pub(crate) fn handle(&self, user: Vec<u8>, client: Option<SocketAddr>, now_ms: u64) -> Arc<Handle> {
-        Arc::new(Handle::new(user, client, now_ms, Place::among(&self.connected)))
+        Arc::new(Handle::new(user, client, now_ms, ConnectionSlot::among(&self.connected)))
     }
 
     /// Makes the handle of the next session on the same client connection.
@@ -386,7 +386,7 @@ impl Registry {
         client: Option<SocketAddr>,
         now_ms: u64,
     ) -> Arc<Handle> {
-        Arc::new(Handle::new(user, client, now_ms, Arc::clone(&before.place)))
+        Arc::new(Handle::new(user, client, now_ms, Arc::clone(&before.slot)))
     }
 
     /// Returns how many sessions have a connection to the server.

@@ -31,7 +31,7 @@ use capture::END_BYTES;
 pub(crate) use capture::{Capture, Captured, is_own};
 pub(crate) use filter::Filter;
 pub(crate) use listed::Listed;
-pub(crate) use own_channel::{Channel, OwnChannel, PutRight, row_of};
+pub(crate) use own_channel::{ChannelLayers, OwnChannel, PutRight, row_of};
 pub(crate) use processes::{Processes, listed as listed_process};
 pub(crate) use uncounted::{Controls, Own, Repeated, ServedCounts, Uncounted, flushes_status};
 

@@ -81,12 +81,12 @@ pub(crate) use environ::FORM;
 pub(crate) use exchange::{follow, query_prefix};
 pub(crate) use facts::{Missed, StatementFacts, Unfound};
 pub(crate) use found::is_question;
-pub(crate) use hold::{Hold, Holds};
+pub(crate) use hold::{Hold, SessionHolds};
 pub(crate) use lanes::{Carriage, Expected, Ride, SharedView};
 pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use logged::Logged;
-pub(crate) use making::{Made, unknown_statement};
+pub(crate) use making::{ServerStatement, unknown_statement};
 pub(crate) use prepared::{
     AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
     PreparedSelect, SELECT_BYTES_MAX, ZoneAt,
@@ -122,7 +122,7 @@ pub(crate) struct Session {
     /// How the query rules apply to this session.
     pub(crate) ruled: ruled::Ruled,
     /// What this client has been shown, also before a reset of the session.
-    seen: seen::Seen,
+    seen: seen::SeenWrites,
     /// Where the session's last statement was answered.
     pub(crate) destination: destination::LastDestination,
 }

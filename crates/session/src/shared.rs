@@ -19,7 +19,7 @@ use crate::counters::{Count, Counters};
 use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery, environment_of};
 use crate::fences::Sources;
-use crate::introspection::Engine;
+use crate::introspection::QueryEngine;
 use crate::known_settings::KnownSettings;
 use crate::level::{Level, SemisyncMode};
 use crate::maintaining::{CopiedTables, Maintaining};
@@ -31,13 +31,13 @@ use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
 use crate::rules::Rules;
 use crate::settling::Settling;
-use crate::statistics::{CommandRow, DigestRow, ErrorRow, Statistics};
+use crate::statistics::{CommandRow, DigestRow, DigestStatistics, ErrorRow};
 use crate::template::Templates;
 use crate::variables::Globals;
 
 /// The settings of sessions.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SessionOptions {
     /// How many clients may be connected at once; a further one gets error 1040.
     pub clients_max: usize,
     /// How long a client may be silent outside of a transaction or within; then it is disconnected.
@@ -63,7 +63,7 @@ pub struct Options {
     /// Whether reads of several sessions share one connection.
     pub multiplexing: Multiplexing,
     /// The query engine for the tables of the schema `freshet`; `None`: there is no such schema.
-    pub engine: Option<Engine>,
+    pub engine: Option<QueryEngine>,
 }
 
 /// When reads of several sessions share one connection.
@@ -78,7 +78,7 @@ pub enum Multiplexing {
     Always,
 }
 
-impl Default for Options {
+impl Default for SessionOptions {
     fn default() -> Self {
         Self {
             clients_max: 10_000,
@@ -147,7 +147,7 @@ pub struct Shared {
     /// The variables' global values.
     pub globals: Globals,
     /// The settings.
-    pub options: Options,
+    pub options: SessionOptions,
     pub(crate) persisted: Persisted,
     pub(crate) templates: Templates,
     pub(crate) preparations: Preparations,
@@ -168,7 +168,7 @@ pub struct Shared {
     pub(crate) settling: Settling,
     pub(crate) rules: Rules,
     /// The counts by digest, if they are wanted.
-    pub(crate) statistics: Option<Statistics>,
+    pub(crate) statistics: Option<DigestStatistics>,
     /// Notified when the cache's size has changed.
     pub(crate) resized: Notify,
     clients: AtomicUsize,
@@ -186,7 +186,7 @@ pub struct Shared {
 
 impl Shared {
     /// Puts together the parts.
-    pub fn new(gate: Gate, upstream: Upstream, cache: Arc<Cache>, options: Options) -> Self {
+    pub fn new(gate: Gate, upstream: Upstream, cache: Arc<Cache>, options: SessionOptions) -> Self {
         Self {
             gate,
             upstream,
@@ -196,7 +196,7 @@ impl Shared {
             created: Arc::new(CreatedCaches::new(options.caches_dir.clone())),
             refreshes: Notify::new(),
             maintaining: Maintaining::default(),
-            statistics: options.counts_digests.then(Statistics::default),
+            statistics: options.counts_digests.then(DigestStatistics::default),
             options,
             templates: Templates::default(),
             preparations: Preparations::default(),
@@ -283,7 +283,7 @@ impl Shared {
 
     /// Returns the counts by command, if they are wanted.
     pub fn commands(&self) -> Vec<CommandRow> {
-        self.statistics.as_ref().map(Statistics::commands).unwrap_or_default()
+        self.statistics.as_ref().map(DigestStatistics::commands).unwrap_or_default()
     }
 
     /// Replaces the query rules by these, for commands that begin from now on.
@@ -312,7 +312,7 @@ impl Shared {
 
     /// Returns the query rules, by their numbers, with how often each was met.
     pub fn rule_hits(&self) -> Vec<(i64, u64)> {
-        let counted = self.statistics.as_ref().map(Statistics::outcomes).unwrap_or_default();
+        let counted = self.statistics.as_ref().map(DigestStatistics::outcomes).unwrap_or_default();
         self.rules.set().map(|set| set.hits(&counted)).unwrap_or_default()
     }
 

@@ -95,7 +95,7 @@ struct Digests {
 
 /// The counts by digest.
 #[derive(Debug)]
-pub(crate) struct Statistics {
+pub(crate) struct DigestStatistics {
     known: ShardedLock<Digests>,
     sent: Forwarded,
     generations: Box<[AtomicU8]>,
@@ -113,7 +113,7 @@ pub(crate) struct Statistics {
     epoch: AtomicU64,
 }
 
-impl Default for Statistics {
+impl Default for DigestStatistics {
     fn default() -> Self {
         Self {
             known: ShardedLock::default(),
@@ -165,7 +165,7 @@ const fn place_of(tag: u16) -> usize {
     tag as usize % PLACES
 }
 
-impl Statistics {
+impl DigestStatistics {
     /// Counts an answer from memory.
     #[inline]
     pub(crate) fn count_hit(&self, tag: u16, now_ms: u64) {

@@ -36,18 +36,18 @@ const TEXT_MAX: usize = 16 * 1024;
 
 /// The key of a template.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Digest {
+struct TemplateKey {
     schema: Option<String>,
     modes: Modes,
     text: Vec<u8>,
 }
 
-type Shard = Kept<Digest, Arc<Template>>;
+type TemplateShard = Kept<TemplateKey, Arc<Template>>;
 
 /// All templates.
 #[derive(Debug)]
 pub(crate) struct Templates {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<TemplateShard>; SHARDS],
     forms: Forms,
     newcomers: Newcomers,
 }
@@ -117,7 +117,7 @@ impl Templates {
     ) -> Arc<Template> {
         let (modes, upstream) = (tokens.modes(), behind.upstream);
         let Shape { hash, text: digest } = tokens.shape();
-        let digest = Digest { schema: schema.map(str::to_owned), modes, text: digest };
+        let digest = TemplateKey { schema: schema.map(str::to_owned), modes, text: digest };
         let shard = (hash % SHARDS as u128) as usize;
         let known = self.shard(shard).get(&digest).map(Arc::clone);
         match known {
@@ -135,7 +135,7 @@ impl Templates {
         template
     }
 
-    fn shard(&self, at: usize) -> MutexGuard<'_, Shard> {
+    fn shard(&self, at: usize) -> MutexGuard<'_, TemplateShard> {
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

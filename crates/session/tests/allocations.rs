@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use freshet_cache::{Cache, Freshness};
 use freshet_follow::Upstream;
 use freshet_session::auth::{Gate, LoginOptions};
-use freshet_session::{Options, Shared, serve};
-use freshet_upstream::Config;
+use freshet_session::{SessionOptions, Shared, serve};
+use freshet_upstream::UpstreamConfig;
 use freshet_upstream::net::Stream;
 use mysql::prelude::Queryable as _;
 use mysql::{Conn, Opts, OptsBuilder, Statement};
@@ -104,12 +104,12 @@ fn before(variable: &str) {
 
 fn shared(url: &str) -> Arc<Shared> {
     let freshness = Arc::new(Freshness::new());
-    let config = Config::from_url(url).expect("a server's URL");
+    let config = UpstreamConfig::from_url(url).expect("a server's URL");
     let upstream = Upstream::start(config, Arc::clone(&freshness)).expect("a follower");
     let cache = Arc::new(Cache::new(freshness, 16 << 20, 1 << 20));
     let gate =
         Gate::new(Arc::clone(upstream.config()), Arc::new(upstream.clone()), None, LoginOptions::default());
-    let options = Options { counts_digests: true, ..Options::default() }; // As the program has them.
+    let options = SessionOptions { counts_digests: true, ..SessionOptions::default() }; // As the program has them.
     Arc::new(Shared::new(gate, upstream, cache, options))
 }
 

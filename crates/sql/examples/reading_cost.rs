@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use freshet_sql::{Definition, Flavor, Modes, TableName, row_reads, row_reads_of, row_write};
+use freshet_sql::{Flavor, Modes, TableDefinition, TableName, row_reads, row_reads_of, row_write};
 
 const MODES: Modes = Modes::new(Flavor::MySql);
 
@@ -25,7 +25,7 @@ fn least_time(run: &dyn Fn() -> bool) -> u128 {
 fn main() {
     let tables = [TableName::bare("sbtest1")];
     let columns: Arc<[String]> = ["id", "k", "c", "pad"].map(str::to_owned).into();
-    let known = |_: &TableName| Some(Definition::Table { columns: columns.clone(), shows_all: true });
+    let known = |_: &TableName| Some(TableDefinition::Table { columns: columns.clone(), shows_all: true });
     for text in [
         "SELECT c FROM sbtest1 WHERE id=4711",
         "SELECT c FROM sbtest1 WHERE id=?",

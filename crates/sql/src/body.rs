@@ -34,7 +34,7 @@ const TABLES_MAX: usize = 256;
 
 /// Everything that a body may do: it makes no temporary tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Body {
+pub struct BodyEffects {
     /// The tables it may write, directly. A table without a schema is in the trigger's schema.
     pub writes: Vec<TableName>,
     /// Its writes to tables whose rows can be told. Such a table is also in `writes` only if the body writes other rows of it too. Empty
@@ -53,23 +53,27 @@ pub struct Body {
 }
 
 /// Returns what the trigger of this text may do; `None` if that cannot be told.
-pub fn trigger_body(text: &[u8], modes: Modes) -> Option<Body> {
+pub fn trigger_body(text: &[u8], modes: Modes) -> Option<BodyEffects> {
     read(text, modes, header::trigger)
 }
 
 /// Returns what the procedure or function of this text may do; `None` if that cannot be told. The rows of a function's writes are not
 /// told.
-pub fn routine_body(text: &[u8], modes: Modes) -> Option<Body> {
+pub fn routine_body(text: &[u8], modes: Modes) -> Option<BodyEffects> {
     read(text, modes, header::routine)
 }
 
 /// Returns what a compound statement of this text may do; `None` if that cannot be told.
-pub(crate) fn block(text: &[u8], modes: Modes) -> Option<Body> {
+pub(crate) fn block(text: &[u8], modes: Modes) -> Option<BodyEffects> {
     read(text, modes, |_| Some(Header::default()))
 }
 
 /// Reads a body behind its header.
-fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<Header>) -> Option<Body> {
+fn read(
+    text: &[u8],
+    modes: Modes,
+    header: impl Fn(&mut Cursor<'_>) -> Option<Header>,
+) -> Option<BodyEffects> {
     // A piece of the text that is read by itself must not begin or end within a version comment.
     let has_version_comment = [&b"/*!"[..], b"/*M!"].iter().any(|mark| contains_ignoring_case(text, mark));
     if modes.other_syntax || has_version_comment {
@@ -82,7 +86,7 @@ fn read(text: &[u8], modes: Modes, header: impl Fn(&mut Cursor<'_>) -> Option<He
     let mut cursor = Cursor::new(text, modes, &tokens);
     let Header { is_procedure, parameters } = header(&mut cursor)?;
     let locals = parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    let body = Body::default();
+    let body = BodyEffects::default();
     let changed = Vec::new();
     let mut reader =
         BodyReader { cursor, parameters: &parameters, is_procedure, locals, changed, depth: 0, body };
@@ -102,14 +106,14 @@ struct BodyReader<'a> {
     /// The variables that may be given other values.
     changed: Vec<String>,
     depth: usize,
-    body: Body,
+    body: BodyEffects,
 }
 
 /// Statements that are read as if they had been sent.
 const PLAIN: &[&str] = &["CALL", "DELETE", "DO", "INSERT", "REPLACE", "SELECT", "UPDATE", "VALUES", "WITH"];
 
 impl BodyReader<'_> {
-    fn done(self) -> Body {
+    fn done(self) -> BodyEffects {
         let Self { mut body, changed, parameters, .. } = self;
         let rows = std::mem::take(&mut body.rows);
         body.rows = rows.into_iter().map(|write| write.without(&changed, parameters)).collect();

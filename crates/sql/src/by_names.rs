@@ -9,7 +9,7 @@ use crate::analysis::{self, Analysis};
 use crate::calls::Calls;
 use crate::cursor::unquote_name;
 use crate::effects::Writes;
-use crate::functions::{self, Class};
+use crate::functions::{self, FunctionClass};
 use crate::modes::{Modes, TableName};
 use crate::reads::Reads;
 use crate::reason::Reason;
@@ -182,20 +182,22 @@ fn check_word(
     }
     let arguments = usize::from(!behind.is_some_and(|token| token.is(b')')));
     match functions::class(word, false, modes) {
-        Class::Volatile | Class::LastStatement | Class::Session => Err(Some(Reason::Volatile(upper()))),
-        Class::Pure if is_in(word, &["UNIX_TIMESTAMP"]) && arguments == 0 => {
+        FunctionClass::Volatile | FunctionClass::LastStatement | FunctionClass::Session => {
             Err(Some(Reason::Volatile(upper())))
         }
-        Class::Unknown if functions::is_of_sequences(word) => Err(Some(Reason::Sequence)),
+        FunctionClass::Pure if is_in(word, &["UNIX_TIMESTAMP"]) && arguments == 0 => {
+            Err(Some(Reason::Volatile(upper())))
+        }
+        FunctionClass::Unknown if functions::is_of_sequences(word) => Err(Some(Reason::Sequence)),
         // The number of its arguments can make it a stored function's.
         _ if !functions::is_itself_with(upper().as_bytes(), 0) => Err(None),
-        Class::Pure | Class::Unknown => Ok(()),
+        FunctionClass::Pure | FunctionClass::Unknown => Ok(()),
     }
 }
 
 /// Whether a word in front of a parenthesis is a function's name: a table's name has no parenthesis behind it.
 fn is_built_in(word: &[u8], modes: Modes) -> bool {
-    functions::class(word, false, modes) == Class::Pure
+    functions::class(word, false, modes) == FunctionClass::Pure
 }
 
 #[derive(Default)]

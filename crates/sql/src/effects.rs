@@ -13,7 +13,7 @@ mod control;
 mod tests;
 
 use crate::TableName;
-use crate::body::{self, Body};
+use crate::body::{self, BodyEffects};
 use crate::calls::Calls;
 use crate::cursor::Cursor;
 use crate::ddl::{self, DdlTouches};
@@ -202,7 +202,7 @@ fn defines(touched: DdlTouches) -> Defines {
 
 impl Effects {
     /// Returns the effects of a block of statements, all of which are understood.
-    fn of_block(body: Body) -> Self {
+    fn of_block(body: BodyEffects) -> Self {
         let mut calls = Calls::NOTHING;
         body.calls.into_iter().for_each(|call| calls.push(call));
         Effects {

@@ -58,7 +58,7 @@ use crate::words::Upper;
 
 /// What a call may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum FunctionClass {
     /// The result depends on the arguments and the session's environment alone.
     Pure,
     /// The result depends on more, such as the time, but nothing is changed.
@@ -75,34 +75,34 @@ pub(crate) enum Class {
 ///
 /// `spaced` says that a blank stands between the name and its parenthesis: without IGNORE_SPACE that turns some of the built-in names
 /// into a stored function's.
-pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> Class {
+pub(crate) fn class(name: &[u8], spaced: bool, modes: Modes) -> FunctionClass {
     let Some(upper) = Upper::of(name) else {
-        return Class::Unknown;
+        return FunctionClass::Unknown;
     };
     let name = upper.as_str();
     if spaced && !modes.ignore_space && has(lists::NEED_ADJACENT_PARENTHESIS, name) {
-        return Class::Unknown;
+        return FunctionClass::Unknown;
     }
     if modes.before_8 && has(before_8::NOT_IN_5_7, name) {
-        return Class::Unknown;
+        return FunctionClass::Unknown;
     }
     if modes.before_8 && has(before_8::PURE_5_7, name) {
-        return Class::Pure;
+        return FunctionClass::Pure;
     }
     let (own, own_volatile) = match modes.flavor {
         Flavor::MySql => (lists::PURE_MYSQL, lists::VOLATILE_MYSQL),
         Flavor::MariaDb => (lists::PURE_MARIADB, lists::VOLATILE_MARIADB),
     };
     if has(lists::PURE, name) || has(own, name) {
-        Class::Pure
+        FunctionClass::Pure
     } else if has(lists::VOLATILE, name) || has(own_volatile, name) {
-        Class::Volatile
+        FunctionClass::Volatile
     } else if has(lists::LAST_STATEMENT, name) {
-        Class::LastStatement
+        FunctionClass::LastStatement
     } else if has(lists::SESSION, name) {
-        Class::Session
+        FunctionClass::Session
     } else {
-        Class::Unknown
+        FunctionClass::Unknown
     }
 }
 

@@ -29,6 +29,17 @@ pub(crate) const MODIFIERS: &[&str] = &[
     "STRAIGHT_JOIN",
 ];
 
+/// The error that MariaDB gives for a misuse of the hints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HintError {
+    /// The number of the error.
+    pub code: u16,
+    /// The SQLSTATE.
+    pub sqlstate: &'static str,
+    /// The message.
+    pub message: String,
+}
+
 /// Follows the tokens of one statement and notes its hints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
@@ -129,15 +140,18 @@ impl Hints {
     }
 
     /// Returns the error that MariaDB would give.
-    pub fn error(&self) -> Option<(u16, &'static str, String)> {
+    pub fn error(&self) -> Option<HintError> {
         if self.cache && self.no_cache {
-            return Some((1221, "HY000", "Incorrect usage of SQL_NO_CACHE and SQL_CACHE".to_owned()));
+            let message = "Incorrect usage of SQL_NO_CACHE and SQL_CACHE".to_owned();
+            return Some(HintError { code: 1221, sqlstate: "HY000", message });
         }
         if let Some(hint) = self.twice {
-            return Some((1225, "HY000", format!("Option '{}' used twice in statement", name(hint))));
+            let message = format!("Option '{}' used twice in statement", name(hint));
+            return Some(HintError { code: 1225, sqlstate: "HY000", message });
         }
         let hint = self.misplaced?;
-        Some((1234, "42000", format!("Incorrect usage/placement of '{}'", name(hint))))
+        let message = format!("Incorrect usage/placement of '{}'", name(hint));
+        Some(HintError { code: 1234, sqlstate: "42000", message })
     }
 }
 

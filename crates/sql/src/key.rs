@@ -5,7 +5,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::hint::{Hint, Hints};
+use crate::hint::{Hint, HintError, Hints};
 use crate::lex::{Lexer, is_blank};
 use crate::modes::Modes;
 use crate::token::TokenKind;
@@ -115,8 +115,8 @@ pub fn is_one_select(text: &[u8], modes: Modes) -> bool {
     is_select && lexer.skip_while(|token| !token.is(b';')).all(|token| token.is(b';'))
 }
 
-/// Returns the error that a misuse of the hints gives: code, SQLSTATE, message.
-pub fn hint_error(text: &[u8], modes: Modes) -> Option<(u16, &'static str, String)> {
+/// Returns the error that a misuse of the hints gives.
+pub fn hint_error(text: &[u8], modes: Modes) -> Option<HintError> {
     hints(Lexer::new(text, modes)).iter().find_map(Hints::error)
 }
 

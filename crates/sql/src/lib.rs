@@ -65,7 +65,7 @@ mod rows;
 pub use alteration::{Alteration, AlteredColumn};
 pub use analysis::{Analysis, analyse, is_system_schema, pure_expression, tables_at_a_moment};
 pub use binlog::{BinlogEffect, Boundary, OnRights, Xid, binlog_effect};
-pub use body::{Body, BodyWrite, routine_body, trigger_body};
+pub use body::{BodyEffects, BodyWrite, routine_body, trigger_body};
 pub use by_names::ByNames;
 pub use calls::{Call, Calls, RoutineKind};
 pub use collation::Collation;
@@ -74,7 +74,7 @@ pub use deprecated::{Deprecated, Deprecations};
 pub use effects::{Around, Defines, Effects, Temporary, TrackingEffect, TransactionEffect, Writes, effects};
 pub use explained::explained;
 pub use found_rows::{asks_found_rows, keeps_found_rows, names_found_rows, returns_what_it_finds};
-pub use hint::Hint;
+pub use hint::{Hint, HintError};
 pub use key::{before_first_value, hint, hint_error, is_one_select, key_text, may_be_hinted, strip_hint};
 pub use kill::{Kill, PreparedKill, kill_by_variable, kills, prepared_kill};
 pub use lex::contains_ignoring_case;
@@ -94,9 +94,10 @@ pub use reason::Reason;
 pub use request::{Request, read};
 pub use rewritten::{rewritten, with_markers};
 pub use rows::{
-    ColumnsRead, Condition, DataType, Datum, Definition, Given, Input, InputColumn, Occurrence, OnDuplicate,
-    Pin, Places, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Skeleton, Slotted,
-    Unplanned, View, call_arguments, query_plan, row_reads, row_reads_of, row_write, row_writes, shows_rows,
+    ColumnsRead, Condition, DataType, Datum, Given, Input, InputColumn, Occurrence, OnDuplicate, Pin, Places,
+    QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Skeleton, Slotted,
+    TableDefinition, Unplanned, View, call_arguments, query_plan, row_reads, row_reads_of, row_write,
+    row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};
 pub use shape::{Shape, shape};

@@ -47,7 +47,7 @@ use self::source::Source;
 pub use self::told::{
     ColumnsRead, Condition, Datum, Given, Occurrence, OnDuplicate, Pin, RowReads, RowWrite,
 };
-pub use self::view::{Definition, View};
+pub use self::view::{TableDefinition, View};
 use crate::analysis::tables_named;
 use crate::modes::{Modes, TableName};
 use crate::tokens::Tokens;
@@ -60,7 +60,7 @@ use crate::tokens::Tokens;
 pub fn row_reads<'v>(
     text: &[u8],
     modes: Modes,
-    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
 ) -> Option<RowReads> {
     let (tables, named) = tables_named(text, modes)?;
     let reads = row_reads_of(text, modes, &tables, definition_of)?;
@@ -74,7 +74,7 @@ pub fn row_reads_of<'v>(
     text: &[u8],
     modes: Modes,
     tables: &[TableName],
-    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
 ) -> Option<RowReads> {
     reads_from(Source::cut(text, modes)?, tables, definition_of)
 }
@@ -85,7 +85,7 @@ impl Tokens<'_> {
     pub fn row_reads_of<'v>(
         &self,
         tables: &[TableName],
-        definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+        definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
     ) -> Option<RowReads> {
         reads_from(Source::of_tokens(self)?, tables, definition_of)
     }
@@ -100,7 +100,7 @@ impl Tokens<'_> {
 fn reads_from<'v>(
     source: Source<'_>,
     tables: &[TableName],
-    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
 ) -> Option<RowReads> {
     // A view may outlive the statement, but its reading may not.
     let definitions = |table: &TableName| definition_of(table);
@@ -140,7 +140,7 @@ pub fn row_write(text: &[u8], modes: Modes) -> Option<RowWrite> {
 pub fn row_writes<'v>(
     text: &[u8],
     modes: Modes,
-    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
 ) -> Option<RowWrites> {
     // A view may outlive the statement, but its reading may not.
     let definitions = |table: &TableName| definition_of(table);

@@ -3,7 +3,7 @@
 use crate::TableName;
 use crate::calls::{CALLS_MAX, Call, Calls, RoutineKind};
 use crate::cursor::unquote_name;
-use crate::functions::{self, Class};
+use crate::functions::{self, FunctionClass};
 use crate::modes::{Flavor, Modes};
 use crate::token::{Token, TokenKind};
 use crate::words::is_in;
@@ -238,15 +238,17 @@ impl<'a> Scan<'a> {
             return self.counted.push(Counted { name, depth: self.depth, arguments: 0 });
         }
         match functions::class(word, name.end != token.start, self.modes) {
-            Class::Unknown if functions::is_grammar(word, self.modes) || self.is_in_its_place(word) => {}
-            Class::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
+            FunctionClass::Unknown
+                if functions::is_grammar(word, self.modes) || self.is_in_its_place(word) => {}
+            FunctionClass::Unknown if is_in(word, &[JSON_TABLE]) && self.json_tables.len() < CALLS_MAX => {
                 self.json_tables.push(self.depth);
             }
             // A result that depends on a sequence is not cached, so advancing a sequence changes nothing that counts.
-            Class::Unknown if self.modes.flavor == Flavor::MariaDb && functions::is_of_sequences(word) => {}
-            Class::Unknown => self.unknown_call(self.called(name)),
-            Class::LastStatement => self.facts.reads_last_statement = true,
-            Class::Session => self.facts.changes_session = true,
+            FunctionClass::Unknown
+                if self.modes.flavor == Flavor::MariaDb && functions::is_of_sequences(word) => {}
+            FunctionClass::Unknown => self.unknown_call(self.called(name)),
+            FunctionClass::LastStatement => self.facts.reads_last_statement = true,
+            FunctionClass::Session => self.facts.changes_session = true,
             _ => {}
         }
     }

@@ -27,7 +27,7 @@ pub const HEARTBEATS_TO_LIVE: u32 = 5;
 
 /// How to reach the server, and as whom the follower's own connections log in.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct UpstreamConfig {
     /// Where the server listens.
     pub address: Address,
     /// The account of our own connections.
@@ -52,7 +52,7 @@ pub struct Config {
     pub(crate) tls_client: tls::TlsClient,
 }
 
-impl Config {
+impl UpstreamConfig {
     /// Returns a configuration with every default, for this address and account.
     pub fn new(address: Address, user: impl Into<String>, password: Secret) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use freshet_protocol::{Capabilities, Login};
 
-use crate::config::Config;
+use crate::config::UpstreamConfig;
 use crate::connection::{Connection, Rows};
 use crate::error::Error;
 use crate::password::Password;
@@ -35,7 +35,7 @@ const ATTRIBUTES: [(&str, &str); 2] = [("program_name", "freshet"), ("_client_na
 ///
 /// # Errors
 /// What dialling, logging in or setting up can fail with.
-pub async fn connect(config: &Config) -> Result<Connection, Error> {
+pub async fn connect(config: &UpstreamConfig) -> Result<Connection, Error> {
     connect_as(config, WANT, login(config)).await
 }
 
@@ -43,12 +43,12 @@ pub async fn connect(config: &Config) -> Result<Connection, Error> {
 ///
 /// # Errors
 /// As [`connect`].
-pub async fn connect_in_form(config: &Config, form: Capabilities) -> Result<Connection, Error> {
+pub async fn connect_in_form(config: &UpstreamConfig, form: Capabilities) -> Result<Connection, Error> {
     let want = WANT.difference(Capabilities::DEPRECATE_EOF).union(form);
     connect_as(config, want, Login { database: None, ..login(config) }).await
 }
 
-async fn connect_as(config: &Config, want: Capabilities, login: Login) -> Result<Connection, Error> {
+async fn connect_as(config: &UpstreamConfig, want: Capabilities, login: Login) -> Result<Connection, Error> {
     let dialled = Connection::dial(config, want, UTF8MB4).await?;
     let mut password = Password::new(config.password.clone());
     let (mut connection, _) = dialled.login(login, &mut password).await?;
@@ -78,7 +78,7 @@ pub async fn query_definitions(connection: &mut Connection, sql: &str) -> Result
 }
 
 /// Returns a login with our own account, its answer not yet made.
-pub fn login(config: &Config) -> Login {
+pub fn login(config: &UpstreamConfig) -> Login {
     Login {
         capabilities: Capabilities::empty(),
         max_packet_size: crate::connection::MAX_PACKET_SIZE,

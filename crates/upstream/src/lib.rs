@@ -32,7 +32,7 @@ pub mod server;
 pub use address::Address;
 pub use channel::{Channel, Preference};
 pub use clock::now_ms;
-pub use config::{Config, ConfigError, TlsMode};
+pub use config::{ConfigError, TlsMode, UpstreamConfig};
 pub use connection::{Connection, Dialled, Rows};
 pub use error::Error;
 pub use lane::Lane;

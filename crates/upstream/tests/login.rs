@@ -5,13 +5,13 @@ mod common;
 
 use common::{MARIADB, MYSQL, account, connect, one, run, tls, with_server};
 use freshet_protocol::{Capabilities, ChangeUser};
-use freshet_upstream::{Address, Config, Connection, Error, Password, Secret, TlsMode, control};
+use freshet_upstream::{Address, Connection, Error, Password, Secret, TlsMode, UpstreamConfig, control};
 
-async fn code(config: &Config) -> u16 {
+async fn code(config: &UpstreamConfig) -> u16 {
     control::connect(config).await.map(|_| ()).unwrap_err().to_err_packet().code
 }
 
-async fn works(config: &Config) {
+async fn works(config: &UpstreamConfig) {
     let mut connection = connect(config).await;
     let user = one(&mut connection, "SELECT CURRENT_USER()").await;
     assert!(user.starts_with(&config.user), "{user} is not {}", config.user);
@@ -112,7 +112,7 @@ fn mariadb_native_password_and_unix_socket() {
     });
 }
 
-async fn over_the_socket(admin: &mut Connection, server: &Config) {
+async fn over_the_socket(admin: &mut Connection, server: &UpstreamConfig) {
     let Some(config) = socket(admin, server).await else { return };
     works(&config).await;
     let connection = connect(&config).await;
@@ -120,7 +120,7 @@ async fn over_the_socket(admin: &mut Connection, server: &Config) {
 }
 
 /// The same account over the server's socket, if that can be reached from here.
-async fn socket(admin: &mut Connection, server: &Config) -> Option<Config> {
+async fn socket(admin: &mut Connection, server: &UpstreamConfig) -> Option<UpstreamConfig> {
     let named = one(admin, "SELECT @@socket").await;
     let inside_a_root = std::env::var("FRESHET_TEST_MYSQL_SOCKET").ok();
     let path =
@@ -134,7 +134,7 @@ async fn socket(admin: &mut Connection, server: &Config) -> Option<Config> {
     Some(config)
 }
 
-async fn verified(mut server: Config, variable: &str) {
+async fn verified(mut server: UpstreamConfig, variable: &str) {
     let Ok(authority) = std::env::var(variable) else {
         println!("skipped: {variable} is not set");
         return;
@@ -167,7 +167,7 @@ fn mariadb_certificates_are_verified() {
     with_server(MARIADB, async |server| verified(server, "FRESHET_TEST_MARIADB_CA").await);
 }
 
-async fn change_user(server: Config, user: &str) {
+async fn change_user(server: UpstreamConfig, user: &str) {
     let mut admin = connect(&server).await;
     run(
         &mut admin,
@@ -208,7 +208,7 @@ fn mariadb_change_user() {
 }
 
 /// A relay names a plugin that no account has, and is asked for the account's own.
-async fn unknown_plugin(server: Config) {
+async fn unknown_plugin(server: UpstreamConfig) {
     let dialled = Connection::dial(&server, Capabilities::empty(), 45).await.unwrap();
     let mut login = control::login(&server);
     login.auth_plugin = Some(b"freshet".to_vec());

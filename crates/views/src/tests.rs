@@ -5,7 +5,7 @@ mod refusals;
 mod steps;
 
 use crate::compile::Computing;
-use freshet_sql::{DataType, Definition, Flavor, InputColumn, Modes, QueryPlan, TableName, query_plan};
+use freshet_sql::{DataType, Flavor, InputColumn, Modes, QueryPlan, TableDefinition, TableName, query_plan};
 
 /// What sessions compute with: their clock is an hour ahead.
 pub(crate) const COMPUTING: Computing =
@@ -78,7 +78,7 @@ fn columns_of(table: &TableName) -> Vec<InputColumn> {
 pub(crate) fn plan(text: &str) -> QueryPlan {
     let definition_of = |table: &TableName| {
         let columns = columns_of(table).into_iter().map(|column| column.name).collect::<Vec<_>>();
-        Some(Definition::Table { columns: columns.into(), shows_all: true })
+        Some(TableDefinition::Table { columns: columns.into(), shows_all: true })
     };
     query_plan(text.as_bytes(), MODES, &definition_of, &columns_of)
         .unwrap_or_else(|why| panic!("{text}: {why}"))

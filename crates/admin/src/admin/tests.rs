@@ -348,7 +348,7 @@ fn parameters_and_columns_are_told_to_who_may_read_them() {
     let described = admin.describe(select, Role::Admin).unwrap();
     assert_eq!(described, (2, vec!["r".to_owned(), "digest".to_owned()]));
     assert!(admin.describe(select, Role::Stats).is_err());
-    let parameters = [Parameter::Text("2".to_owned()), Parameter::Text("x".to_owned())];
+    let parameters = [SqliteParameter::Text("2".to_owned()), SqliteParameter::Text("x".to_owned())];
     let Answer::Rows { rows, .. } = admin.run(select, &parameters, Role::Admin, &mut main()).unwrap() else {
         panic!("there are rows")
     };

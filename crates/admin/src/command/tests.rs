@@ -28,10 +28,10 @@ fn every_spelling_of_load_and_save() {
     for (verb, layers, copy) in spellings {
         for (name, module) in modules {
             let statement = format!("{verb} {name} {layers}");
-            assert_eq!(read(&statement), Some(Command::Move(module, copy)), "{statement}");
+            assert_eq!(read(&statement), Some(AdminCommand::Move(module, copy)), "{statement}");
         }
     }
-    assert_eq!(read("LOAD MYSQL USERS FROM CONFIG"), Some(Command::FromConfig(Module::Users)));
+    assert_eq!(read("LOAD MYSQL USERS FROM CONFIG"), Some(AdminCommand::FromConfig(Module::Users)));
     for none in [
         "LOAD MYSQL USERS",
         "SAVE MYSQL USERS TO RUNTIME",
@@ -53,14 +53,14 @@ fn what_clients_ask_at_once() {
         ("SELECT VERSION()", "VERSION()", ServerQuestion::Version),
     ];
     for (statement, column, asked) in cases {
-        assert_eq!(read(statement), Some(Command::Ask(vec![(column.to_owned(), asked)])), "{statement}");
+        assert_eq!(read(statement), Some(AdminCommand::Ask(vec![(column.to_owned(), asked)])), "{statement}");
     }
     let several = vec![
         ("a".to_owned(), variable("a_b")),
         ("@@x".to_owned(), variable("x")),
         ("USER()".to_owned(), ServerQuestion::User),
     ];
-    assert_eq!(read("SELECT  @@session.a_b AS a, @@x, USER() LIMIT 1"), Some(Command::Ask(several)));
+    assert_eq!(read("SELECT  @@session.a_b AS a, @@x, USER() LIMIT 1"), Some(AdminCommand::Ask(several)));
     for none in [
         "SELECT 1",
         "SELECT @@a, 1",
@@ -76,8 +76,8 @@ fn what_clients_ask_at_once() {
 #[test]
 fn parts_of_the_cache_are_flushed() {
     let purge = |what: &str| read(&format!("PROXYSQL FLUSH QUERY CACHE {what}"));
-    let is = |what: Purge| Some(Command::Purge(what));
-    assert_eq!(purge(""), Some(Command::FlushCache));
+    let is = |what: Purge| Some(AdminCommand::Purge(what));
+    assert_eq!(purge(""), Some(AdminCommand::FlushCache));
     assert_eq!(purge("DIGEST '0xBF'"), is(Purge::Digest("0xBF".to_owned())));
     assert_eq!(purge("rule 7"), is(Purge::Rule(7)));
     assert_eq!(purge("SCHEMA shop"), is(Purge::Schema("shop".to_owned())));
@@ -90,11 +90,12 @@ fn parts_of_the_cache_are_flushed() {
 
 #[test]
 fn variables_are_set_by_their_names() {
-    let set = |name: &str, value: &str| Some(Command::Set { name: name.to_owned(), value: value.to_owned() });
+    let set =
+        |name: &str, value: &str| Some(AdminCommand::Set { name: name.to_owned(), value: value.to_owned() });
     assert_eq!(read("SET mysql-query_cache_size_MB=64"), set("mysql-query_cache_size_MB", "64"));
     assert_eq!(read("set `mysql-query_digests` = 'true'"), set("mysql-query_digests", "true"));
     for session in ["SET NAMES utf8mb4", "SET AUTOCOMMIT = 0", "SET sql_mode='ANSI'", "SET @@wait_timeout=1"]
     {
-        assert_eq!(read(session), Some(Command::SetSession), "{session}");
+        assert_eq!(read(session), Some(AdminCommand::SetSession), "{session}");
     }
 }

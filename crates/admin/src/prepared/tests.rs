@@ -15,8 +15,8 @@ fn packet(id: u32, types: &[[u8; 2]], values: &[u8]) -> Vec<u8> {
     packet
 }
 
-fn integer(number: i64) -> Parameter {
-    Parameter::Integer(number)
+fn integer(number: i64) -> SqliteParameter {
+    SqliteParameter::Integer(number)
 }
 
 #[test]

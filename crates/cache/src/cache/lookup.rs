@@ -5,7 +5,7 @@ use crate::curve::{self, Sampled};
 use crate::found::{Lookup, LookupKind};
 use crate::snapshot::Ruling;
 use crate::stored::Stored;
-use crate::{Body, Entry, Key};
+use crate::{Body, Entry, Key, TimedKey};
 
 impl Cache {
     /// Looks up an entry that is served until it expires, whatever has changed ([`Fill::is_bargain`]). `f` is as with [`Self::get_if`].
@@ -15,7 +15,7 @@ impl Cache {
         now_ms: u64,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
     ) -> Lookup<R> {
-        self.counted(self.look_up((key, now_ms), LookupKind::Bargain, |_| Ruling::Servable, f))
+        self.counted(self.look_up(TimedKey { key, now_ms }, LookupKind::Bargain, |_| Ruling::Servable, f))
     }
 
     /// Whether [`Self::get_bargain`] would find an entry. Counts nothing.
@@ -29,7 +29,7 @@ impl Cache {
 
     pub(super) fn look_up<R>(
         &self,
-        (key, now_ms): (Key<'_>, u64),
+        TimedKey { key, now_ms }: TimedKey<'_>,
         kind: LookupKind,
         check: impl FnOnce(&Stored<'_>) -> Ruling,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
@@ -60,7 +60,7 @@ impl Cache {
                 return Lookup::Due;
             }
             // Another client makes the result anew, or has made it anew.
-            return self.look_up((key, now_ms), kind, check, f);
+            return self.look_up(TimedKey { key, now_ms }, kind, check, f);
         }
         match check(&stored) {
             Ruling::Servable => {}

@@ -4,7 +4,7 @@ use crate::cache::Cache;
 use crate::found::{Lookup, LookupKind};
 use crate::snapshot::{Ruling, is_touched};
 use crate::stored::Stored;
-use crate::{Dep, Entry, Key, Moment};
+use crate::{Dep, Entry, Moment, TimedKey, Validity};
 
 /// A reader of several results as of one moment.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ impl Cache {
     /// [`crate::Freshness::holds_until`] may be asked about them.
     pub fn get_as_of<R>(
         &self,
-        (key, now_ms): (Key<'_>, u64),
+        key: TimedKey<'_>,
         reader: MomentReader<'_>,
         served: &mut Vec<Dep>,
         f: impl FnOnce(&Entry<'_>) -> Option<R>,
@@ -33,7 +33,7 @@ impl Cache {
             }
             verdict
         };
-        let found = self.look_up((key, now_ms), LookupKind::AsOf, check, f);
+        let found = self.look_up(key, LookupKind::AsOf, check, f);
         if !matches!(found, Lookup::Hit(_)) {
             served.truncate(before);
         }
@@ -46,6 +46,7 @@ impl Cache {
         if is_touched(reader.written, deps.clone().flatten()) {
             return Ruling::Moved;
         }
-        self.freshness.check_each_as_of(deps, (header.valid_from, header.ends_asked), reader.moment)
+        let validity = Validity { valid_from: header.valid_from, ends_asked: header.ends_asked };
+        self.freshness.check_each_as_of(deps, validity, reader.moment)
     }
 }

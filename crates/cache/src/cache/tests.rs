@@ -115,7 +115,9 @@ fn a_reader_of_one_moment_takes_what_is_settled_and_not_its_own() {
     let mut served = Vec::new();
     let mut get = |text: &'static [u8], written: &[Dep]| {
         let reader = MomentReader { moment, written };
-        cache.get_as_of((key(1, text), 0), reader, &mut served, |entry| Some(entry.body.to_vec()))
+        cache.get_as_of(TimedKey { key: key(1, text), now_ms: 0 }, reader, &mut served, |entry| {
+            Some(entry.body.to_vec())
+        })
     };
     assert_eq!(get(b"one", &[]), Lookup::Unsettled);
     let number = freshness.ask_end();

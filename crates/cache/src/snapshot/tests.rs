@@ -30,7 +30,7 @@ fn a_moment_is_a_bound() {
 fn a_result_is_settled_by_a_question_that_is_asked_after_it() {
     let (freshness, one, _) = with(5);
     let early = freshness.ask_end();
-    let complete = (at(5), freshness.ends_asked());
+    let complete = Validity { valid_from: at(5), ends_asked: freshness.ends_asked() };
     freshness.end_passed(early);
     let moment = Moment::now(&freshness);
     assert_eq!(freshness.check_as_of(&[one], complete, moment), Ruling::Unsettled);
@@ -44,19 +44,25 @@ fn what_was_read_after_the_moment_is_refused_although_it_is_servable() {
     let moment = Moment::now(&freshness);
     freshness.stamp(one, at(6));
     freshness.publish_applied(at(6));
-    let complete = (at(6), freshness.ends_asked());
+    let complete = Validity { valid_from: at(6), ends_asked: freshness.ends_asked() };
     settle(&freshness);
     assert_eq!(freshness.check_as_of(&[one], complete, moment), Ruling::Moved);
-    assert_eq!(freshness.check_as_of(&[other], (at(5), complete.1), moment), Ruling::Servable);
+    assert_eq!(
+        freshness.check_as_of(&[other], Validity { valid_from: at(5), ..complete }, moment),
+        Ruling::Servable
+    );
     assert_eq!(freshness.check_as_of(&[one], complete, Moment::now(&freshness)), Ruling::Servable);
-    assert_eq!(freshness.check_as_of(&[one], (at(5), complete.1), Moment::now(&freshness)), Ruling::Stale);
+    assert_eq!(
+        freshness.check_as_of(&[one], Validity { valid_from: at(5), ..complete }, Moment::now(&freshness)),
+        Ruling::Stale
+    );
 }
 
 #[test]
 fn fences_are_looked_at_whatever_the_moment_is() {
     let freshness = std::sync::Arc::new(with(5).0);
     let one = freshness.table("s", "one").rows;
-    let complete = (at(5), freshness.ends_asked());
+    let complete = Validity { valid_from: at(5), ends_asked: freshness.ends_asked() };
     settle(&freshness);
     let fence = freshness.fence([one]);
     for moment in [Moment::now(&freshness), Moment::Snapshot { contains: at(5), within: at(5) }] {

@@ -4,7 +4,7 @@
 
 use super::*;
 use freshet_cache::snapshot::is_touched;
-use freshet_cache::{Holds, Moment, MomentReader, Untouched};
+use freshet_cache::{Holds, Moment, MomentReader, TimedKey, Untouched};
 
 const TRANSACTIONS_MAX: usize = 4;
 /// The number of questions where the binlog ends that may be under way at once.
@@ -222,7 +222,7 @@ impl World {
         let written = if self.broken == Broken::OwnWritesHit { &[][..] } else { &transaction.written };
         let reader = MomentReader { moment, written };
         let found = self.cache.get_as_of(
-            (Self::key(&query.to_le_bytes()), self.now_ms),
+            TimedKey { key: Self::key(&query.to_le_bytes()), now_ms: self.now_ms },
             reader,
             &mut transaction.served,
             |entry| Some((decode(&entry.body.to_vec()), entry.fences_raised)),

@@ -2,7 +2,7 @@
 
 use freshet_cache::Position;
 use freshet_catalog::Name;
-use freshet_protocol::binlog::{self, Body, Event};
+use freshet_protocol::binlog::{self, Event, EventBody};
 use freshet_sql::{Alteration, BinlogEffect, Boundary, binlog_effect};
 
 use super::definitions::DefinitionSource;
@@ -15,7 +15,7 @@ const LEXING_MODES: u64 = 1 << 2 | 1 << 20;
 
 impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     /// Tells the sink what `body` changes. Returns how it ends the transaction, if it does.
-    pub(super) fn change(&mut self, body: Body, at: Position) -> Option<TransactionEnd> {
+    pub(super) fn change(&mut self, body: EventBody, at: Position) -> Option<TransactionEnd> {
         let mut ending = None;
         for body in sabotage::pass(body) {
             ending = self.change_one(body, at).or(ending);
@@ -23,9 +23,9 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
         ending
     }
 
-    fn change_one(&mut self, body: Body, at: Position) -> Option<TransactionEnd> {
+    fn change_one(&mut self, body: EventBody, at: Position) -> Option<TransactionEnd> {
         match body {
-            Body::Query { schema, text, sql_mode, error_code, .. } => {
+            EventBody::Query { schema, text, sql_mode, error_code, .. } => {
                 let mut effect = self.effect(&schema, &text, sql_mode);
                 if let BinlogEffect::Definition { alteration, .. } = &mut effect
                     && !(error_code == 0 && self.group.defines_here())
@@ -34,12 +34,16 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
                 }
                 return self.statement(effect, at);
             }
-            Body::TableMap(table) => self.table_map(table, at),
-            Body::Rows(rows) => self.rows(&rows, at),
-            Body::Xid | Body::XaPrepare { one_phase: true, .. } => return Some(TransactionEnd::Committed),
-            Body::XaPrepare { xid, one_phase: false } => return Some(self.prepare(key_of_event(xid), at)),
-            Body::Transaction(events) => return Some(self.payload(events, at)),
-            Body::Incident | Body::Unknown => self.tell(&StreamChange::Anything, at),
+            EventBody::TableMap(table) => self.table_map(table, at),
+            EventBody::Rows(rows) => self.rows(&rows, at),
+            EventBody::Xid | EventBody::XaPrepare { one_phase: true, .. } => {
+                return Some(TransactionEnd::Committed);
+            }
+            EventBody::XaPrepare { xid, one_phase: false } => {
+                return Some(self.prepare(key_of_event(xid), at));
+            }
+            EventBody::Transaction(events) => return Some(self.payload(events, at)),
+            EventBody::Incident | EventBody::Unknown => self.tell(&StreamChange::Anything, at),
             // The rest concerns the stream and not data; it is dealt with before it comes here, or it is in a payload.
             _ => {}
         }

@@ -2,14 +2,14 @@
 
 use freshet_catalog::Name;
 use freshet_catalog::rows::Images;
-use freshet_protocol::binlog::{Field, RowImage, Rows, RowsKind, TableMap};
+use freshet_protocol::binlog::{Field, RowImage, RowsEvent, RowsKind, TableMap};
 
 /// The rows of one event, all of one table. They are decoded when they are read.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangedRows<'a> {
     /// The table, in the form in which the catalog compares names.
     pub table: &'a Name,
-    pub(super) rows: &'a Rows,
+    pub(super) rows: &'a RowsEvent,
     pub(super) map: &'a TableMap,
 }
 

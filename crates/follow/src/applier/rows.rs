@@ -5,7 +5,7 @@
 
 use freshet_cache::Position;
 use freshet_catalog::Name;
-use freshet_protocol::binlog::{Rows, TableMap};
+use freshet_protocol::binlog::{RowsEvent, TableMap};
 use freshet_sql::Flavor;
 
 use super::cascades::{self, Origin, cascades};
@@ -38,7 +38,7 @@ impl<D: DefinitionSource, S: ChangeSink> Applier<D, S> {
     }
 
     /// Takes in rows of an announced table, and notes that the table is touched.
-    pub(super) fn rows(&mut self, rows: &Rows, at: Position) {
+    pub(super) fn rows(&mut self, rows: &RowsEvent, at: Position) {
         match self.group.announced.with_rows(rows.table_id) {
             Some(announced) => {
                 let rows = ChangedRows { table: &announced.name, rows, map: &announced.map };

@@ -90,18 +90,18 @@ impl<'a> Stream<'a> {
         Self { applier, watches, end_pos: 4 }
     }
 
-    fn feed(&mut self, body: Body) -> Result<Progress, Broken> {
+    fn feed(&mut self, body: EventBody) -> Result<Progress, Broken> {
         self.feed_kind(0, body)
     }
 
-    fn feed_kind(&mut self, kind: u8, body: Body) -> Result<Progress, Broken> {
+    fn feed_kind(&mut self, kind: u8, body: EventBody) -> Result<Progress, Broken> {
         self.end_pos += 100;
         let header =
             EventHeader { timestamp: 1, kind, server_id: 1, size: 100, end_pos: self.end_pos, flags: 0 };
         self.applier.apply(Event { header, body })
     }
 
-    fn all(&mut self, bodies: Vec<Body>) -> Progress {
+    fn all(&mut self, bodies: Vec<EventBody>) -> Progress {
         let mut last = Progress::Inside;
         for body in bodies {
             last = self.feed(body).unwrap();
@@ -126,8 +126,8 @@ impl<'a> Stream<'a> {
     }
 }
 
-fn gtid(gno: u64) -> Body {
-    Body::Gtid(GtidEvent {
+fn gtid(gno: u64) -> EventBody {
+    EventBody::Gtid(GtidEvent {
         gtid: Gtid::MySql { uuid: [1; 16], tag: String::new(), gno },
         standalone: false,
         xid: None,
@@ -138,9 +138,9 @@ fn gtid(gno: u64) -> Body {
     })
 }
 
-fn mariadb_gtid(seq: u64, standalone: bool, prepared_xa: bool) -> Body {
+fn mariadb_gtid(seq: u64, standalone: bool, prepared_xa: bool) -> EventBody {
     let gtid = Gtid::MariaDb { domain: 0, server: 1, seq };
-    Body::Gtid(GtidEvent {
+    EventBody::Gtid(GtidEvent {
         gtid,
         standalone,
         xid: None,
@@ -151,12 +151,12 @@ fn mariadb_gtid(seq: u64, standalone: bool, prepared_xa: bool) -> Body {
     })
 }
 
-fn query(text: &str) -> Body {
+fn query(text: &str) -> EventBody {
     query_in_mode(text, 0)
 }
 
-fn query_in_mode(text: &str, sql_mode: u64) -> Body {
-    Body::Query {
+fn query_in_mode(text: &str, sql_mode: u64) -> EventBody {
+    EventBody::Query {
         schema: b"s".to_vec(),
         text: text.as_bytes().to_vec(),
         thread_id: 1,
@@ -167,7 +167,7 @@ fn query_in_mode(text: &str, sql_mode: u64) -> Body {
 }
 
 /// Decoded from the bytes of an event for a table without columns.
-fn table_map_of(schema: &[u8], table: &[u8]) -> Body {
+fn table_map_of(schema: &[u8], table: &[u8]) -> EventBody {
     let mut body = vec![1, 0, 0, 0, 0, 0, 1, 0];
     for name in [schema, table] {
         body.push(name.len() as u8);
@@ -178,14 +178,14 @@ fn table_map_of(schema: &[u8], table: &[u8]) -> Body {
     let size = (EventHeader::LEN + body.len()) as u8;
     let mut event = vec![1, 0, 0, 0, 19, 1, 0, 0, 0, size, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     event.extend_from_slice(&body);
-    Decoder::new(binlog::Flavor::MySql).event(&event).unwrap().body
+    Decoder::new(binlog::BinlogFlavor::MySql).event(&event).unwrap().body
 }
 
-fn table_map_in(schema: &str, table: &str) -> Body {
+fn table_map_in(schema: &str, table: &str) -> EventBody {
     table_map_of(schema.as_bytes(), table.as_bytes())
 }
 
-fn table_map(table: &str) -> Body {
+fn table_map(table: &str) -> EventBody {
     table_map_in("s", table)
 }
 
@@ -206,7 +206,7 @@ fn a_transaction_is_published_at_its_end_and_stamped_before() {
     }
     assert!(stream.rows_stamp("t") > before);
     assert_eq!(stream.applied(), before);
-    let step = stream.feed(Body::Xid).unwrap();
+    let step = stream.feed(EventBody::Xid).unwrap();
     assert_eq!(stream.applied(), ended(&step));
     assert!(stream.rows_stamp("t") <= stream.applied());
     assert_eq!(stream.everything(), Position::ZERO);
@@ -220,7 +220,7 @@ fn each_server_ends_its_transactions_in_its_own_way() {
         (Flavor::MySql, vec![gtid(1), query("CREATE TABLE s.t (a INT)")]),
         (Flavor::MySql, vec![gtid(1), query("BEGIN"), table_map("t"), query("COMMIT")]),
         (Flavor::MariaDb, vec![mariadb_gtid(1, true, false), query("CREATE TABLE s.t (a INT)")]),
-        (Flavor::MariaDb, vec![mariadb_gtid(1, false, false), table_map("t"), Body::Xid]),
+        (Flavor::MariaDb, vec![mariadb_gtid(1, false, false), table_map("t"), EventBody::Xid]),
         (Flavor::MariaDb, vec![mariadb_gtid(1, false, false), table_map("t"), query("COMMIT")]),
         (Flavor::MariaDb, vec![mariadb_gtid(1, false, false), table_map("t"), query("ROLLBACK")]),
     ] {
@@ -247,7 +247,7 @@ fn descendants_are_stamped_on_the_table_map_alone() {
     let graph = HashMap::from([(name("s", "parent"), vec![name("s", "child")])]);
     known.descendants.replace(Some(graph));
     let mut stream = Stream::new(&known, Flavor::MySql);
-    stream.all(vec![gtid(1), query("BEGIN"), table_map("parent"), Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), table_map("parent"), EventBody::Xid]);
     assert!(stream.rows_stamp("child") > Position::ZERO);
     assert_eq!(stream.everything(), Position::ZERO);
 }
@@ -256,7 +256,7 @@ fn descendants_are_stamped_on_the_table_map_alone() {
 fn unknown_descendants_are_everything() {
     let known = Known::default();
     let mut stream = Stream::new(&known, Flavor::MySql);
-    stream.all(vec![gtid(1), query("BEGIN"), table_map("t"), Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), table_map("t"), EventBody::Xid]);
     assert!(stream.everything() > Position::ZERO);
 }
 
@@ -307,10 +307,10 @@ fn all_accounts_and_the_system_schema_are_everything() {
     stream.all(vec![gtid(1), query("FLUSH PRIVILEGES")]);
     let first = stream.everything();
     assert!(first > Position::ZERO && known.accounts.get() == 1);
-    stream.all(vec![gtid(2), query("BEGIN"), table_map_in("mysql", "user"), Body::Xid]);
+    stream.all(vec![gtid(2), query("BEGIN"), table_map_in("mysql", "user"), EventBody::Xid]);
     assert!(stream.everything() > first && known.accounts.get() == 2);
     let second = stream.everything();
-    stream.all(vec![gtid(3), query("BEGIN"), table_map_in("mysql", "rds_heartbeat2"), Body::Xid]);
+    stream.all(vec![gtid(3), query("BEGIN"), table_map_in("mysql", "rds_heartbeat2"), EventBody::Xid]);
     assert_eq!(stream.everything(), second);
 }
 
@@ -318,8 +318,8 @@ fn all_accounts_and_the_system_schema_are_everything() {
 fn what_is_not_understood_is_everything() {
     let known = known();
     for body in [
-        Body::Incident,
-        Body::Unknown,
+        EventBody::Incident,
+        EventBody::Unknown,
         query("some text that is not SQL"),
         query_in_mode("ALTER TABLE \"t\" ADD b INT", LEXING_MODE),
         table_map_of(b"s", b"\xFF"),
@@ -337,7 +337,7 @@ fn xa_stamps_once_more_at_its_commit() {
     let known = known();
     let xid = Xid { format: 1, global: b"x".to_vec(), branch: Vec::new() };
     let mut stream = Stream::new(&known, Flavor::MySql);
-    let prepare = Body::XaPrepare { xid, one_phase: false };
+    let prepare = EventBody::XaPrepare { xid, one_phase: false };
     let step = stream.all(vec![
         gtid(1),
         query("XA START X'78',X'',1"),
@@ -358,7 +358,7 @@ fn xa_of_mariadb_and_rollback() {
     let known = known();
     let xid = Xid { format: 1, global: b"x".to_vec(), branch: Vec::new() };
     let mut stream = Stream::new(&known, Flavor::MariaDb);
-    let prepare = Body::XaPrepare { xid, one_phase: false };
+    let prepare = EventBody::XaPrepare { xid, one_phase: false };
     stream.all(vec![mariadb_gtid(1, false, true), table_map("t"), prepare]);
     let stamp = stream.rows_stamp("t");
     let step = stream.all(vec![mariadb_gtid(2, true, false), query("XA ROLLBACK X'78',X'',1")]);
@@ -384,11 +384,11 @@ fn a_payload_is_a_whole_transaction() {
     };
     let mut stream = Stream::new(&known, Flavor::MySql);
     stream.feed(gtid(1)).unwrap();
-    let events = vec![inner(query("BEGIN")), inner(table_map("t")), inner(Body::Xid)];
-    let step = stream.feed_kind(40, Body::Transaction(events)).unwrap();
+    let events = vec![inner(query("BEGIN")), inner(table_map("t")), inner(EventBody::Xid)];
+    let step = stream.feed_kind(40, EventBody::Transaction(events)).unwrap();
     assert_eq!(stream.rows_stamp("t"), ended(&step));
     stream.feed(gtid(2)).unwrap();
-    let step = stream.feed_kind(40, Body::Unknown).unwrap();
+    let step = stream.feed_kind(40, EventBody::Unknown).unwrap();
     assert_eq!(stream.everything(), ended(&step), "one that cannot be unpacked");
 }
 
@@ -405,33 +405,33 @@ fn a_transaction_whose_end_is_not_known_ends_where_the_next_begins() {
 fn heartbeats_and_rotations_are_published_between_transactions_only() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
-    let beat = |position| Body::Heartbeat { file: b"bin.000001".to_vec(), position };
+    let beat = |position| EventBody::Heartbeat { file: b"bin.000001".to_vec(), position };
     assert!(matches!(stream.feed(beat(104)).unwrap(), Progress::Passed(at) if at == stream.applied()));
     stream.all(vec![gtid(1), query("BEGIN"), table_map("t")]);
     let before = stream.applied();
     assert_eq!(stream.feed(beat(604)).unwrap(), Progress::Inside);
     assert_eq!(stream.applied(), before);
-    stream.feed(Body::Xid).unwrap();
+    stream.feed(EventBody::Xid).unwrap();
     stream.end_pos = 0;
-    let step = stream.feed(Body::Rotate { file: b"bin.000002".to_vec(), position: 4 }).unwrap();
+    let step = stream.feed(EventBody::Rotate { file: b"bin.000002".to_vec(), position: 4 }).unwrap();
     assert!(matches!(step, Progress::Passed(at) if at == stream.applied() && at > before));
 }
 
 #[test]
 fn a_transaction_without_gtid_breaks_a_stream_that_needs_them() {
     let known = known();
-    assert_eq!(Stream::new(&known, Flavor::MySql).feed(Body::AnonymousGtid), Err(Broken::Anonymous));
-    assert_eq!(Stream::new(&known, Flavor::MariaDb).feed(Body::AnonymousGtid), Ok(Progress::Inside));
+    assert_eq!(Stream::new(&known, Flavor::MySql).feed(EventBody::AnonymousGtid), Err(Broken::Anonymous));
+    assert_eq!(Stream::new(&known, Flavor::MariaDb).feed(EventBody::AnonymousGtid), Ok(Progress::Inside));
 }
 
 #[test]
 fn a_change_that_stands_nowhere_is_stamped_above_what_was_published() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
-    stream.all(vec![gtid(1), query("BEGIN"), Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), EventBody::Xid]);
     let published = stream.applied();
     let header = EventHeader { timestamp: 0, kind: 99, server_id: 1, size: 20, end_pos: 0, flags: 0x20 };
-    stream.applier.apply(Event { header, body: Body::Unknown }).unwrap();
+    stream.applier.apply(Event { header, body: EventBody::Unknown }).unwrap();
     assert!(stream.everything() > published);
 }
 
@@ -440,6 +440,6 @@ fn names_are_folded_where_the_server_folds_them() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
     stream.applier.stream.folds_names = true;
-    stream.all(vec![gtid(1), query("BEGIN"), table_map("T"), Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), table_map("T"), EventBody::Xid]);
     assert!(stream.rows_stamp("t") > Position::ZERO);
 }

@@ -24,14 +24,14 @@ pub(crate) enum GtidFate {
 
 /// An upper bound of the transactions that a snapshot shows, as the server named them after the snapshot was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownGtids {
     /// MySQL: the transactions that count as executed, and those that are about to.
     MySql(GtidSet),
     /// MariaDB: the last logged transaction of each domain.
     MariaDb(Vec<Gtid>),
 }
 
-impl Shown {
+impl ShownGtids {
     /// Returns the questions to ask, one after the other: a transaction that leaves the first set is in the second. The engine commits a
     /// transaction before MySQL counts it as executed, and while MySQL lists it among the owned ones. MariaDB logs a transaction before
     /// the engine commits it.
@@ -109,10 +109,10 @@ impl AppliedGtids {
     }
 
     /// Whether all of these are applied. `since`: [`Self::count`] before the server was asked for them.
-    pub(crate) fn have_all(&self, shown: &Shown, since: u64) -> bool {
+    pub(crate) fn have_all(&self, shown: &ShownGtids, since: u64) -> bool {
         match (self, shown) {
-            (Self::MySql(set), Shown::MySql(shown)) => set.is_superset(shown),
-            (Self::MariaDb(recent), Shown::MariaDb(last)) => {
+            (Self::MySql(set), ShownGtids::MySql(shown)) => set.is_superset(shown),
+            (Self::MariaDb(recent), ShownGtids::MariaDb(last)) => {
                 last.iter().all(|gtid| recent.was_last_of_domain(gtid, since))
             }
             _ => false,

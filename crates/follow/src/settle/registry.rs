@@ -9,7 +9,7 @@ use freshet_cache::Position;
 use freshet_protocol::binlog::Gtid;
 
 use super::WriteOutcome;
-use super::executed::{AppliedGtids, GtidFate, Shown};
+use super::executed::{AppliedGtids, GtidFate, ShownGtids};
 use super::owners::{Judging, Owners};
 use super::unseen::Unseen;
 
@@ -273,7 +273,7 @@ impl<F> Settling<F> {
 
     /// Whether all of these are applied. `since`: [`Self::applied_count`], read before the server was asked for them. A thread that sees
     /// `true` sees their stamps.
-    pub(crate) fn has_applied(&self, shown: &Shown, since: u64) -> bool {
+    pub(crate) fn has_applied(&self, shown: &ShownGtids, since: u64) -> bool {
         self.lock().executed.as_ref().is_some_and(|executed| executed.have_all(shown, since))
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use freshet_admin::{Admin, PROBES, Probe, Probed};
 use freshet_upstream::control::connect;
-use freshet_upstream::{Config, Connection, Error};
+use freshet_upstream::{Connection, Error, UpstreamConfig};
 use tokio::time::timeout;
 
 /// The time between two looks whether a note is due.
@@ -15,7 +15,7 @@ const LOOKED_EVERY: Duration = Duration::from_millis(250);
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Asks the server and notes the counts, forever. `ping_us` is set to the duration of the last ping.
-pub async fn watch(admin: Arc<Mutex<Admin>>, config: Arc<Config>, ping_us: Arc<AtomicU64>) {
+pub async fn watch(admin: Arc<Mutex<Admin>>, config: Arc<UpstreamConfig>, ping_us: Arc<AtomicU64>) {
     let mut connection = None;
     let mut asked = [None::<Instant>; PROBES.len()];
     let mut looks = tokio::time::interval(LOOKED_EVERY);
@@ -46,7 +46,7 @@ fn since_1970() -> Duration {
 }
 
 /// Asks a question, over the connection that is kept for it unless the question is about connecting. A lost connection is made anew.
-async fn ask(probe: Probe, connection: &mut Option<Connection>, config: &Config) -> Probed {
+async fn ask(probe: Probe, connection: &mut Option<Connection>, config: &UpstreamConfig) -> Probed {
     let begun_us = i64::try_from(since_1970().as_micros()).unwrap_or(i64::MAX);
     let answer = match answer(probe, connection, config).await {
         Ok(answer) => Ok(answer),
@@ -61,7 +61,7 @@ async fn ask(probe: Probe, connection: &mut Option<Connection>, config: &Config)
 async fn answer(
     probe: Probe,
     connection: &mut Option<Connection>,
-    config: &Config,
+    config: &UpstreamConfig,
 ) -> Result<(u64, Option<bool>), Error> {
     let begun = Instant::now();
     let took_us = |begun: Instant| u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -1,7 +1,7 @@
 //! Events of the binlog, and sets of GTIDs.
 
 use freshet_protocol::binlog::{
-    Body, Decoder, Event, Field, Flavor, Gtid, GtidSet, Rows, TableMap, Value, split_semisync,
+    BinlogFlavor, Decoder, Event, EventBody, Field, Gtid, GtidSet, RowsEvent, TableMap, Value, split_semisync,
 };
 
 use crate::target::{Finding, Outcome, Target, behaviour, hold};
@@ -83,7 +83,7 @@ fn check(input: &[u8]) -> Outcome {
         return Ok(behaviour(GtidSet::parse(rest).is_ok()));
     }
     let _ = split_semisync(rest);
-    let flavor = if flavor % 2 == 0 { Flavor::MySql } else { Flavor::MariaDb };
+    let flavor = if flavor % 2 == 0 { BinlogFlavor::MySql } else { BinlogFlavor::MariaDb };
     let mut decoder = Decoder::new(flavor);
     let (mut maps, mut told) = (Vec::new(), Vec::new());
     for event in pieces(rest) {
@@ -118,13 +118,13 @@ fn pieces(mut rest: &[u8]) -> Vec<Vec<u8>> {
 fn exhaust(event: &Event, len: usize, maps: &mut Vec<TableMap>, told: &mut Vec<u64>) -> Result<(), Finding> {
     told.push(behaviour((event.header.kind, format!("{:?}", std::mem::discriminant(&event.body)))));
     match &event.body {
-        Body::TableMap(map) => maps.push(map.clone()),
-        Body::Transaction(events) => {
+        EventBody::TableMap(map) => maps.push(map.clone()),
+        EventBody::Transaction(events) => {
             for inner in events.iter().take(EVENTS_MAX) {
                 exhaust(inner, usize::MAX, maps, told)?;
             }
         }
-        Body::Rows(rows) => {
+        EventBody::Rows(rows) => {
             for map in maps.iter().rev().take(4) {
                 // The map need not be the right one: that is a way to be broken as well.
                 let mut map = map.clone();
@@ -137,7 +137,7 @@ fn exhaust(event: &Event, len: usize, maps: &mut Vec<TableMap>, told: &mut Vec<u
     Ok(())
 }
 
-fn exhaust_rows(map: &TableMap, rows: &Rows, len: usize) -> Result<u64, Finding> {
+fn exhaust_rows(map: &TableMap, rows: &RowsEvent, len: usize) -> Result<u64, Finding> {
     let Ok(changes) = rows.rows(map) else { return Ok(0) };
     let (mut count, mut told) = (0usize, Vec::new());
     for change in changes {

@@ -55,7 +55,7 @@ fn check(input: &[u8]) -> Outcome {
 }
 
 fn url(text: &str) -> Outcome {
-    match freshet_upstream::Config::from_url(text) {
+    match freshet_upstream::UpstreamConfig::from_url(text) {
         Ok(config) => {
             let shown = format!("{config:?}");
             let named = [config.user.as_str(), config.database.as_deref().unwrap_or_default()];

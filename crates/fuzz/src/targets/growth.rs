@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use freshet_sql::{
-    Definition, Modes, TableName, analyse, binlog_effect, effects, key_text, read, routine_body,
+    Modes, TableDefinition, TableName, analyse, binlog_effect, effects, key_text, read, routine_body,
     row_reads_of, row_write, row_writes, shape, shows_rows, strip_hint,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -95,9 +95,9 @@ const READINGS: [(&str, Reading); 12] = [
     }),
 ];
 
-fn definition(_: &TableName) -> Option<Definition<'static>> {
+fn definition(_: &TableName) -> Option<TableDefinition<'static>> {
     let columns = ["id", "a", "b", "c"].map(str::to_owned).into_iter().collect();
-    Some(Definition::Table { columns, shows_all: true })
+    Some(TableDefinition::Table { columns, shows_all: true })
 }
 
 /// Compares the work for both texts.

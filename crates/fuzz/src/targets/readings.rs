@@ -1,7 +1,7 @@
 //! The readings of statements: where two of them answer the same question, they agree.
 
 use freshet_sql::{
-    Analysis, BinlogEffect, Definition, Effects, Modes, Reads, Request, RowWrite, Slotted, TableName,
+    Analysis, BinlogEffect, Effects, Modes, Reads, Request, RowWrite, Slotted, TableDefinition, TableName,
     TransactionEffect, Writes, analyse, binlog_effect, effects, hint_error, key_text, pure_expression, read,
     routine_body, row_reads, row_write, row_writes, shape, shows_rows, strip_hint, trigger_body,
 };
@@ -143,7 +143,7 @@ fn cacheable(effects: &Effects, analysis: &Analysis) -> Found {
 
 /// A write whose rows are told is a write to that table.
 fn writes(text: &[u8], modes: Modes, effects: &Effects) -> Found {
-    let columns = || Definition::Table {
+    let columns = || TableDefinition::Table {
         columns: ["a", "b", "c", "id"].map(str::to_owned).into_iter().collect(),
         shows_all: true,
     };

@@ -1,11 +1,11 @@
 //! One event at a time, from bytes.
 
 use super::checksum::{self, Checksum};
-use super::event::{Body, Event, EventHeader};
-use super::flavor::Flavor;
+use super::event::{Event, EventBody, EventHeader};
+use super::flavor::BinlogFlavor;
 use super::gtid::GtidEvent;
 use super::query::{self, Form};
-use super::rows::{Encoding, Rows, RowsKind};
+use super::rows::{Encoding, RowsEvent, RowsKind};
 use super::table_map::KnownTables;
 use super::xid::Xid;
 use super::{kind, payload, tagged};
@@ -14,14 +14,14 @@ use crate::{Malformed, Reader};
 /// Decodes the events of one stream, in order.
 #[derive(Clone, Debug)]
 pub struct Decoder {
-    flavor: Flavor,
+    flavor: BinlogFlavor,
     checksum: Checksum,
     tables: KnownTables,
 }
 
 impl Decoder {
     /// Returns a decoder for a stream from its start; a new stream needs a new one.
-    pub fn new(flavor: Flavor) -> Self {
+    pub fn new(flavor: BinlogFlavor) -> Self {
         Decoder { flavor, checksum: Checksum::Unknown, tables: KnownTables::default() }
     }
 
@@ -32,7 +32,7 @@ impl Decoder {
     ///
     /// If the checksum does not match or the bytes contradict themselves. The
     /// event is then lost, and nothing may be concluded from the stream any
-    /// more. An event that is sound but not understood is [`Body::Unknown`].
+    /// more. An event that is sound but not understood is [`EventBody::Unknown`].
     pub fn event(&mut self, bytes: &[u8]) -> Result<Event, Malformed> {
         let header = EventHeader::parse(bytes)?;
         if header.size as usize != bytes.len() {
@@ -47,7 +47,7 @@ impl Decoder {
     }
 
     /// FORMAT_DESCRIPTION: from here on, events end as it says.
-    fn format(&mut self, body: &[u8]) -> Result<Body, Malformed> {
+    fn format(&mut self, body: &[u8]) -> Result<EventBody, Malformed> {
         const VERSION_LEN: usize = 50;
 
         let mut reader = Reader::new(body);
@@ -59,10 +59,10 @@ impl Decoder {
             .last()
             .ok_or(Malformed::new("binlog format description without checksum algorithm"))?;
         self.checksum = Checksum::from_byte(*algorithm)?;
-        Ok(Body::Format { version: version.to_vec() })
+        Ok(EventBody::Format { version: version.to_vec() })
     }
 
-    fn body(&mut self, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
+    fn body(&mut self, header: &EventHeader, body: &[u8]) -> Result<EventBody, Malformed> {
         match header.kind {
             kind::TRANSACTION_PAYLOAD => self.transaction(body),
             _ => self.plain_body(header, body),
@@ -71,7 +71,7 @@ impl Decoder {
 
     /// Unpacks a compressed transaction. One inside another does not exist and
     /// is not followed, so that depth is bounded too.
-    fn transaction(&mut self, body: &[u8]) -> Result<Body, Malformed> {
+    fn transaction(&mut self, body: &[u8]) -> Result<EventBody, Malformed> {
         let mut events = Vec::new();
         let whole = payload::each_event(body, &mut |bytes| {
             let header = EventHeader::parse(bytes)?;
@@ -79,35 +79,35 @@ impl Decoder {
             events.push(Event { header, body });
             Ok(())
         })?;
-        Ok(if whole { Body::Transaction(events) } else { Body::Unknown })
+        Ok(if whole { EventBody::Transaction(events) } else { EventBody::Unknown })
     }
 
-    fn plain_body(&mut self, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
+    fn plain_body(&mut self, header: &EventHeader, body: &[u8]) -> Result<EventBody, Malformed> {
         if let Some((rows, encoding)) = rows_kind(header.kind) {
-            return Ok(Rows::parse(body, rows, encoding)?.map_or(Body::Unknown, Body::Rows));
+            return Ok(RowsEvent::parse(body, rows, encoding)?.map_or(EventBody::Unknown, EventBody::Rows));
         }
         Ok(match header.kind {
             kind::QUERY => query::parse(body, Form::Plain)?,
             kind::MARIADB_QUERY_COMPRESSED => query::parse(body, Form::Compressed)?,
             kind::EXECUTE_LOAD_QUERY => query::parse(body, Form::Load)?,
             kind::ROTATE => rotate(body)?,
-            kind::XID => Body::Xid,
-            kind::TABLE_MAP => Body::TableMap(self.tables.parse(body, self.flavor)?),
-            kind::GTID => Body::Gtid(GtidEvent::parse_mysql(body)?),
-            kind::GTID_TAGGED => Body::Gtid(tagged::parse_gtid(body)?),
-            kind::MARIADB_GTID => Body::Gtid(GtidEvent::parse_mariadb(header.server_id, body)?),
-            kind::ANONYMOUS_GTID => Body::AnonymousGtid,
+            kind::XID => EventBody::Xid,
+            kind::TABLE_MAP => EventBody::TableMap(self.tables.parse(body, self.flavor)?),
+            kind::GTID => EventBody::Gtid(GtidEvent::parse_mysql(body)?),
+            kind::GTID_TAGGED => EventBody::Gtid(tagged::parse_gtid(body)?),
+            kind::MARIADB_GTID => EventBody::Gtid(GtidEvent::parse_mariadb(header.server_id, body)?),
+            kind::ANONYMOUS_GTID => EventBody::AnonymousGtid,
             kind::XA_PREPARE => {
                 let (xid, one_phase) = Xid::parse_prepare(&mut Reader::new(body))?;
-                Body::XaPrepare { xid, one_phase }
+                EventBody::XaPrepare { xid, one_phase }
             }
             kind::HEARTBEAT => heartbeat(self.flavor, header, body)?,
             kind::HEARTBEAT_V2 => heartbeat_v2(body)?,
-            kind::PREVIOUS_GTIDS => Body::PreviousGtids,
-            kind::MARIADB_GTID_LIST => Body::GtidList,
-            kind::INCIDENT => Body::Incident,
-            kind if changes_nothing(kind) || header.is_ignorable() => Body::Ignorable,
-            _ => Body::Unknown,
+            kind::PREVIOUS_GTIDS => EventBody::PreviousGtids,
+            kind::MARIADB_GTID_LIST => EventBody::GtidList,
+            kind::INCIDENT => EventBody::Incident,
+            kind if changes_nothing(kind) || header.is_ignorable() => EventBody::Ignorable,
+            _ => EventBody::Unknown,
         })
     }
 }
@@ -159,24 +159,24 @@ fn changes_nothing(kind: u8) -> bool {
     )
 }
 
-fn rotate(body: &[u8]) -> Result<Body, Malformed> {
+fn rotate(body: &[u8]) -> Result<EventBody, Malformed> {
     let mut reader = Reader::new(body);
-    Ok(Body::Rotate { position: reader.u64()?, file: reader.rest().to_vec() })
+    Ok(EventBody::Rotate { position: reader.u64()?, file: reader.rest().to_vec() })
 }
 
 /// Reads the first version: the header has the position. MariaDB, beyond 4 GiB,
 /// leaves 0 there and puts eight bytes before the file's name.
-fn heartbeat(flavor: Flavor, header: &EventHeader, body: &[u8]) -> Result<Body, Malformed> {
+fn heartbeat(flavor: BinlogFlavor, header: &EventHeader, body: &[u8]) -> Result<EventBody, Malformed> {
     let mut reader = Reader::new(body);
     let position = match (flavor, header.end_pos) {
-        (Flavor::MariaDb, 0) => reader.u64()?,
+        (BinlogFlavor::MariaDb, 0) => reader.u64()?,
         (_, position) => u64::from(position),
     };
-    Ok(Body::Heartbeat { file: reader.rest().to_vec(), position })
+    Ok(EventBody::Heartbeat { file: reader.rest().to_vec(), position })
 }
 
 /// Reads the second version, MySQL 8.0.26 and later: fields of number, length, value.
-fn heartbeat_v2(body: &[u8]) -> Result<Body, Malformed> {
+fn heartbeat_v2(body: &[u8]) -> Result<EventBody, Malformed> {
     const END: u64 = 0;
     const FILE: u64 = 1;
     const POSITION: u64 = 2;
@@ -195,5 +195,5 @@ fn heartbeat_v2(body: &[u8]) -> Result<Body, Malformed> {
             _ => {}
         }
     }
-    Ok(Body::Heartbeat { file, position })
+    Ok(EventBody::Heartbeat { file, position })
 }

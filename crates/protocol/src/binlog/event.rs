@@ -1,7 +1,7 @@
 //! What an event is: its header, and the kinds of body a reader can meet.
 
 use super::gtid::GtidEvent;
-use super::rows::Rows;
+use super::rows::RowsEvent;
 use super::table_map::TableMap;
 use super::xid::Xid;
 use crate::{Malformed, Reader};
@@ -65,12 +65,12 @@ pub struct Event {
     /// Its header.
     pub header: EventHeader,
     /// What it says.
-    pub body: Body,
+    pub body: EventBody,
 }
 
 /// What an event says, reduced to what bears on data and on positions.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
+pub enum EventBody {
     /// FORMAT_DESCRIPTION: the first event of each file.
     Format {
         /// The server's version, without the padding.
@@ -116,7 +116,7 @@ pub enum Body {
     /// TABLE_MAP: which table a number stands for in the rows that follow.
     TableMap(TableMap),
     /// Inserted, updated or deleted rows, in any of their encodings.
-    Rows(Rows),
+    Rows(RowsEvent),
     /// HEARTBEAT of either version: nothing happened up to here.
     Heartbeat {
         /// The file the server is at.

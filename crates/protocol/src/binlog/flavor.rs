@@ -2,7 +2,7 @@
 
 /// Which server writes the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Flavor {
+pub enum BinlogFlavor {
     /// MySQL and what is built from it.
     MySql,
     /// MariaDB.

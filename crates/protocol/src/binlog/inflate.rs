@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::{Malformed, Reader};
 
 /// Bytes that one compressed event, or one compressed transaction, may unpack
-/// to. What is larger becomes [`super::Body::Unknown`]: it is better to forget
+/// to. What is larger becomes [`super::EventBody::Unknown`]: it is better to forget
 /// everything once than to hold an unbounded transaction in memory.
 pub const UNPACKED_LEN_MAX: usize = 64 << 20;
 

@@ -1,7 +1,7 @@
 //! QUERY, in the plain form, MariaDB's compressed one and the one that ends a
 //! statement-logged LOAD DATA.
 
-use super::event::Body;
+use super::event::EventBody;
 use super::inflate;
 use crate::{Malformed, Reader};
 
@@ -22,7 +22,7 @@ struct Status {
     client_collation: Option<u16>,
 }
 
-pub(super) fn parse(body: &[u8], form: Form) -> Result<Body, Malformed> {
+pub(super) fn parse(body: &[u8], form: Form) -> Result<EventBody, Malformed> {
     const LOAD_EXTRA_LEN: usize = 13;
 
     let mut reader = Reader::new(body);
@@ -41,10 +41,10 @@ pub(super) fn parse(body: &[u8], form: Form) -> Result<Body, Malformed> {
         Form::Plain | Form::Load => reader.rest().to_vec(),
         Form::Compressed => match inflate::record(reader.rest())? {
             Some(text) => text,
-            None => return Ok(Body::Unknown),
+            None => return Ok(EventBody::Unknown),
         },
     };
-    Ok(Body::Query {
+    Ok(EventBody::Query {
         schema,
         text,
         thread_id,

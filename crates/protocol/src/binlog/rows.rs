@@ -39,7 +39,7 @@ pub(super) enum Encoding {
 
 /// Rows of one table that one statement changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct RowsEvent {
     /// The number that a [`TableMap`] gave the table.
     pub table_id: u64,
     /// What happened to them.
@@ -54,7 +54,7 @@ pub struct Rows {
     data: Vec<u8>,
 }
 
-impl Rows {
+impl RowsEvent {
     /// `None` if the rows unpack to more than the bound.
     pub(super) fn parse(body: &[u8], kind: RowsKind, encoding: Encoding) -> Result<Option<Self>, Malformed> {
         let mut reader = Reader::new(body);
@@ -76,7 +76,7 @@ impl Rows {
             Encoding::V1 | Encoding::V2 | Encoding::V2Partial => Some(reader.rest().to_vec()),
             Encoding::V1Compressed | Encoding::V2Compressed => inflate::record(reader.rest())?,
         };
-        Ok(data.map(|data| Rows {
+        Ok(data.map(|data| RowsEvent {
             table_id,
             kind,
             last_of_statement: flags & LAST_OF_STATEMENT != 0,
@@ -119,7 +119,7 @@ fn skip_extra(reader: &mut Reader<'_>) -> Result<(), Malformed> {
 /// The rows of an event, one change at a time. After an error it ends.
 #[derive(Clone, Debug)]
 pub struct RowChanges<'a> {
-    rows: &'a Rows,
+    rows: &'a RowsEvent,
     map: &'a TableMap,
     left: &'a [u8],
 }

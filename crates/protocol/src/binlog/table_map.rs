@@ -5,7 +5,7 @@ mod metadata;
 
 use std::sync::Arc;
 
-use super::flavor::Flavor;
+use super::flavor::BinlogFlavor;
 use super::kind::column;
 use crate::{Malformed, Reader};
 
@@ -59,7 +59,7 @@ pub struct TableMap {
 }
 
 impl TableMap {
-    pub(super) fn parse(body: &[u8], flavor: Flavor) -> Result<Self, Malformed> {
+    pub(super) fn parse(body: &[u8], flavor: BinlogFlavor) -> Result<Self, Malformed> {
         let mut reader = Reader::new(body);
         let id = reader.u48()?;
         reader.u16()?;
@@ -115,7 +115,7 @@ fn name(reader: &mut Reader<'_>) -> Result<Vec<u8>, Malformed> {
 }
 
 /// Reads the types' parameters.
-fn describe(columns: &mut [TableColumn], metas: &[u8], flavor: Flavor) -> Result<(), Malformed> {
+fn describe(columns: &mut [TableColumn], metas: &[u8], flavor: BinlogFlavor) -> Result<(), Malformed> {
     let mut reader = Reader::new(metas);
     for column in columns {
         match column.kind {
@@ -148,10 +148,12 @@ fn describe(columns: &mut [TableColumn], metas: &[u8], flavor: Flavor) -> Result
 
 /// MariaDB's own temporal types (`mysql56_temporal_format=OFF`) are longer the
 /// more fractional digits they have, and the event does not say how many.
-fn no_fraction(flavor: Flavor) -> Result<(), Malformed> {
+fn no_fraction(flavor: BinlogFlavor) -> Result<(), Malformed> {
     match flavor {
-        Flavor::MySql => Ok(()),
-        Flavor::MariaDb => Err(Malformed::new("column of an old temporal type, whose length is not logged")),
+        BinlogFlavor::MySql => Ok(()),
+        BinlogFlavor::MariaDb => {
+            Err(Malformed::new("column of an old temporal type, whose length is not logged"))
+        }
     }
 }
 

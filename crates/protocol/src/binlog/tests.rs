@@ -21,20 +21,20 @@ fn split(file: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Returns the events of a captured file.
-fn decode(flavor: Flavor, file: &[u8]) -> Vec<Event> {
+fn decode(flavor: BinlogFlavor, file: &[u8]) -> Vec<Event> {
     let mut decoder = Decoder::new(flavor);
     let events = split(file);
     events.into_iter().map(|event| decoder.event(event).unwrap()).collect()
 }
 
 /// Returns all rows events, each with its table, those in compressed transactions too.
-fn rows(events: &[Event]) -> Vec<(TableMap, Rows)> {
+fn rows(events: &[Event]) -> Vec<(TableMap, RowsEvent)> {
     let mut found = Vec::new();
     let mut maps = Vec::new();
     for event in flat(events) {
         match &event.body {
-            Body::TableMap(map) => maps.push(map.clone()),
-            Body::Rows(rows) => {
+            EventBody::TableMap(map) => maps.push(map.clone()),
+            EventBody::Rows(rows) => {
                 let map = maps.iter().rev().find(|map| map.id == rows.table_id);
                 found.push((map.unwrap().clone(), rows.clone()));
             }
@@ -48,7 +48,7 @@ fn flat(events: &[Event]) -> Vec<&Event> {
     let mut all = Vec::new();
     for event in events {
         all.push(event);
-        if let Body::Transaction(inner) = &event.body {
+        if let EventBody::Transaction(inner) = &event.body {
             all.extend(inner);
         }
     }

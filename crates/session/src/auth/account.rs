@@ -12,7 +12,7 @@ use freshet_protocol::native;
 use freshet_upstream::{Connection, Credential, Error, NativeHash};
 use tokio::time::timeout;
 
-use super::asker::{Asker, unhex, who};
+use super::asker::{LoginAsker, unhex, who};
 use super::knowledge::Epoch;
 use super::relay::Learned;
 use super::secrets::Accepted;
@@ -27,7 +27,7 @@ const STORED_LIMIT: Duration = Duration::from_secs(1);
 /// The digits of a stored value of `mysql_native_password`, which is an asterisk and these digits.
 const STORED_DIGITS: usize = 2 * native::TOKEN_LEN;
 
-impl Asker<'_> {
+impl LoginAsker<'_> {
     /// Remembers a login that the server has accepted on `connection`, and returns what proves it, if that is known.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::begun::LoginBegun;
 use super::spare::Leave;
 
 /// A client whose login is to be judged.
-pub(super) struct Client {
+pub(super) struct LoginClient {
     /// The login, with the capabilities that were agreed on.
     pub(super) login: Login,
     pub(super) scrambles: Scrambles,

@@ -35,7 +35,7 @@ const CHANNEL_COMES_FIRST: Version = Version { major: 11, minor: 4, patch: 0 };
 
 /// The login for which the server is asked.
 #[derive(Clone, Copy)]
-pub(super) struct Asker<'a> {
+pub(super) struct LoginAsker<'a> {
     pub(super) gate: &'a Gate,
     /// The channel of the client's connection.
     pub(super) channel: Channel,
@@ -43,7 +43,7 @@ pub(super) struct Asker<'a> {
     pub(super) epoch: Option<Epoch>,
 }
 
-impl Asker<'_> {
+impl LoginAsker<'_> {
     /// Returns the channel to the server with which the server, or Freshet, can judge the client's channel.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use freshet_protocol::{ChangeUser, Login, OkPacket};
 use freshet_upstream::{Connection, Error, Responder};
 
-use super::asker::Asker;
+use super::asker::LoginAsker;
 use super::gate::TOO_MANY_CONNECTIONS;
 
 /// Makes the login at the server: on a connection of its own, or as a change of user on the connection there is.
@@ -11,7 +11,7 @@ pub(super) async fn ask_server(
     upstream: Option<Connection>,
     login: Login,
     responder: &mut impl Responder,
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     if let Some(mut connection) = upstream {
         let ok = connection.change_user(change_of(login), responder).await?;
@@ -27,7 +27,7 @@ pub(super) async fn ask_server(
 async fn open_new(
     login: Login,
     responder: &mut impl Responder,
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     let preference = asker.preference().await?;
     let dialled = asker.gate.dial(preference, login.capabilities, login.collation).await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
 use freshet_upstream::net::Stream;
-use freshet_upstream::{Config, Connection, Dialled, Error, Preference, Rows};
+use freshet_upstream::{Connection, Dialled, Error, Preference, Rows, UpstreamConfig};
 use rustls::ServerConfig;
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
@@ -81,7 +81,7 @@ impl Default for LoginOptions {
 
 /// The state that all logins of one upstream share.
 pub struct Gate {
-    pub(super) config: Arc<Config>,
+    pub(super) config: Arc<UpstreamConfig>,
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) options: LoginOptions,
     pub(super) secrets: Secrets,
@@ -106,7 +106,7 @@ pub(crate) struct Dials {
 impl Gate {
     /// `tls` holds Freshet's certificate; without it clients are offered no TLS.
     pub fn new(
-        config: Arc<Config>,
+        config: Arc<UpstreamConfig>,
         knowledge: Arc<dyn Knowledge>,
         tls: Option<Arc<ServerConfig>>,
         options: LoginOptions,

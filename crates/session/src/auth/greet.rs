@@ -6,7 +6,7 @@ use freshet_protocol::{
 
 use tokio::time::{Instant, timeout_at};
 
-use super::admitted::Client;
+use super::admitted::LoginClient;
 use super::admitted::{Admitted, Scrambles};
 use super::error::AdmitError;
 use super::gate::Gate;
@@ -31,7 +31,7 @@ pub(super) async fn greet_and_login(wire: &mut Wire, gate: &Gate) -> Result<Admi
         return Err(insecure());
     }
     let scrambles = Scrambles { greeting: greeting.scramble, switch: None };
-    let client = Client { login, scrambles, connection_id: greeting.connection_id, deadline };
+    let client = LoginClient { login, scrambles, connection_id: greeting.connection_id, deadline };
     login::login(wire, client, gate).await
 }
 

@@ -5,7 +5,7 @@ use freshet_upstream::{Address, Connection, Credential, Error, Password, now_ms}
 
 use tokio::time::Instant;
 
-use super::asker::Asker;
+use super::asker::LoginAsker;
 use super::at_server::{ask_server, change_of, with_plugin};
 use super::begun::LoginBegun;
 use super::error::AdmitError;
@@ -16,7 +16,7 @@ use super::relay::{Learned, LoginRelay, RelayedLogin};
 use super::secrets::{Accepted, LoginKind};
 use super::spare::Leave;
 
-use super::admitted::{Admitted, Client};
+use super::admitted::{Admitted, LoginClient};
 use crate::introspection::SCHEMA;
 use crate::wire::Wire;
 
@@ -41,7 +41,7 @@ struct Proven {
 }
 
 /// Judges a first login and answers the client.
-pub(super) async fn login(wire: &mut Wire, client: Client, gate: &Gate) -> Result<Admitted, AdmitError> {
+pub(super) async fn login(wire: &mut Wire, client: LoginClient, gate: &Gate) -> Result<Admitted, AdmitError> {
     judge(wire, client, None, gate).await
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn change_user(
 ) -> Result<Admitted, AdmitError> {
     let Admitted { login, scrambles, connection_id, upstream, .. } = before;
     let deadline = Instant::now() + gate.options.login_timeout;
-    let client = Client { login: changed(login, change), scrambles, connection_id, deadline };
+    let client = LoginClient { login: changed(login, change), scrambles, connection_id, deadline };
     judge(wire, client, upstream, gate).await
 }
 
@@ -75,7 +75,7 @@ fn changed(before: Login, change: ChangeUser) -> Login {
 /// `upstream` is the connection for the login, if there is one already.
 async fn judge(
     wire: &mut Wire,
-    mut client: Client,
+    mut client: LoginClient,
     upstream: Option<Connection>,
     gate: &Gate,
 ) -> Result<Admitted, AdmitError> {
@@ -83,7 +83,7 @@ async fn judge(
     let (epoch, at_ms) = (gate.epoch(), now_ms());
     let chooses_ours = chooses_ours(&mut client.login);
     let channel = wire.channel();
-    let asker = Asker { gate, channel, epoch };
+    let asker = LoginAsker { gate, channel, epoch };
     let is_first = upstream.is_none();
     let verdict = match proven(&client, asker) {
         Some(Proven { proof, accepted: Some(ok), credential }) if is_first => {
@@ -95,7 +95,7 @@ async fn judge(
     };
     wire.put(&verdict.ok.encode(client.login.capabilities, 0x00));
     wire.flush().await?;
-    let Client { login, scrambles, connection_id, .. } = client;
+    let LoginClient { login, scrambles, connection_id, .. } = client;
     let AcceptedLogin { upstream, leave, credential, ok } = verdict;
     let begun = LoginBegun::new(epoch, at_ms).filter(|_| is_first && upstream.is_some());
     let (user, database) = (login.user.clone(), login.database.clone());
@@ -121,9 +121,9 @@ fn chooses_ours(login: &mut Login) -> bool {
 }
 
 /// Returns the remembered facts that this login proves.
-fn proven(client: &Client, asker: Asker<'_>) -> Option<Proven> {
-    let Client { login, scrambles, .. } = client;
-    let Asker { gate, channel, epoch } = asker;
+fn proven(client: &LoginClient, asker: LoginAsker<'_>) -> Option<Proven> {
+    let LoginClient { login, scrambles, .. } = client;
+    let LoginAsker { gate, channel, epoch } = asker;
     let known = gate.secrets.remembered(&login.user, &LoginKind::of(login, channel), epoch)?;
     // By now the server may let Freshet's own process in as this account, without a password.
     let may_ask = known.is_current || matches!(gate.config.address, Address::Tcp { .. });
@@ -142,10 +142,10 @@ fn mark(wire: &mut Wire, proof: Verified) {
 /// another plugin by now, which needs more than is known, the client is asked after all.
 async fn by_memory(
     wire: &mut Wire,
-    client: &mut Client,
+    client: &mut LoginClient,
     proven: Proven,
     upstream: Option<Connection>,
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
 ) -> Result<AcceptedLogin, AdmitError> {
     let Proven { proof, credential, .. } = proven;
     let (secrets, login) = (&asker.gate.secrets, &client.login);
@@ -177,7 +177,7 @@ pub(super) async fn with_password(
     upstream: Option<Connection>,
     login: &Login,
     credential: &Credential,
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     let mut password = Password::new(credential.clone());
     // The client's own answer was made for another scramble: the password gives a new answer.
@@ -189,11 +189,11 @@ pub(super) async fn with_password(
 /// Relays a login: the server asks, the client answers, the server decides.
 async fn by_relay(
     wire: &mut Wire,
-    client: &mut Client,
+    client: &mut LoginClient,
     upstream: Option<Connection>,
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
 ) -> Result<AcceptedLogin, AdmitError> {
-    let Asker { gate, channel, .. } = asker;
+    let LoginAsker { gate, channel, .. } = asker;
     let login = client.login.clone();
     let peer_uid = wire.peer_uid();
     let mut relay = LoginRelay::new(wire, gate, client);
@@ -230,7 +230,7 @@ async fn ask_through(
     upstream: Option<Connection>,
     login: Login,
     relay: &mut LoginRelay<'_>,
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
 ) -> Result<(Connection, OkPacket), Error> {
     if upstream.is_none()
         && let Some(mut spare) = asker.gate.spares.take(&login, asker.channel, asker.epoch).await

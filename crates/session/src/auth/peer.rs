@@ -10,7 +10,7 @@ use freshet_protocol::{Login, random_scramble};
 use freshet_upstream::{Address, Connection, Error, Password, Secret};
 use tokio::net::UnixStream;
 
-use super::asker::{Asker, unhex, who};
+use super::asker::{LoginAsker, unhex, who};
 use super::at_server::{ask_server, with_plugin};
 use super::error::AdmitError;
 
@@ -24,13 +24,13 @@ pub(super) enum Judged {
 
 /// Refuses a login that the server has accepted because of Freshet's identity.
 pub(super) async fn check(
-    asker: Asker<'_>,
+    asker: LoginAsker<'_>,
     connection: &mut Connection,
     login: &Login,
     peer_uid: Option<u32>,
     challenged: bool,
 ) -> Result<Judged, AdmitError> {
-    let Asker { gate, epoch, .. } = asker;
+    let LoginAsker { gate, epoch, .. } = asker;
     if !matches!(gate.config.address, Address::Unix(_)) {
         return Ok(Judged::Answer);
     }

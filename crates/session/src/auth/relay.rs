@@ -8,7 +8,7 @@ use freshet_upstream::{Challenge, Credential, Error, Password, Responder, Secret
 use tokio::time::timeout_at;
 use zeroize::Zeroizing;
 
-use super::admitted::Client;
+use super::admitted::LoginClient;
 use super::error::AdmitError;
 use super::full::{self, PasswordReply};
 use super::gate::Gate;
@@ -30,7 +30,7 @@ const SWITCH: u8 = 0xFE;
 pub(super) struct LoginRelay<'a> {
     wire: &'a mut Wire,
     gate: &'a Gate,
-    client: &'a mut Client,
+    client: &'a mut LoginClient,
     /// The client's answer to the server, if it is the whole password.
     password: Option<Password>,
     /// The facts that the answer shows, to be remembered if the server accepts it.
@@ -73,7 +73,7 @@ pub(super) struct RelayedLogin {
 }
 
 impl<'a> LoginRelay<'a> {
-    pub(super) fn new(wire: &'a mut Wire, gate: &'a Gate, client: &'a mut Client) -> Self {
+    pub(super) fn new(wire: &'a mut Wire, gate: &'a Gate, client: &'a mut LoginClient) -> Self {
         let has_password = !is_empty(&client.login.auth_response);
         Self {
             wire,
@@ -232,7 +232,7 @@ impl<'a> LoginRelay<'a> {
         if is_empty(&self.client.login.auth_response) {
             return Ok(Some(Vec::new()));
         }
-        let text = "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
+        let text = "LoginClient does not support authentication protocol requested by server; consider upgrading MySQL client";
         Err(AdmitError::refused(1251, "08004", text))
     }
 

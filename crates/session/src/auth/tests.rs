@@ -8,13 +8,13 @@ use freshet_protocol::{
     StatusFlags, caching_sha2, native, put_packet,
 };
 use freshet_upstream::{
-    Address, Channel, Config, Connection, Credential, Error, Preference, Rows, Secret, TlsMode,
+    Address, Channel, Connection, Credential, Error, Preference, Rows, Secret, TlsMode, UpstreamConfig,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::admitted::Scrambles;
-use super::asker::Asker;
+use super::asker::LoginAsker;
 use super::knowledge::{Epoch, RowsFuture};
 use super::local::{self, Verified};
 use super::secrets::{Accepted, LoginKind, Secrets};
@@ -68,7 +68,7 @@ fn greeting() -> Greeting {
 /// A gate to a server that cannot be reached, with some known facts of it.
 fn gate(options: LoginOptions) -> Gate {
     let address = Address::Unix("/nonexistent/server.sock".into());
-    let config = Arc::new(Config::new(address, "nobody", Secret::default()));
+    let config = Arc::new(UpstreamConfig::new(address, "nobody", Secret::default()));
     let gate = Gate::new(config, Arc::new(Still(Some(EPOCH))), None, options);
     gate.remember_greeting(&greeting());
     gate
@@ -377,7 +377,7 @@ async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_as
     {
         // No client counts as on this machine as long as the server's name does not prove it.
         let address = Address::Tcp { host: "server.example".into(), port: 3306 };
-        let mut config = Config::new(address, "nobody", Secret::default());
+        let mut config = UpstreamConfig::new(address, "nobody", Secret::default());
         config.tls = tls;
         let late = Arc::new(Late(0.into()));
         let gate = Gate::new(
@@ -386,7 +386,7 @@ async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_as
             None,
             LoginOptions::default(),
         );
-        let asker = Asker { gate: &gate, channel: Channel::Clear, epoch: None };
+        let asker = LoginAsker { gate: &gate, channel: Channel::Clear, epoch: None };
         assert_eq!(asker.preference().await.unwrap(), preference);
         assert_eq!(late.0.load(std::sync::atomic::Ordering::Relaxed), asked);
     }

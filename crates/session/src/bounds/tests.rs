@@ -2,8 +2,8 @@ use super::*;
 
 const KIB: usize = 1024;
 
-fn budget() -> Arc<Budget> {
-    Arc::new(Budget::new(100 * KIB, 10 * KIB))
+fn budget() -> Arc<SharedBudget> {
+    Arc::new(SharedBudget::new(100 * KIB, 10 * KIB))
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What a SELECT asks for, by its text, its hints and the definitions of its tables.
 
 use freshet_cache::Key;
-use freshet_sql::{Effects, Hint, skips_cache};
+use freshet_sql::{Effects, Hint, HintError, skips_cache};
 
-use super::text::Query;
+use super::text::TextQuery;
 use crate::reading::{self, CACHED_BYTES_MAX};
 use crate::rows::StatementText;
 use crate::session::{Missed, Session, Touches};
@@ -29,16 +29,12 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8], key: u32) -> Resul
 }
 
 /// Returns the error of contradictory hints.
-pub(super) fn hint_error(
-    session: &Session,
-    bound: &BoundSelect<'_>,
-    text: &[u8],
-) -> Option<(u16, &'static str, String)> {
+pub(super) fn hint_error(session: &Session, bound: &BoundSelect<'_>, text: &[u8]) -> Option<HintError> {
     if bound.compiled.is_hinted { freshet_sql::hint_error(text, session.modes()) } else { None }
 }
 
 /// Returns the packet without SQL_CACHE and SQL_NO_CACHE, which are an error or a warning since MySQL 8.
-pub(super) fn without_hint(session: &Session, query: Query<'_>) -> Option<Vec<u8>> {
+pub(super) fn without_hint(session: &Session, query: TextQuery<'_>) -> Option<Vec<u8>> {
     reading::without_hint(query.text(), session.modes()).map(|text| query.with_text(&text))
 }
 

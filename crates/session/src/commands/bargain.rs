@@ -12,13 +12,13 @@ use std::sync::Arc;
 use freshet_cache::Key;
 use freshet_catalog::{Name, TableKind, is_system_schema};
 use freshet_protocol::ErrPacket;
-use freshet_sql::{Effects, Hint, Reads};
+use freshet_sql::{Effects, Hint, HintError, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
 use super::asked::{bound, hint_error, hint_of, strips, touches, wants_cache, without_hint};
 use super::filling::{FillPlan, Sought, count_not_cached, creates_by_policy, fill};
 use super::refusals::unavailable;
-use super::text::Query;
+use super::text::TextQuery;
 use crate::environment::{Environment, key_of_executions};
 use crate::relay::Lost;
 use crate::session::{Deeds, Flow, Forward, Message, Missed, Prepared, Session, Turn, Unfound, Waited};
@@ -43,7 +43,7 @@ fn look(session: &mut Session, text: &[u8], key: u32) -> Result<(), Missed> {
 /// Answers a query from memory, or has the server answer it and stores the answer. The session's environment is known.
 pub(super) async fn handle(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     known: Option<BoundSelect<'_>>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
@@ -52,7 +52,7 @@ pub(super) async fn handle(
         None => bound(session, text).await,
     };
     let template = bound.template();
-    if let Some((code, sqlstate, message)) = hint_error(session, &bound, text) {
+    if let Some(HintError { code, sqlstate, message }) = hint_error(session, &bound, text) {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };

@@ -16,7 +16,7 @@ use freshet_upstream::now_ms;
 pub(super) use self::hinted::create_if_hinted;
 
 use self::asked::{AskedQuery, error};
-use super::introspect::{Form, put};
+use super::introspect::{RowFormat, put};
 use super::maintained;
 use super::maintained::bound_for_certain;
 use crate::created::{
@@ -25,7 +25,7 @@ use crate::created::{
 };
 use crate::environment::{environment_of, is_of_executions};
 use crate::introspection::Rowset;
-use crate::maintaining::{Answer, ResultQuestion, question};
+use crate::maintaining::{KeeperAnswer, ResultQuestion, question};
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::hit::READ_UNFENCED;
@@ -56,7 +56,7 @@ enum CacheReply {
 /// Carries out a statement on caches.
 pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) -> Result<Flow, Lost> {
     match carry_out(session, statement).await? {
-        Ok(CacheReply::Rows(found)) => put(session, &found, Form::Text),
+        Ok(CacheReply::Rows(found)) => put(session, &found, RowFormat::Text),
         Ok(CacheReply::Ok) => {
             session.state.warnings.clear();
             session.put_ok(0);
@@ -318,12 +318,12 @@ async fn loaded(
         let goes_on = shared.freshness().is_live(now_ms()) && Instant::now() < until;
         let Some(cache) = shared.created.of(id) else { return Ok(Ok(CacheReply::Ok)) };
         match answer {
-            Answer::Never(why) if asked.method == Some(Method::Deep) => {
+            KeeperAnswer::Never(why) if asked.method == Some(Method::Deep) => {
                 return Ok(dropped(shared.created.drop_where(|other| other.query.id == id))
                     .and_then(|_| Err(error(format!("this query is not maintained: {why}")))));
             }
-            Answer::Never(why) => cache.note_upkeep(Upkeep::Refreshed(why)),
-            Answer::Rows(..) | Answer::Loaded => {
+            KeeperAnswer::Never(why) => cache.note_upkeep(Upkeep::Refreshed(why)),
+            KeeperAnswer::Rows(..) | KeeperAnswer::Loaded => {
                 cache.note_upkeep(Upkeep::Maintained);
                 let results = cache.all_results();
                 for result in results.iter().take(WARMED_MAX) {
@@ -335,11 +335,11 @@ async fn loaded(
                     session.waits_for(warmed).await?;
                 }
             }
-            Answer::NotYet(_) if goes_on && !asked.concurrently => {
+            KeeperAnswer::NotYet(_) if goes_on && !asked.concurrently => {
                 session.waits_for(tokio::time::sleep(LOADING_LOOKED_AT_EVERY)).await?;
                 continue;
             }
-            Answer::NotYet(why) => cache.note_upkeep(Upkeep::NotYet(why)),
+            KeeperAnswer::NotYet(why) => cache.note_upkeep(Upkeep::NotYet(why)),
         }
         return Ok(Ok(CacheReply::Ok));
     }

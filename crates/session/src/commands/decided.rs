@@ -1,6 +1,6 @@
 //! What query rules decide on a text before anything else happens to it.
 
-use super::text::Query;
+use super::text::TextQuery;
 use super::{asked, bargain, text_prepared};
 use crate::session::{Came, Session};
 
@@ -15,7 +15,7 @@ pub(super) enum Decided {
 }
 
 /// Decides on a text. Without rules the text stays as the client sent it.
-pub(super) fn text(session: &mut Session, query: &Query<'_>) -> Decided {
+pub(super) fn text(session: &mut Session, query: &TextQuery<'_>) -> Decided {
     if session.decide(query.text(), Came::Text).is_none() {
         return Decided::AsItCame;
     }

@@ -7,13 +7,13 @@
 use freshet_cache::{Fences, Key, Lookup};
 use freshet_digest::Digest;
 use freshet_protocol::ErrPacket;
-use freshet_sql::Request;
+use freshet_sql::{HintError, Request};
 use freshet_upstream::{Error, now_ms};
 
 use super::asked::{bound, hint_of, key_for, statement, strips};
 use super::bargain;
 use super::filling::{Fillable, plan};
-use super::introspect::{Form, put};
+use super::introspect::{RowFormat, put};
 use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
 use crate::rows::{Behind, Depends, ReadPlan, StatementText, deps_of_reading};
@@ -56,7 +56,7 @@ enum Now {
 /// Answers EXPLAIN FRESHET.
 pub(super) async fn handle(session: &mut Session, text: &[u8]) -> Result<Flow, Lost> {
     match found(session, text).await? {
-        Ok(found) => put(session, &found, Form::Text),
+        Ok(found) => put(session, &found, RowFormat::Text),
         Err(error) => session.refuse(&error),
     }
 }
@@ -96,7 +96,7 @@ pub(super) async fn found(session: &mut Session, text: &[u8]) -> Result<Result<R
 /// Returns what would happen to the statement.
 async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &BoundSelect<'_>) -> Now {
     let template = bound.template();
-    if let Some((_, _, message)) = freshet_sql::hint_error(text, session.modes()) {
+    if let Some(HintError { message, .. }) = freshet_sql::hint_error(text, session.modes()) {
         return Now::Refused(Refusal::about(Why::Error, message));
     }
     if template.effects.reads_last_statement {

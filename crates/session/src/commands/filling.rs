@@ -389,8 +389,8 @@ pub(super) async fn keep(
             Insert::TooLarge
         }
         Some(captured) => {
-            let filled =
-                filled(session, key, sought.missed, plan, (captured, (cost_us, relayed.tag), storing));
+            let complete = CompleteAnswer { captured, cost_us, tag: relayed.tag, storing };
+            let filled = filled(session, key, sought.missed, plan, complete);
             Box::pin(store(session, key, filled, is_settled)).await
         }
         None => Insert::TooLarge,
@@ -472,13 +472,24 @@ const fn why_not(stored: Insert, uncaptured: Option<Why>) -> Option<Why> {
     }
 }
 
+/// A copy of a complete answer.
+struct CompleteAnswer {
+    captured: Captured,
+    /// How long the answer took, in microseconds.
+    cost_us: u32,
+    /// The digest under which the answer is counted.
+    tag: u16,
+    /// Which answers query rules let Freshet store.
+    storing: Storing,
+}
+
 /// Returns what is to be stored of a complete answer.
 fn filled(
     session: &Session,
     key: Key<'_>,
     missed: Missed,
     FillPlan { depends, valid_from, .. }: FillPlan,
-    (captured, (cost_us, tag), storing): (Captured, (u32, u16), Storing),
+    CompleteAnswer { captured, cost_us, tag, storing }: CompleteAnswer,
 ) -> Fill {
     let cache = &session.shared.cache;
     if let Some(before) = missed.stale_body {

@@ -12,16 +12,16 @@ use std::sync::Arc;
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Reads, TableName, contains_ignoring_case};
 
-use super::text::Query;
+use super::text::TextQuery;
 use crate::introspection::{
-    Definition, IntrospectionValue, Rowset, SCHEMA, ServerFigures, TABLES, Table, View, Viewer,
+    IntrospectionTable, IntrospectionValue, Rowset, SCHEMA, ServerFigures, TABLES, Table, View, Viewer,
 };
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::shared::Shared;
 
-pub(super) use answer::{Form, put};
+pub(super) use answer::{RowFormat, put};
 pub(crate) use chosen::begin_in;
 pub(super) use chosen::{init_db, inside, names_schemas, refuse};
 pub(super) use prepared::{execute, execute_text, prepare, substitute};
@@ -54,9 +54,9 @@ pub(super) fn names_schema(session: &Session, text: &[u8]) -> bool {
 }
 
 /// Answers a SELECT from tables of the schema.
-pub(super) async fn handle(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+pub(super) async fn handle(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
     match Box::pin(found(session, query.text(), Vec::new())).await? {
-        Ok(found) => answer::put(session, &found, Form::Text),
+        Ok(found) => answer::put(session, &found, RowFormat::Text),
         Err(error) => session.refuse(&error),
     }
 }
@@ -94,7 +94,7 @@ async fn found(
 }
 
 /// The tables that a text names.
-fn named(text: &str, made: impl Fn(&Definition) -> Table) -> Vec<Table> {
+fn named(text: &str, made: impl Fn(&IntrospectionTable) -> Table) -> Vec<Table> {
     let text = text.to_ascii_lowercase();
     TABLES.iter().filter(|table| text.contains(table.name)).map(made).collect()
 }

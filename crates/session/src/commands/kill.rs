@@ -12,7 +12,7 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Effects, Kill, PreparedKill, Using, contains_ignoring_case};
 
 use super::refusals::{malformed, unavailable};
-use super::text::{Query, forward};
+use super::text::{TextQuery, forward};
 use crate::auth::CONNECTION_ID_MIN;
 use crate::privileges::{self, Privilege};
 use crate::registry::{Aimed, Handle};
@@ -65,7 +65,7 @@ async fn find(session: &Session, id: u32) -> Option<Arc<Handle>> {
 }
 
 /// Carries out KILL [CONNECTION | QUERY] id, alone in its text.
-pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kill) -> Result<Flow, Lost> {
+pub(super) async fn statement(session: &mut Session, query: TextQuery<'_>, kill: Kill) -> Result<Flow, Lost> {
     match target(session, kill.id).await {
         KillTarget::Idle(aimed) => end_idle(session, kill.id, &aimed, kill.query_only),
         KillTarget::Stranger => forward(session, Forward::new(query.message(), &Effects::none())).await,
@@ -78,7 +78,7 @@ pub(super) async fn statement(session: &mut Session, query: Query<'_>, kill: Kil
 }
 
 /// Carries out KILL @id, alone in its text. Returns `None` if the text is no such KILL, or if the value is no id of a client of Freshet.
-pub(super) async fn by_variable(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+pub(super) async fn by_variable(session: &mut Session, query: TextQuery<'_>) -> Option<Result<Flow, Lost>> {
     if !contains_ignoring_case(query.text(), b"kill") {
         return None;
     }
@@ -136,7 +136,7 @@ async fn value_of(session: &mut Session, name: &str) -> Option<u64> {
 /// Carries out a text of several statements with KILLs among them; `None` if no KILL concerns a client of Freshet.
 pub(super) async fn among_others(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     effects: &Effects,
 ) -> Option<Result<Flow, Lost>> {
     let text = query.text();

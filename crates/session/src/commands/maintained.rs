@@ -15,7 +15,7 @@ use super::filling::{FillPlan, Fillable, Patience};
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, StoredResult, Tries, Upkeep};
 use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};
-use crate::maintaining::{Answer, ResultQuestion, is_current};
+use crate::maintaining::{KeeperAnswer, ResultQuestion, is_current};
 use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::Lost;
 use crate::session::Session;
@@ -262,18 +262,18 @@ pub(super) async fn maintainable(
 }
 
 /// Returns the rows, and their position.
-async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<Answer>, Lost> {
+async fn ask(session: &mut Session, maintained: &Maintained) -> Result<Option<KeeperAnswer>, Lost> {
     let shared = Arc::clone(&session.shared);
     let answer = session.waits_for(shared.maintaining.ask(maintained.asked.clone())).await?;
     let width_max = session.environment().map_or(0, |environment| environment.shows_texts_of_width);
     let answer = match answer {
-        Answer::Rows(_, shown) if shown.width > width_max => {
-            Answer::Never("its texts are converted or padded for the client".to_owned())
+        KeeperAnswer::Rows(_, shown) if shown.width > width_max => {
+            KeeperAnswer::Never("its texts are converted or padded for the client".to_owned())
         }
         other => other,
     };
     maintained.cache.note_upkeep(Upkeep::from(&answer));
-    Ok(matches!(answer, Answer::Rows(..)).then_some(answer))
+    Ok(matches!(answer, KeeperAnswer::Rows(..)).then_some(answer))
 }
 
 /// Stores the rows as an answer.
@@ -282,9 +282,9 @@ async fn store(
     way: Way<'_>,
     plan: FillPlan,
     maintained: &Maintained,
-    answer: Answer,
+    answer: KeeperAnswer,
 ) -> Insert {
-    let (Answer::Rows(valid_from, shown), Some(environment)) = (answer, session.environment()) else {
+    let (KeeperAnswer::Rows(valid_from, shown), Some(environment)) = (answer, session.environment()) else {
         return Insert::Off;
     };
     let cache = &session.shared.cache;

@@ -24,7 +24,7 @@ use freshet_sql::{Assignment, Flavor, Keeps, LikeFilter, Lists, Ours, Scope, Sel
 use super::caches;
 use super::filling::count_not_cached;
 use super::refusals::unavailable;
-use super::text::{Query, forward};
+use super::text::{TextQuery, forward};
 use crate::local::{self, Cell};
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
@@ -40,7 +40,11 @@ pub(super) use several::{pieces, several};
 pub(super) use values::{doubled, quoted};
 use values::{selected, target, unknown};
 
-pub(super) async fn handle(session: &mut Session, query: Query<'_>, statement: Ours) -> Result<Flow, Lost> {
+pub(super) async fn handle(
+    session: &mut Session,
+    query: TextQuery<'_>,
+    statement: Ours,
+) -> Result<Flow, Lost> {
     session.state.warnings.begin(session.flavor());
     match statement {
         Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
@@ -185,7 +189,7 @@ fn select_variables(session: &mut Session, columns: &[SelectedVariable]) {
 }
 
 /// Flushes the server's status, if the account may do so, and then Freshet's.
-async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+async fn flush_status(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
     if flushes_at_server(session, query).await? {
         session.shared.cache.flush_statistics();
     }
@@ -193,7 +197,11 @@ async fn flush_status(session: &mut Session, query: Query<'_>) -> Result<Flow, L
 }
 
 /// Flushes the server's tables. Like a native cache, drops the results that depend on the named tables; without names, drops all results.
-async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableName]) -> Result<Flow, Lost> {
+async fn flush_tables(
+    session: &mut Session,
+    query: TextQuery<'_>,
+    names: &[TableName],
+) -> Result<Flow, Lost> {
     if flushes_at_server(session, query).await? {
         drop_of(session, names).await;
     }
@@ -201,7 +209,7 @@ async fn flush_tables(session: &mut Session, query: Query<'_>, names: &[TableNam
 }
 
 /// Has the server carry out a FLUSH that loads no rights. Returns whether the server has done so.
-async fn flushes_at_server(session: &mut Session, query: Query<'_>) -> Result<bool, Lost> {
+async fn flushes_at_server(session: &mut Session, query: TextQuery<'_>) -> Result<bool, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let flushing = session.shared.upstream.flushes_harmlessly();
@@ -227,7 +235,7 @@ fn named_in_full(session: &Session, names: &[TableName]) -> Option<Vec<Dep>> {
 /// Carries out RESET PERSIST. RESET PERSIST without a name also concerns MySQL's own variables.
 async fn reset_persist(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     name: Option<String>,
     if_exists: bool,
 ) -> Result<Flow, Lost> {
@@ -299,7 +307,7 @@ async fn refuses_reload(session: &mut Session) -> Result<Option<Flow>, Lost> {
 /// Carries out a FLUSH or RESET of the cache together with parts for the server.
 async fn flush_among_others(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     is_reset: bool,
     rest: &[u8],
 ) -> Result<Flow, Lost> {

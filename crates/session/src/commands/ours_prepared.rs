@@ -17,11 +17,12 @@ use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Command, ErrPacket, Parameter};
 use freshet_sql::{ConnectionNumber, Effects, Mention, Mentioned, Ours, Request, TextPrepared, Using};
 
-use super::text::{self, Query, forward};
+use super::text::{self, TextQuery, forward};
 use super::{introspect, ours};
 use crate::relay::Lost;
 use crate::session::{
-    Flow, Forward, Made, Message, Missed, Prepared, SELECT_BYTES_MAX, Session, Text, is_plain, query_prefix,
+    Flow, Forward, Message, Missed, Prepared, SELECT_BYTES_MAX, ServerStatement, Session, Text, is_plain,
+    query_prefix,
 };
 
 /// How a prepared statement of Freshet's own is executed.
@@ -150,7 +151,7 @@ async fn filled(
     if is_lost || !has_values {
         return session.refuse(&wrong_arguments());
     }
-    if let Made::Refused(error) = session.make_otherwise(prepared, &filled).await? {
+    if let ServerStatement::Refused(error) = session.make_otherwise(prepared, &filled).await? {
         return session.refuse(&error);
     }
     let packet = named(packet, prepared, session.capabilities());
@@ -233,7 +234,7 @@ async fn with_values(session: &mut Session, text: &[u8], values: Option<Vec<Vec<
     }
     let prefix = query_prefix(session.capabilities().contains(Capabilities::QUERY_ATTRIBUTES));
     let packet = [&*prefix, &*text].concat();
-    let query = Query { packet: &packet, long: None, text_at: prefix.len(), missed: Missed::default() };
+    let query = TextQuery { packet: &packet, long: None, text_at: prefix.len(), missed: Missed::default() };
     match freshet_sql::read(&text, modes) {
         Request::Ours(Ours::SetMixed { ours, rest }) => {
             ours::mixed(session, query, &ours, rest.as_bytes()).await
@@ -255,7 +256,7 @@ async fn kind_by_text(session: &mut Session, text: &[u8]) -> Option<ExecutionKin
 /// Carries out PREPARE, EXECUTE and EXECUTE IMMEDIATE of statements of Freshet's own; `None` if the statement is none of these.
 pub(super) async fn by_text(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     found: &TextPrepared,
 ) -> Option<Result<Flow, Lost>> {
     match found {
@@ -299,7 +300,7 @@ fn given(using: &Using) -> Option<Vec<Vec<u8>>> {
 
 async fn prepare_text(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     name: &str,
     text: &[u8],
     kind: ExecutionKind,

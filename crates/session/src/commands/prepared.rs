@@ -21,13 +21,13 @@ use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{Looking, ReadReach, reading};
 use crate::relay::Lost;
 use crate::session::{
-    ControlStatement, Deeds, Executed, ExecutionFacts, Flow, Forward, LAST_PREPARED, Logged, Made, Message,
-    Missed, Prepared, PreparedSelect, Session, Touches, ZoneAt, unknown_statement,
+    ControlStatement, Deeds, Executed, ExecutionFacts, Flow, Forward, LAST_PREPARED, Logged, Message, Missed,
+    Prepared, PreparedSelect, ServerStatement, Session, Touches, ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
 use execution::take_bargain;
-pub(super) use execution::{BoundExecution, By, Execution, framed, note_answered, take_stored};
+pub(super) use execution::{BoundExecution, By, SelectExecution, framed, note_answered, take_stored};
 pub(super) use naming::{close, close_here, named, reset, send_long_data};
 pub(super) use planning::is_dated;
 use planning::{Planned, compiled, decided};
@@ -49,7 +49,7 @@ pub(super) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Mi
     if session.ruled.are_there() && prepared.is_rewritten() {
         return Err(Missed::default());
     }
-    let execution = Execution::by_command(session, &prepared, packet);
+    let execution = SelectExecution::by_command(session, &prepared, packet);
     take_stored(session, execution, environment)
 }
 
@@ -95,7 +95,7 @@ async fn carry_out(
     let named = named.filter(|_| command == Command::StmtExecute);
     session.forget_policy();
     if let Some(prepared) = &named
-        && is_by_policy(session, Execution::by_command(session, prepared, &packet))
+        && is_by_policy(session, SelectExecution::by_command(session, prepared, &packet))
     {
         return Ok(Flow::Continue);
     }
@@ -144,7 +144,8 @@ async fn carry_out_here(
         return done;
     }
     if let (Some(prepared), Some(values)) = (&prepared, values) {
-        let bound = BoundExecution { execution: Execution::by_command(session, prepared, &packet), values };
+        let bound =
+            BoundExecution { execution: SelectExecution::by_command(session, prepared, &packet), values };
         return Box::pin(select(session, &packet, bound, missed, effects)).await;
     }
     match number(session, &mut packet, command).await? {
@@ -331,7 +332,7 @@ pub(super) async fn select(
 }
 
 /// Answers an execution from memory by the policy of its query's cache, if possible.
-fn is_by_policy(session: &mut Session, execution: Execution<'_>) -> bool {
+fn is_by_policy(session: &mut Session, execution: SelectExecution<'_>) -> bool {
     if session.shared.created.policies() == 0 {
         return false;
     }
@@ -343,7 +344,7 @@ fn is_by_policy(session: &mut Session, execution: Execution<'_>) -> bool {
 }
 
 /// Lets the answer to an execution be as old as the policy of its query's cache allows.
-async fn heed_policy(session: &mut Session, execution: Execution<'_>) {
+async fn heed_policy(session: &mut Session, execution: SelectExecution<'_>) {
     if session.shared.created.policies() == 0 {
         return;
     }
@@ -354,7 +355,7 @@ async fn heed_policy(session: &mut Session, execution: Execution<'_>) {
 }
 
 /// Returns the executed SELECT, if its meaning in the session is still the meaning that it had when it was prepared.
-fn select_of_now<'a>(session: &Session, execution: Execution<'a>) -> Option<&'a PreparedSelect> {
+fn select_of_now<'a>(session: &Session, execution: SelectExecution<'a>) -> Option<&'a PreparedSelect> {
     let version = session.state.environment_version;
     let environment = session.environment()?;
     let is_of_now = execution.prepared.prepared_in.is_of(environment.id, version);
@@ -362,7 +363,11 @@ fn select_of_now<'a>(session: &Session, execution: Execution<'a>) -> Option<&'a 
 }
 
 /// Whether learning the session's environment would change what code behind an execution may ask for.
-async fn would_be_asked_between(session: &Session, execution: Execution<'_>, effects: &Effects) -> bool {
+async fn would_be_asked_between(
+    session: &Session,
+    execution: SelectExecution<'_>,
+    effects: &Effects,
+) -> bool {
     let text = execution.prepared.select.as_ref().map_or(&[][..], |select| &select.text);
     session.would_be_asked_between(effects).await && !bargain::reads_tables_alone(session, text).await
 }
@@ -397,13 +402,13 @@ async fn number(
         return Ok(taken.map(|id| unknown_statement(id, command, session.flavor())));
     };
     match session.make(&prepared).await? {
-        Made::At(id) => {
+        ServerStatement::At(id) => {
             if let Some(place) = packet.get_mut(1..5) {
                 place.copy_from_slice(&id.to_le_bytes());
             }
             Ok(None)
         }
-        Made::Refused(refusal) => Ok(Some(refusal)),
+        ServerStatement::Refused(refusal) => Ok(Some(refusal)),
     }
 }
 

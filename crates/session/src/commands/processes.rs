@@ -4,14 +4,14 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, Flavor, process_list};
 
 use super::refusals::unavailable;
-use super::text::{self, Query};
+use super::text::{self, TextQuery};
 use crate::privileges::{self, Privilege};
 use crate::registry::Process;
 use crate::relay::{Listed, Lost, listed_process};
 use crate::session::{Flow, Forward, Message, Session};
 
 /// Answers a SHOW PROCESSLIST; `None` if the text is none.
-pub(super) async fn show(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+pub(super) async fn show(session: &mut Session, query: TextQuery<'_>) -> Option<Result<Flow, Lost>> {
     let text = query.text();
     process_list(text, session.modes()).filter(|list| list.is_whole)?;
     Some(Box::pin(listed(session, Command::Query, query.packet, text)).await)

@@ -4,13 +4,15 @@ use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use freshet_protocol::{Capabilities, Command, ErrPacket};
-use freshet_sql::{Assignment, Effects, Flavor, Modes, Ours, Request, TextPrepared, TransactionControl};
+use freshet_sql::{
+    Assignment, Effects, Flavor, HintError, Modes, Ours, Request, TextPrepared, TransactionControl,
+};
 use freshet_upstream::Error;
 
 use super::decided::Decided;
 use super::plain::sets;
 use super::refusals::{malformed, unavailable};
-use super::text::Query;
+use super::text::TextQuery;
 use super::{
     asked, attributes, bargain, decided, explain, introspect, kill, ours, processes, riding, select,
     text_prepared, transaction, write,
@@ -57,7 +59,7 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
         (&frozen[..], Some(&frozen))
     };
     let Some(text_at) = text_offset(session, packet) else { return session.refuse(&malformed()) };
-    let query = Query { packet, long, text_at, missed };
+    let query = TextQuery { packet, long, text_at, missed };
     session.note_asked(query.text());
     let line = session.begins_line(Logged::text);
     let flow = match decided::text(session, &query) {
@@ -76,11 +78,11 @@ pub(super) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
 async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Result<Flow, Lost> {
     let packet = Bytes::from(packet);
     let long = (packet.len() >= LONG_BYTES_MIN).then_some(&packet);
-    carry_out(session, Query { packet: &packet, long, text_at, missed: Missed::default() }).await
+    carry_out(session, TextQuery { packet: &packet, long, text_at, missed: Missed::default() }).await
 }
 
 /// Carries out a statement on which the query rules have decided.
-async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
@@ -115,7 +117,7 @@ async fn carry_out(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost
 /// Carries out a statement that no lane has carried: on the session's own connection, if a server is needed.
 async fn carry_out_here(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     control: Option<TransactionControl>,
     by_form: ByFormHere<'_>,
 ) -> Result<Flow, Lost> {
@@ -147,7 +149,7 @@ async fn carry_out_here(
         Err(error) => return session.refuse(&error),
     };
     let made = unhinted.or(filled);
-    let query = Query { missed, ..query.in_packet(made.as_deref()) };
+    let query = TextQuery { missed, ..query.in_packet(made.as_deref()) };
     let new = match by_form.of(session, &query, made.is_some()) {
         Some(ByForm::Known(Bound::Select(known))) => {
             let done = pin!(select::handle(session, query, select::SelectForm::Known(known))).await;
@@ -180,7 +182,7 @@ async fn begin_to_read(session: &mut Session, text: &[u8]) -> Result<(), Error> 
 }
 
 /// Answers texts that are partly Freshet's own: several statements in one text, and a table that is read as it is.
-async fn with_ours(session: &mut Session, query: Query<'_>) -> Option<Result<Flow, Lost>> {
+async fn with_ours(session: &mut Session, query: TextQuery<'_>) -> Option<Result<Flow, Lost>> {
     if freshet_sql::lists_session_status(query.text(), session.modes()) {
         return Some(Box::pin(ours::session_status(session, query)).await);
     }
@@ -189,7 +191,7 @@ async fn with_ours(session: &mut Session, query: Query<'_>) -> Option<Result<Flo
 }
 
 /// Carries out a statement of a new form, or one whose form was not looked for.
-async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>>) -> Result<Flow, Lost> {
+async fn handle_new(session: &mut Session, query: TextQuery<'_>, new: Option<New<'_>>) -> Result<Flow, Lost> {
     let ReadText { request, write: rows, select: long } = read(session, query, new.as_ref()).await;
     if let Some(long) = long {
         return Box::pin(select::handle_long(session, query, long)).await;
@@ -243,7 +245,7 @@ async fn handle_new(session: &mut Session, query: Query<'_>, new: Option<New<'_>
 }
 
 /// Answers a SELECT of a known form from memory by the policy of its query's cache, if possible.
-fn is_by_policy<'a>(session: &mut Session, query: &Query<'a>, by_form: &mut ByFormHere<'a>) -> bool {
+fn is_by_policy<'a>(session: &mut Session, query: &TextQuery<'a>, by_form: &mut ByFormHere<'a>) -> bool {
     if session.shared.created.policies() == 0 {
         return false;
     }
@@ -256,7 +258,7 @@ fn is_by_policy<'a>(session: &mut Session, query: &Query<'a>, by_form: &mut ByFo
 /// the look-up of the form for the code that then answers it.
 async fn rides<'a>(
     session: &mut Session,
-    query: &Query<'a>,
+    query: &TextQuery<'a>,
     carriage: Carriage,
     by_form: &mut ByFormHere<'a>,
 ) -> Result<bool, Lost> {
@@ -267,14 +269,14 @@ async fn rides<'a>(
 }
 
 /// Returns the statement behind EXPLAIN FRESHET.
-fn explained<'a>(session: &Session, query: &Query<'a>) -> Option<&'a [u8]> {
+fn explained<'a>(session: &Session, query: &TextQuery<'a>) -> Option<&'a [u8]> {
     if query.long.is_some() { None } else { freshet_sql::explained(query.text(), session.modes()) }
 }
 
 /// Returns the packet with values of Freshet's own in it, if the statement mentions such values and is for the server all the same.
 async fn put_in(
     session: &mut Session,
-    query: &Query<'_>,
+    query: &TextQuery<'_>,
 ) -> Result<Result<Option<Vec<u8>>, ErrPacket>, Lost> {
     if query.long.is_some() {
         return Ok(Ok(None));
@@ -301,7 +303,7 @@ async fn put_in(
 ///
 /// # Errors
 /// The error that the native query cache gives for misused hints.
-fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
+fn without_hints_elsewhere(session: &Session, query: &TextQuery<'_>) -> Result<Option<Vec<u8>>, ErrPacket> {
     let (text, modes) = (query.text(), session.modes());
     // The text to be prepared may be in a user variable.
     let is_prepared =
@@ -332,7 +334,7 @@ fn without_hints_elsewhere(session: &Session, query: &Query<'_>) -> Result<Optio
 /// The error that MariaDB gives for misused hints.
 fn hint_error(text: &[u8], modes: Modes) -> Result<(), ErrPacket> {
     match freshet_sql::hint_error(text, modes) {
-        Some((code, sqlstate, message)) => Err(ErrPacket::new(code, sqlstate, &message)),
+        Some(HintError { code, sqlstate, message }) => Err(ErrPacket::new(code, sqlstate, &message)),
         None => Ok(()),
     }
 }
@@ -346,7 +348,7 @@ struct ByFormHere<'a> {
 
 impl<'a> ByFormHere<'a> {
     /// Looks the statement up, unless that has been done in the session's present environment.
-    fn look(&mut self, session: &Session, query: &Query<'a>) -> &Option<ByForm<'a>> {
+    fn look(&mut self, session: &Session, query: &TextQuery<'a>) -> &Option<ByForm<'a>> {
         if self.by_form.is_none() || self.looked_up_in != session.environment_now() {
             *self = Self { by_form: found(session, query), looked_up_in: session.environment_now() };
         }
@@ -355,7 +357,7 @@ impl<'a> ByFormHere<'a> {
 
     /// Returns what a statement is: as it was found, if the session is still in the same environment, and no definition has changed that
     /// the result rests on. `is_another`: the statement was rewritten since.
-    fn of(self, session: &Session, query: &Query<'a>, is_another: bool) -> Option<ByForm<'a>> {
+    fn of(self, session: &Session, query: &TextQuery<'a>, is_another: bool) -> Option<ByForm<'a>> {
         let is_here = !is_another && self.looked_up_in == session.environment_now();
         let is_current = |by_form: &ByForm<'_>| match by_form {
             ByForm::Known(Bound::Select(known)) => session.shared.upstream.is_current(&known.template().told),
@@ -366,7 +368,7 @@ impl<'a> ByFormHere<'a> {
 }
 
 /// Returns what a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
-fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
+fn found<'a>(session: &Session, query: &TextQuery<'a>) -> Option<ByForm<'a>> {
     session.environment()?;
     let (shared, schema) = (&session.shared, session.state.schema.as_deref());
     let find = || shared.templates.find(query.text(), session.modes(), schema, &shared.upstream);
@@ -374,7 +376,7 @@ fn found<'a>(session: &Session, query: &Query<'a>) -> Option<ByForm<'a>> {
 }
 
 /// Reads the text. For a long text, one reading finds all facts that are needed.
-async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> ReadText {
+async fn read(session: &Session, query: TextQuery<'_>, new: Option<&New<'_>>) -> ReadText {
     let settings = session.parse_settings();
     let Some(packet) = query.long else {
         let of_text = || freshet_sql::read(query.text(), settings.modes);
@@ -389,7 +391,7 @@ async fn read(session: &Session, query: Query<'_>, new: Option<&New<'_>>) -> Rea
 /// Carries out SET STATEMENT … FOR: Freshet's variables hold for the one statement, whose text is `rest`.
 async fn for_statement(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     assignments: &[Assignment],
     rest: &[u8],
 ) -> Result<Flow, Lost> {

@@ -7,7 +7,7 @@ mod execution;
 
 use std::time::Instant;
 
-use freshet_cache::{Dep, Freshness, Position};
+use freshet_cache::{Dep, Freshness, Position, Validity};
 use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -17,7 +17,7 @@ use super::asked::{hint_error, hint_of, key_for, strips, without_hint};
 use super::filling::{
     Brought, FillPlan, Fillable, Sought, count_not_cached, found_rows, keep, plan_of_text_from, rights,
 };
-use super::text::Query;
+use super::text::TextQuery;
 use crate::counters::Count;
 use crate::created::Upkeep;
 use crate::relay::Lost;
@@ -31,7 +31,7 @@ pub(super) use execution::ride as ride_execution;
 /// Answers the query over a lane, if that is allowed. Returns false if the query still needs an answer.
 pub(super) async fn ride(
     session: &mut Session,
-    query: &Query<'_>,
+    query: &TextQuery<'_>,
     known: &BoundSelect<'_>,
     carriage: Carriage,
 ) -> Result<bool, Lost> {
@@ -140,7 +140,7 @@ async fn takes_for_transaction(
     plan.is_settled = true;
     let absent = plan.depends.absent.map(|(dep, _)| dep);
     let deps: Vec<Dep> = plan.depends.deps.iter().copied().chain(absent).collect();
-    Ok(session.takes_read(&deps, (plan.valid_from, ends_asked)))
+    Ok(session.takes_read(&deps, Validity { valid_from: plan.valid_from, ends_asked }))
 }
 
 /// Drops the plan if the answer is not worth storing. A read in a read view needs its plan until here, for the transaction's sake.
@@ -224,7 +224,7 @@ fn note_execution(session: &Session, template: &Template, carried: &Carried) {
 /// Returns how the answer is stored, or why it is not; `None` if the query is not to be carried.
 fn planned(
     session: &mut Session,
-    query: &Query<'_>,
+    query: &TextQuery<'_>,
     known: &BoundSelect<'_>,
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use freshet_cache::Key;
 use freshet_protocol::ErrPacket;
+use freshet_sql::HintError;
 use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
 use super::admitting::{Hinted, is_worth_storing};
@@ -15,7 +16,7 @@ use super::caches::create_if_hinted;
 use super::filling::{FillPlan, Fillable, Patience, Sought, count_not_cached, fill, plan_of_text};
 use super::maintained::{self, Asked, FromCopies, Way};
 use super::refusals::unavailable;
-use super::text::Query;
+use super::text::TextQuery;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
 use crate::relay::{Lost, Relayed};
 use crate::session::{Deeds, Flow, Forward, Message, Missed, Session, Touches, Turn, Unfound, Waited};
@@ -25,7 +26,7 @@ use crate::why::Why;
 /// Returns how a SELECT ended. A SELECT whose connection was lost is carried out again, as often as the query rules say.
 pub(super) async fn done(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     done: Result<Flow, Lost>,
 ) -> Result<Flow, Lost> {
     match done {
@@ -34,7 +35,7 @@ pub(super) async fn done(
     }
 }
 
-async fn repeated(session: &mut Session, query: Query<'_>, mut lost: Lost) -> Result<Flow, Lost> {
+async fn repeated(session: &mut Session, query: TextQuery<'_>, mut lost: Lost) -> Result<Flow, Lost> {
     while session.repeats_after(&lost) && session.begins_elsewhere().await? {
         match Box::pin(handle(session, query, SelectForm::Unread)).await {
             Err(again) => lost = again,
@@ -46,7 +47,7 @@ async fn repeated(session: &mut Session, query: Query<'_>, mut lost: Lost) -> Re
 
 pub(super) async fn handle(
     session: &mut Session,
-    mut query: Query<'_>,
+    mut query: TextQuery<'_>,
     found: SelectForm<'_>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
@@ -130,7 +131,7 @@ enum Fate<'a> {
 /// Decides the fate of a SELECT; `looked_under` is the first part of the key of the first look-up.
 async fn fate<'a>(
     session: &mut Session,
-    query: &mut Query<'a>,
+    query: &mut TextQuery<'a>,
     mut looked_under: Option<u32>,
     mut known: Option<BoundSelect<'a>>,
     patience: Patience,
@@ -143,7 +144,7 @@ async fn fate<'a>(
             Some(known) => known,
             None => bound(session, text).await,
         };
-        if let Some((code, sqlstate, message)) = hint_error(session, &bound, text) {
+        if let Some(HintError { code, sqlstate, message }) = hint_error(session, &bound, text) {
             return session.refuse(&ErrPacket::new(code, sqlstate, &message)).map(Fate::Answered);
         }
         let template = bound.template();
@@ -263,7 +264,7 @@ pub(super) fn note_execution(session: &Session, template: &Template, relayed: &R
 }
 
 /// Carries out FOUND_ROWS() and similar functions, or code that may call them: no other statement may come before it on the connection.
-async fn ask(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+async fn ask(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
     let text = query.text();
     let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
     let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
@@ -293,11 +294,11 @@ pub(super) enum SelectForm<'a> {
 /// Carries out a SELECT that is too long to be cached.
 pub(super) async fn handle_long(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     select: LongSelect,
 ) -> Result<Flow, Lost> {
     let LongSelect { effects, hint_error, stripped } = select;
-    if let Some((code, sqlstate, message)) = hint_error {
+    if let Some(HintError { code, sqlstate, message }) = hint_error {
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));
     }
     let effects = session.certain(query.text(), effects);

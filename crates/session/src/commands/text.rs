@@ -7,7 +7,7 @@ use crate::session::{Flow, Forward, Message, Missed, Session};
 
 /// A COM_QUERY under way.
 #[derive(Clone, Copy)]
-pub(super) struct Query<'a> {
+pub(super) struct TextQuery<'a> {
     /// The whole packet.
     pub(super) packet: &'a [u8],
     /// The whole packet, if it is long, for readers beside the event loop.
@@ -18,7 +18,7 @@ pub(super) struct Query<'a> {
     pub(super) missed: Missed,
 }
 
-impl<'a> Query<'a> {
+impl<'a> TextQuery<'a> {
     pub(super) fn text(&self) -> &'a [u8] {
         &self.packet[self.text_at..]
     }

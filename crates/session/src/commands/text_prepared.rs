@@ -11,9 +11,9 @@ use freshet_upstream::Error;
 
 use super::kill;
 use super::ours_prepared;
-use super::prepared::{self, BoundExecution, By, Execution};
+use super::prepared::{self, BoundExecution, By, SelectExecution};
 use super::refusals::unavailable;
-use super::text::Query;
+use super::text::TextQuery;
 use crate::reading::{self, OneSelect};
 use crate::relay::Lost;
 use crate::rows::Write;
@@ -43,9 +43,16 @@ pub(super) fn from_memory(session: &mut Session, text: &[u8]) -> Option<Result<(
 }
 
 impl Executing {
-    fn with<'a>(&'a self, text: &'a [u8]) -> Execution<'a> {
+    fn with<'a>(&'a self, text: &'a [u8]) -> SelectExecution<'a> {
         let Self { prepared, packet, by, name } = self;
-        Execution { prepared, packet, capabilities: Capabilities::empty(), by: *by, name, statement: text }
+        SelectExecution {
+            prepared,
+            packet,
+            capabilities: Capabilities::empty(),
+            by: *by,
+            name,
+            statement: text,
+        }
     }
 }
 
@@ -66,7 +73,7 @@ pub(super) fn read(session: &Session, text: &[u8]) -> Option<TextPrepared> {
 /// writes.
 pub(super) async fn forward(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     effects: Effects,
     write: Option<Write<'_>>,
 ) -> Result<Flow, Lost> {
@@ -215,7 +222,7 @@ fn packet(values: &[&UserValue]) -> Option<Vec<u8>> {
 }
 
 /// Executes a SELECT by EXECUTE: answered from memory if possible, and stored in memory if allowed.
-async fn select(session: &mut Session, query: Query<'_>, executing: Executing) -> Result<Flow, Lost> {
+async fn select(session: &mut Session, query: TextQuery<'_>, executing: Executing) -> Result<Flow, Lost> {
     if !session.ruled.is_plain() {
         // The key is the key of the prepared text, on which the rules have decided nothing.
         session.ruled.bar();

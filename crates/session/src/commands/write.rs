@@ -3,7 +3,7 @@
 use freshet_sql::Effects;
 
 use super::asked::statement;
-use super::text::{Query, forward};
+use super::text::{TextQuery, forward};
 use crate::reading;
 use crate::relay::Lost;
 use crate::rows::{Write, WriteText};
@@ -19,7 +19,11 @@ pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) {
 }
 
 /// Forwards a write whose form is known.
-pub(super) async fn handle(session: &mut Session, query: Query<'_>, bound: BoundWrite) -> Result<Flow, Lost> {
+pub(super) async fn handle(
+    session: &mut Session,
+    query: TextQuery<'_>,
+    bound: BoundWrite,
+) -> Result<Flow, Lost> {
     let text = query.text();
     let what = bound.rows(statement(session, text));
     let schema = session.state.schema.clone();

@@ -15,7 +15,7 @@ use freshet_views::Query;
 
 use super::frame::Frame;
 use crate::environment::Environment;
-use crate::maintaining::Answer;
+use crate::maintaining::KeeperAnswer;
 
 /// How many environments have frames of answers that are kept.
 const FRAMES_MAX: usize = 256;
@@ -140,13 +140,13 @@ pub(crate) enum Upkeep {
     Refreshed(String),
 }
 
-impl From<&Answer> for Upkeep {
+impl From<&KeeperAnswer> for Upkeep {
     /// Returns the upkeep that an answer of the keeper shows.
-    fn from(answer: &Answer) -> Self {
+    fn from(answer: &KeeperAnswer) -> Self {
         match answer {
-            Answer::Rows(..) | Answer::Loaded => Self::Maintained,
-            Answer::NotYet(why) => Self::NotYet(why),
-            Answer::Never(why) => Self::Refreshed(why.clone()),
+            KeeperAnswer::Rows(..) | KeeperAnswer::Loaded => Self::Maintained,
+            KeeperAnswer::NotYet(why) => Self::NotYet(why),
+            KeeperAnswer::Never(why) => Self::Refreshed(why.clone()),
         }
     }
 }

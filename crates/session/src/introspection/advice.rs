@@ -8,7 +8,7 @@ use crate::variables::{SIZE_MAX, SIZE_MIN};
 
 /// The counts and settings.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Facts {
+pub(crate) struct AdviceFacts {
     /// What the server has counted since its start.
     pub(crate) server: ServerFigures,
     /// `query_cache_type`: 0 off, 1 on, 2 demand.
@@ -23,7 +23,7 @@ pub(crate) struct Facts {
     pub(crate) inserts: u64,
     /// Results evicted because their memory was needed.
     pub(crate) evicted: u64,
-    pub(crate) tables: Vec<TableReads>,
+    pub(crate) tables: Vec<TableFigures>,
     /// Queries that take long.
     pub(crate) slow: Vec<Slow>,
     /// How many sampled look-ups the curve rests on: the share that a cache of each size would answer. The present size is one of the sizes.
@@ -35,7 +35,7 @@ pub(crate) struct Facts {
 
 /// How often a table was read, how many of these reads were hits, and how often it was changed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TableReads {
+pub(crate) struct TableFigures {
     /// `schema.name`.
     pub(crate) name: String,
     pub(crate) reads: u64,
@@ -125,7 +125,7 @@ impl Advice {
 }
 
 /// Returns all advice from these facts.
-pub(crate) fn advice(facts: &Facts) -> Vec<Advice> {
+pub(crate) fn advice(facts: &AdviceFacts) -> Vec<Advice> {
     let mut all = vec![buffer_pool(&facts.server), cache_type(facts), size(facts)];
     all.extend(memory(facts));
     all.extend(tables(facts));
@@ -156,7 +156,7 @@ fn buffer_pool(server: &ServerFigures) -> Advice {
     Advice::new(topic, GOOD, found, "At 80 % and more, the server can spare the memory of a query cache.")
 }
 
-fn cache_type(facts: &Facts) -> Advice {
+fn cache_type(facts: &AdviceFacts) -> Advice {
     let topic = "reads and writes";
     let (reads, writes) = (facts.server.selects.saturating_add(facts.hits), facts.server.writes);
     let found = format!("{reads} reads, {} of them from memory, and {writes} writes", facts.hits);
@@ -175,13 +175,13 @@ fn cache_type(facts: &Facts) -> Advice {
 }
 
 /// Whether memory is asked much, and answers seldom.
-fn finds_little(facts: &Facts) -> bool {
+fn finds_little(facts: &AdviceFacts) -> bool {
     let asked = facts.sent.saturating_add(facts.answered);
     facts.cache_type == 1 && asked >= COUNTED_MIN && percent(facts.answered, asked) < HITS_LOW
 }
 
 /// Returns the type that fits, and why.
-fn wanted_type(facts: &Facts, reads: u64) -> (u8, &'static str) {
+fn wanted_type(facts: &AdviceFacts, reads: u64) -> (u8, &'static str) {
     let writes = facts.server.writes;
     if facts.cache_type == 0 && facts.server.lacks_memory() {
         return (0, "As long as the buffer pool lacks memory (see above), leave the cache off.");
@@ -210,15 +210,15 @@ fn wanted_type(facts: &Facts, reads: u64) -> (u8, &'static str) {
 }
 
 /// Names the tables whose statements should ask for the cache, where only those are stored that do.
-fn worth_it(facts: &Facts, wanted: u8) -> String {
+fn worth_it(facts: &AdviceFacts, wanted: u8) -> String {
     if wanted != 2 {
         return String::new();
     }
-    let is_worth_it = |of: &&TableReads| {
+    let is_worth_it = |of: &&TableFigures| {
         let reads_many = of.reads >= of.writes.saturating_mul(READS_PER_WRITE_MANY);
         of.reads >= COUNTED_MIN && reads_many && percent(of.hits, of.reads) >= HITS_LOW
     };
-    let mut worth_it: Vec<&TableReads> = facts.tables.iter().filter(is_worth_it).collect();
+    let mut worth_it: Vec<&TableFigures> = facts.tables.iter().filter(is_worth_it).collect();
     worth_it.sort_by_key(|of| std::cmp::Reverse(of.hits));
     let names: Vec<&str> = worth_it.iter().take(NAMED_MAX).map(|of| of.name.as_str()).collect();
     if names.is_empty() {
@@ -227,7 +227,7 @@ fn worth_it(facts: &Facts, wanted: u8) -> String {
     format!(" These tables have more than ten reads for each write: {}.", names.join(", "))
 }
 
-fn size(facts: &Facts) -> Advice {
+fn size(facts: &AdviceFacts) -> Advice {
     let topic = "size";
     let found = format!(
         "{} of {} bytes are used; {} results were stored, and {} evicted for want of room",
@@ -258,7 +258,7 @@ fn size(facts: &Facts) -> Advice {
 }
 
 /// Returns the smallest size that finds about as much as any, and the present size, if enough was sampled.
-fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
+fn best_size(facts: &AdviceFacts) -> Option<(CurvePoint, CurvePoint)> {
     let now = size_now(facts).filter(|_| facts.sampled >= COUNTED_MIN)?;
     // A size that cannot be set is left out; and memory in use is not known to be useless.
     let may_be = |point: &&CurvePoint| {
@@ -274,14 +274,14 @@ fn best_size(facts: &Facts) -> Option<(CurvePoint, CurvePoint)> {
 
 /// Returns the present size. Right after a change the curve is for other sizes: the present one finds as much as the next smaller size of
 /// the curve.
-fn size_now(facts: &Facts) -> Option<CurvePoint> {
+fn size_now(facts: &AdviceFacts) -> Option<CurvePoint> {
     let below = facts.curve.iter().rfind(|point| point.size <= facts.size);
     // Nothing is known of a size below all others.
     let point = below?;
     Some(CurvePoint { size: facts.size, hits: point.hits })
 }
 
-fn of_curve(facts: &Facts, best: CurvePoint, now: CurvePoint) -> Advice {
+fn of_curve(facts: &AdviceFacts, best: CurvePoint, now: CurvePoint) -> Advice {
     let topic = "size";
     let percent = |point: CurvePoint| format!("{:.0} %", point.hits * 100.0);
     let one = |point: &CurvePoint| {
@@ -317,7 +317,7 @@ fn in_units(bytes: u64) -> String {
 }
 
 /// Returns advice on where the cache's memory comes from.
-fn memory(facts: &Facts) -> Option<Advice> {
+fn memory(facts: &AdviceFacts) -> Option<Advice> {
     let pool = facts.server.pool_size;
     if facts.size == 0 || pool == 0 {
         return None;
@@ -356,11 +356,11 @@ impl ServerFigures {
 }
 
 /// Returns advice on tables whose results are seldom found again.
-fn tables(facts: &Facts) -> Vec<Advice> {
-    let is_low = |of: &&TableReads| of.reads >= COUNTED_MIN && percent(of.hits, of.reads) < HITS_LOW;
-    let mut low: Vec<&TableReads> = facts.tables.iter().filter(is_low).collect();
+fn tables(facts: &AdviceFacts) -> Vec<Advice> {
+    let is_low = |of: &&TableFigures| of.reads >= COUNTED_MIN && percent(of.hits, of.reads) < HITS_LOW;
+    let mut low: Vec<&TableFigures> = facts.tables.iter().filter(is_low).collect();
     low.sort_by_key(|of| std::cmp::Reverse(of.reads - of.hits));
-    let one = |TableReads { name, reads, hits, writes }: &TableReads| {
+    let one = |TableFigures { name, reads, hits, writes }: &TableFigures| {
         let found = format!("{name}: {hits} of {reads} reads were from memory; {writes} events changed it");
         let advice = "Its results are seldom asked for again before they change. SQL_NO_CACHE in its statements, or a query rule with cache_ttl = 0, \
                       leaves the memory to others; freshet.queries says which statements these are.";
@@ -370,7 +370,7 @@ fn tables(facts: &Facts) -> Vec<Advice> {
 }
 
 /// Returns advice on queries that are worth a created cache.
-fn slow(facts: &Facts) -> Vec<Advice> {
+fn slow(facts: &AdviceFacts) -> Vec<Advice> {
     let is_slow = |slow: &&Slow| slow.average_us >= SLOW_US && slow.sent >= SLOW_SENT_MIN;
     let mut all: Vec<&Slow> = facts.slow.iter().filter(is_slow).collect();
     all.sort_by_key(|slow| std::cmp::Reverse(slow.average_us.saturating_mul(slow.sent)));
@@ -392,7 +392,7 @@ fn slow(facts: &Facts) -> Vec<Advice> {
 mod tests {
     use super::*;
 
-    fn busy() -> Facts {
+    fn busy() -> AdviceFacts {
         let server = ServerFigures {
             pool_requests: 1_000_000,
             pool_reads: 10_000,
@@ -402,18 +402,18 @@ mod tests {
             selects: 100_000,
             writes: 1000,
         };
-        Facts {
+        AdviceFacts {
             server,
             cache_type: 1,
             size: 256 << 20,
             used: 200 << 20,
             hits: 400_000,
             inserts: 50_000,
-            ..Facts::default()
+            ..AdviceFacts::default()
         }
     }
 
-    fn of(facts: &Facts, topic: &str) -> Advice {
+    fn of(facts: &AdviceFacts, topic: &str) -> Advice {
         advice(facts).into_iter().find(|advice| advice.topic == topic).unwrap()
     }
 
@@ -454,14 +454,14 @@ mod tests {
     #[test]
     fn a_cache_that_finds_little_is_for_those_who_ask_for_it() {
         let table =
-            |name: &str, reads, hits, writes| TableReads { name: name.to_owned(), reads, hits, writes };
+            |name: &str, reads, hits, writes| TableFigures { name: name.to_owned(), reads, hits, writes };
         let tables = vec![
             table("s.read", 9000, 8000, 10),
             table("s.written", 9000, 2000, 8000),
             table("s.scanned", 90_000, 10, 0),
         ];
         let of_hits = |answered| {
-            let facts = Facts { sent: 100_000, answered, tables: tables.clone(), ..busy() };
+            let facts = AdviceFacts { sent: 100_000, answered, tables: tables.clone(), ..busy() };
             let advice = of(&facts, "reads and writes");
             (advice.statement, advice.advice)
         };
@@ -484,14 +484,14 @@ mod tests {
             None,
             "a quarter of the pool is not to be had from a tenth"
         );
-        let memory = |server| of(&Facts { size: 100 << 20, server, ..busy() }, "memory").statement;
+        let memory = |server| of(&AdviceFacts { size: 100 << 20, server, ..busy() }, "memory").statement;
         let taken = |bytes: u64| Some(format!("SET GLOBAL innodb_buffer_pool_size = {bytes}"));
         assert_eq!(memory(busy().server), taken((1 << 30) - (100 << 20)));
         let chunked = ServerFigures { pool_chunk: 64 << 20, pool_instances: 2, ..busy().server };
         assert_eq!(memory(chunked), taken((1 << 30) - (128 << 20)), "it takes whole chunks alone");
         let whole = ServerFigures { pool_chunk: 1 << 30, pool_instances: 1, ..busy().server };
         assert_eq!(memory(whole), None, "there is one chunk");
-        let nothing = Facts::default();
+        let nothing = AdviceFacts::default();
         assert!(advice(&nothing).iter().all(|advice| advice.verdict != GOOD), "nothing was counted");
     }
 
@@ -501,7 +501,7 @@ mod tests {
             let points = [64 << 20, 256 << 20, 1 << 30].into_iter().zip(hits);
             points.map(|(size, hits)| CurvePoint { size, hits }).collect::<Vec<_>>()
         };
-        let facts = |hits| Facts { sampled: 5000, curve: curve(hits), average_us: 250, ..busy() };
+        let facts = |hits| AdviceFacts { sampled: 5000, curve: curve(hits), average_us: 250, ..busy() };
         let larger = of(&facts([0.3, 0.5, 0.75]), "size");
         assert_eq!(
             (larger.verdict, larger.statement.as_deref()),
@@ -514,7 +514,7 @@ mod tests {
         assert!(larger.advice.contains(
             "of 1,000 reads that are looked up, 250 fewer would ask the server, which took 250 µs"
         ));
-        let smaller = of(&Facts { used: 30 << 20, ..facts([0.74, 0.75, 0.75]) }, "size");
+        let smaller = of(&AdviceFacts { used: 30 << 20, ..facts([0.74, 0.75, 0.75]) }, "size");
         assert_eq!(
             (smaller.verdict, smaller.statement.as_deref()),
             (GOOD, Some("SET GLOBAL query_cache_size = 67108864"))
@@ -523,19 +523,19 @@ mod tests {
         assert_eq!((used.verdict, used.statement), (GOOD, None), "200 MiB are in use");
         let enough = of(&facts([0.3, 0.75, 0.765]), "size");
         assert_eq!((enough.verdict, enough.statement), (GOOD, None));
-        let changed = of(&Facts { size: (256 << 20) + 4096, ..facts([0.3, 0.75, 0.75]) }, "size");
+        let changed = of(&AdviceFacts { size: (256 << 20) + 4096, ..facts([0.3, 0.75, 0.75]) }, "size");
         assert!(
             changed.verdict == GOOD && changed.found.contains("sampled"),
             "the curve is of the size before"
         );
-        let few = Facts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
+        let few = AdviceFacts { sampled: 900, ..facts([0.3, 0.5, 0.75]) };
         assert_eq!(of(&few, "size").found, of(&busy(), "size").found, "too little was sampled");
     }
 
     #[test]
     fn tables_and_queries_are_named_by_what_they_cost() {
         let mut facts = busy();
-        let table = |name: &str, reads, hits| TableReads { name: name.to_owned(), reads, hits, writes: 7 };
+        let table = |name: &str, reads, hits| TableFigures { name: name.to_owned(), reads, hits, writes: 7 };
         facts.tables = vec![
             table("a", 5000, 100),
             table("b", 90_000, 100),

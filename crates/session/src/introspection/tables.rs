@@ -8,7 +8,7 @@ use freshet_upstream::lane::LaneFigures;
 use freshet_upstream::now_ms;
 
 use super::IntrospectionType::{Integer, Real, Text};
-use super::advice::{Advice, Facts, ServerFigures, Slow, TableReads, advice};
+use super::advice::{Advice, AdviceFacts, ServerFigures, Slow, TableFigures, advice};
 use super::{IntrospectionType, IntrospectionValue, Table};
 use crate::environment::{environment_of, is_of_executions};
 use crate::level::Level;
@@ -41,14 +41,14 @@ pub(crate) struct Viewer {
 }
 
 /// One table.
-pub(crate) struct Definition {
+pub(crate) struct IntrospectionTable {
     pub(crate) name: &'static str,
     /// Names, kinds, and meanings.
     pub(crate) columns: &'static [(&'static str, IntrospectionType, &'static str)],
     rows: fn(&View) -> Vec<Vec<IntrospectionValue>>,
 }
 
-impl Definition {
+impl IntrospectionTable {
     /// The table as it is now.
     pub(crate) fn made(&self, view: &View) -> Table {
         self.with((self.rows)(view))
@@ -67,8 +67,8 @@ impl Definition {
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static TABLES: [Definition; 13] = [
-    Definition { name: "queries", rows: queries, columns: &[
+pub(crate) static TABLES: [IntrospectionTable; 13] = [
+    IntrospectionTable { name: "queries", rows: queries, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
         ("digest", Text, "The number of its digest text, as ProxySQL has it."),
@@ -95,27 +95,27 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("first_seen", Integer, "Seconds since 1970."),
         ("last_seen", Integer, "Seconds since 1970."),
     ] },
-    Definition { name: "refusals", rows: refusals, columns: &[
+    IntrospectionTable { name: "refusals", rows: refusals, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
         ("digest", Text, "The statement's digest."),
         ("reason", Text, "Why answers were not stored: one of freshet.reasons."),
         ("count", Integer, "How often."),
     ] },
-    Definition { name: "reasons", rows: reasons, columns: &[
+    IntrospectionTable { name: "reasons", rows: reasons, columns: &[
         ("reason", Text, "Its name."),
         ("verdict", Text, "never cached, not cached in this session, or not cached now."),
         ("why", Text, "A sentence."),
         ("what_to_change", Text, "What to change."),
     ] },
-    Definition { name: "query_tables", rows: query_tables, columns: &[
+    IntrospectionTable { name: "query_tables", rows: query_tables, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
         ("digest", Text, "The statement's digest."),
         ("table_schema", Text, "A table or view that it reads: its schema."),
         ("table_name", Text, "And its name."),
     ] },
-    Definition { name: "tables", rows: tables, columns: &[
+    IntrospectionTable { name: "tables", rows: tables, columns: &[
         ("table_schema", Text, "Its schema."),
         ("table_name", Text, "Its name. Those are listed that a query in freshet.query_tables reads."),
         ("queries", Integer, "How many digests read it."),
@@ -131,7 +131,7 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("changed_at", Integer, "The position (see Freshet_applied) of its last change; 0 if it has not changed since the stream began."),
         ("write_under_way", Integer, "1 while a write may change any of its rows."),
     ] },
-    Definition { name: "entries", rows: entries, columns: &[
+    IntrospectionTable { name: "entries", rows: entries, columns: &[
         ("schema_name", Text, "The default schema that it was asked for in."),
         ("account", Text, "The account that asked."),
         ("digest", Text, "The statement's digest."),
@@ -141,7 +141,7 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("body_bytes", Integer, "The packets' bytes."),
         ("bytes", Integer, "The memory that it takes."),
     ] },
-    Definition { name: "sessions", rows: sessions, columns: &[
+    IntrospectionTable { name: "sessions", rows: sessions, columns: &[
         ("id", Integer, "The number that the client was told."),
         ("user", Text, "The name it logged in with."),
         ("client", Text, "Its address and port; NULL if it came by a unix socket."),
@@ -152,14 +152,14 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("statement", Text, "The beginning of the statement that the server works on."),
         ("holds", Text, "Why it cannot be answered from memory, or must keep its connection, as of its last command that the server has seen."),
     ] },
-    Definition { name: "lanes", rows: lanes, columns: &[
+    IntrospectionTable { name: "lanes", rows: lanes, columns: &[
         ("id", Integer, "The number that the client was told whose connection carries the reads of others."),
         ("user", Text, "The name it logged in with."),
         ("server_id", Integer, "The server's number of the connection."),
         ("carried", Integer, "Reads that it was given since the client has lent it."),
         ("waiting", Integer, "Those of them that are not answered."),
     ] },
-    Definition { name: "freshness", rows: freshness, columns: &[
+    IntrospectionTable { name: "freshness", rows: freshness, columns: &[
         ("stream", Text, "The state of the binlog stream, and why it is off where it is."),
         ("is_live", Integer, "1 while the stream is proven live: without it nothing is answered from memory."),
         ("level", Text, "The global level of freshness."),
@@ -172,7 +172,7 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("transactions", Integer, "Transactions read."),
         ("generations", Integer, "How often the stream has begun."),
     ] },
-    Definition { name: "rules", rows: rules, columns: &[
+    IntrospectionTable { name: "rules", rows: rules, columns: &[
         ("rule_id", Integer, "A query rule that counts, as in mysql_query_rules of the admin port."),
         ("hits", Integer, "How many statements have met it."),
         ("username", Text, "Of whose statements it is; NULL: anybody's."),
@@ -184,7 +184,7 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("destination_hostgroup", Integer, "The hostgroup that its statements are counted under."),
         ("attributes", Text, "What it says besides, in JSON."),
     ] },
-    Definition { name: "decisions", rows: decisions, columns: &[
+    IntrospectionTable { name: "decisions", rows: decisions, columns: &[
         ("schema_name", Text, "The session's default schema."),
         ("user", Text, "Who sent it."),
         ("digest", Text, "A statement that has met query rules."),
@@ -199,13 +199,13 @@ pub(crate) static TABLES: [Definition; 13] = [
         ("executions", Integer, "How often it was executed, from memory or by the server."),
         ("hits", Integer, "How often it was answered from memory."),
     ] },
-    Definition { name: "curve", rows: curve, columns: &[
+    IntrospectionTable { name: "curve", rows: curve, columns: &[
         ("size", Integer, "A size that the cache could have, in bytes."),
         ("hit_percent", Real, "About what share of the lookups would be answered from memory then."),
         ("is_now", Integer, "1 for the size that it has."),
         ("sampled", Integer, "On how many sampled lookups that rests, of late."),
     ] },
-    Definition { name: "advice", rows: advised, columns: &[
+    IntrospectionTable { name: "advice", rows: advised, columns: &[
         ("topic", Text, "buffer pool, reads and writes, size, memory, table, or slow query."),
         ("verdict", Text, "good; change; unknown where too little was counted."),
         ("found", Text, "What was counted since the start, of the server's or of Freshet's."),
@@ -520,9 +520,9 @@ fn curve(view: &View) -> Vec<Vec<IntrospectionValue>> {
     points.into_iter().map(row).collect()
 }
 
-fn facts(view: &View) -> Facts {
+fn facts(view: &View) -> AdviceFacts {
     let (shared, counted) = (&view.shared, view.shared.cache.statistics());
-    let mut tables: HashMap<String, TableReads> = HashMap::default();
+    let mut tables: HashMap<String, TableFigures> = HashMap::default();
     let mut slow = Vec::new();
     let (mut at_server, mut sent, mut answered) = ((0, 0_u64), 0, 0);
     let (sampled, curve) = shared.cache.curve();
@@ -551,7 +551,7 @@ fn facts(view: &View) -> Facts {
             average_us: row.server_us.checked_div(row.sent).unwrap_or(0),
         }));
     }
-    Facts {
+    AdviceFacts {
         server: view.server,
         cache_type: shared.globals.query_cache_type.load(std::sync::atomic::Ordering::Relaxed),
         sampled,
@@ -562,7 +562,7 @@ fn facts(view: &View) -> Facts {
         hits: counted.hits,
         inserts: counted.inserts,
         evicted: counted.lowmem_prunes,
-        tables: tables.into_iter().map(|(name, reads)| TableReads { name, ..reads }).collect(),
+        tables: tables.into_iter().map(|(name, reads)| TableFigures { name, ..reads }).collect(),
         sent,
         answered,
         slow,

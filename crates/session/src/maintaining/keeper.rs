@@ -15,7 +15,7 @@ use super::given::Copied;
 use super::layout::Layout;
 use super::loading::{Loaded, Loading, is_current};
 use super::news::{CopyNews, TransactionNews};
-use super::{Answer, CopyState, QueuedQuestion, ResultQuestion};
+use super::{CopyState, KeeperAnswer, QueuedQuestion, ResultQuestion};
 use crate::counters::Count;
 use crate::shared::Shared;
 
@@ -150,24 +150,24 @@ impl<'s> Keeper<'s> {
         }
     }
 
-    fn answer(&mut self, asked: ResultQuestion) -> Answer {
+    fn answer(&mut self, asked: ResultQuestion) -> KeeperAnswer {
         self.advance();
         if let Some(answer) = self.not_kept(&asked) {
             return answer;
         }
-        let Some(key) = asked.key else { return Answer::Loaded };
+        let Some(key) = asked.key else { return KeeperAnswer::Loaded };
         let Some(number) = self.installed(asked.query) else {
-            return Answer::NotYet("its tables are not there");
+            return KeeperAnswer::NotYet("its tables are not there");
         };
         match (self.engine.show(number, &key), asked.limit) {
-            (Some(shown), _) if shown.may_warn => Answer::Never(MAY_WARN.to_owned()),
-            (Some(shown), _) if shown.is_ambiguous => Answer::Never(IS_AMBIGUOUS.to_owned()),
-            (Some(shown), None) => Answer::Rows(self.at, shown),
+            (Some(shown), _) if shown.may_warn => KeeperAnswer::Never(MAY_WARN.to_owned()),
+            (Some(shown), _) if shown.is_ambiguous => KeeperAnswer::Never(IS_AMBIGUOUS.to_owned()),
+            (Some(shown), None) => KeeperAnswer::Rows(self.at, shown),
             (Some(shown), Some(limit)) => match shown.cut(limit) {
-                Some(cut) => Answer::Rows(self.at, Arc::new(cut)),
-                None => Answer::Never("rows tie in their order where LIMIT cuts".to_owned()),
+                Some(cut) => KeeperAnswer::Rows(self.at, Arc::new(cut)),
+                None => KeeperAnswer::Never("rows tie in their order where LIMIT cuts".to_owned()),
             },
-            (None, _) => Answer::NotYet("its tables are not there"),
+            (None, _) => KeeperAnswer::NotYet("its tables are not there"),
         }
     }
 
@@ -195,40 +195,42 @@ impl<'s> Keeper<'s> {
     }
 
     /// Returns the answer if the copies of a query's tables do not suffice; begins to load what is missing.
-    fn not_kept(&mut self, asked: &ResultQuestion) -> Option<Answer> {
+    fn not_kept(&mut self, asked: &ResultQuestion) -> Option<KeeperAnswer> {
         let mut answer = None;
         for (name, columns) in asked.query.tables() {
             let columns = &*columns;
             let info = asked.tables.iter().find(|(own, _)| own == name).map(|(_, info)| info);
-            let Some(info) = info else { return Some(Answer::Never("a table that is not known".to_owned())) };
+            let Some(info) = info else {
+                return Some(KeeperAnswer::Never("a table that is not known".to_owned()));
+            };
             if let Some(setting) = self.shared.options.copied_tables.leaves_out(name) {
-                return Some(Answer::Never(format!("{}, which {setting} leaves out", name.1)));
+                return Some(KeeperAnswer::Never(format!("{}, which {setting} leaves out", name.1)));
             }
             let is_of = self.copies.get_mut(name).is_some_and(|copy| copy.becomes(info));
             let is_begun = |copy: &Copy| is_of && copy.is_kept() && has_all(&copy.columns, columns);
             if !self.copies.get(name).is_some_and(is_begun)
                 && let Some(why) = self.why_unfit(name, info, columns)
             {
-                return Some(Answer::Never(format!("{}: {why}", name.1)));
+                return Some(KeeperAnswer::Never(format!("{}: {why}", name.1)));
             }
             let told = match self.copies.get(name) {
                 Some(copy) if is_of && has_all(&copy.columns, columns) => match &copy.phase {
                     CopyPhase::Complete(may_contain) if *may_contain <= self.at => continue,
                     CopyPhase::Complete(_) | CopyPhase::Loading { .. } => {
                         self.shared.upstream.ask_probe();
-                        Answer::NotYet("a table is being loaded")
+                        KeeperAnswer::NotYet("a table is being loaded")
                     }
                     CopyPhase::Refused { why, not_before_ms } if now_ms() < *not_before_ms => {
-                        return Some(Answer::Never(format!("{}: {why}", name.1)));
+                        return Some(KeeperAnswer::Never(format!("{}: {why}", name.1)));
                     }
                     CopyPhase::Refused { .. } => self.begin(name, info, columns),
                 },
                 Some(_) if !is_of && !is_current(self.shared, name, info) => {
-                    Answer::NotYet("its definition has changed")
+                    KeeperAnswer::NotYet("its definition has changed")
                 }
                 Some(copy) if !is_of && copy.may_become(info, self.at) => {
                     self.shared.upstream.ask_probe();
-                    Answer::NotYet("a definition is not applied yet")
+                    KeeperAnswer::NotYet("a definition is not applied yet")
                 }
                 _ => self.begin(name, info, columns),
             };
@@ -251,7 +253,7 @@ impl<'s> Keeper<'s> {
     }
 
     /// Begins to load a table, with the columns that its copy had before.
-    fn begin(&mut self, name: &Name, info: &Arc<TableInfo>, columns: &[ColumnSpec]) -> Answer {
+    fn begin(&mut self, name: &Name, info: &Arc<TableInfo>, columns: &[ColumnSpec]) -> KeeperAnswer {
         let mut all = columns.to_vec();
         let is_there = |spec: &&ColumnSpec| {
             let column = info.columns.iter().find(|column| column.name == spec.name);
@@ -292,7 +294,7 @@ impl<'s> Keeper<'s> {
         };
         self.copies.insert(name.clone(), copy);
         self.untold.insert(name.clone());
-        Answer::NotYet("a table is being loaded")
+        KeeperAnswer::NotYet("a table is being loaded")
     }
 
     /// Handles the outcome of loading a table.

@@ -15,7 +15,7 @@ use super::asking::{Answered, OfCache, answered};
 use super::own::OwnSessions;
 use crate::counters::Count;
 use crate::created::{Frame, Upkeep};
-use crate::maintaining::{Answer, question};
+use crate::maintaining::{KeeperAnswer, question};
 use crate::shared::Shared;
 
 /// How long the stream may take to reach the server's present position.
@@ -88,7 +88,7 @@ async fn compare(
     let Some(captured) = relayed.captured else { return Ok(None) };
     let frame = Frame::of(&captured.body, captured.status_at, captured.status, 0, 0);
     let Some(frame) = frame else { return Ok(None) };
-    let Answer::Rows(at, shown) = shared.maintaining.ask(asked).await else { return Ok(None) };
+    let KeeperAnswer::Rows(at, shown) = shared.maintaining.ask(asked).await else { return Ok(None) };
     let asked_until = Instant::now() + APPLIED_WITHIN;
     let now = now_ms();
     while shared.upstream.current_to_ms() <= now {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_protocol::{ErrPacket, HEADER_LEN, Part, Seen, StatusFlags};
 use freshet_upstream::lane::PlainAnswer;
 
-use crate::bounds::{Budget, Permit};
+use crate::bounds::{Permit, SharedBudget};
 use crate::coalescing::{Leader, QuestionState};
 use crate::why::Why;
 
@@ -14,7 +14,7 @@ use crate::why::Why;
 pub(crate) struct Capture {
     body: Vec<u8>,
     bytes_max: usize,
-    budget: Arc<Budget>,
+    budget: Arc<SharedBudget>,
     /// The permit for the memory of `body`.
     permit: Permit,
     rows: u64,
@@ -65,7 +65,7 @@ impl Captured {
     pub(crate) fn whole(
         body: Vec<u8>,
         answer: &PlainAnswer,
-        budget: Option<&Arc<Budget>>,
+        budget: Option<&Arc<SharedBudget>>,
     ) -> Result<Self, Why> {
         let mut permit = Permit::default();
         if budget.is_some_and(|budget| !permit.cover(budget, body.len())) {
@@ -88,7 +88,7 @@ const fn never(in_known_transaction: bool) -> StatusFlags {
 
 impl Capture {
     /// Makes a capture of up to `bytes_max` bytes, charged to the `budget` that all sessions share.
-    pub(crate) fn new(bytes_max: usize, budget: &Arc<Budget>) -> Self {
+    pub(crate) fn new(bytes_max: usize, budget: &Arc<SharedBudget>) -> Self {
         Self {
             budget: Arc::clone(budget),
             body: Vec::new(),

@@ -25,12 +25,12 @@ static VARIABLES: &[ChannelVariable] = &[
 /// A status variable, and its value as both servers show it.
 struct ChannelVariable {
     name: &'static str,
-    of: fn(&Channel) -> String,
+    of: fn(&ChannelLayers) -> String,
 }
 
 /// The layers that the client's bytes pass.
 #[derive(Debug, Default)]
-pub(crate) struct Channel {
+pub(crate) struct ChannelLayers {
     pub(crate) tls: Option<Tls>,
     pub(crate) compression: Option<Compression>,
 }
@@ -48,11 +48,11 @@ static CIPHERS: &[(CipherSuite, &str)] = &[
     (CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, "ECDHE-RSA-CHACHA20-POLY1305"),
 ];
 
-fn compression(channel: &Channel) -> String {
+fn compression(channel: &ChannelLayers) -> String {
     if channel.compression.is_some() { "ON" } else { "OFF" }.to_owned()
 }
 
-fn algorithm(channel: &Channel) -> String {
+fn algorithm(channel: &ChannelLayers) -> String {
     match channel.compression {
         None => "",
         Some(Compression::Zlib) => "zlib",
@@ -61,7 +61,7 @@ fn algorithm(channel: &Channel) -> String {
     .to_owned()
 }
 
-fn level(channel: &Channel) -> String {
+fn level(channel: &ChannelLayers) -> String {
     match channel.compression {
         None => "0".to_owned(),
         Some(Compression::Zlib) => ZLIB_LEVEL.to_owned(),
@@ -69,13 +69,13 @@ fn level(channel: &Channel) -> String {
     }
 }
 
-fn cipher(channel: &Channel) -> String {
+fn cipher(channel: &ChannelLayers) -> String {
     let Some(tls) = channel.tls else { return String::new() };
     let named = CIPHERS.iter().find(|(suite, _)| *suite == tls.suite);
     named.map_or_else(|| format!("{:?}", tls.suite), |(_, name)| (*name).to_owned())
 }
 
-fn version(channel: &Channel) -> String {
+fn version(channel: &ChannelLayers) -> String {
     let Some(tls) = channel.tls else { return String::new() };
     match tls.version {
         ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
@@ -124,7 +124,7 @@ pub(crate) fn row_of(number: u32) -> Vec<u8> {
 pub(crate) struct OwnChannel {
     at: SessionStatus,
     /// `None` if the client's channel is like the one to the server.
-    channel: Option<Channel>,
+    channel: Option<ChannelLayers>,
     uncounted: Uncounted,
 }
 
@@ -134,7 +134,7 @@ impl OwnChannel {
     pub(crate) fn asked_by(
         text: &[u8],
         modes: Modes,
-        channel: Channel,
+        channel: ChannelLayers,
         server_has_tls: bool,
         uncounted: Uncounted,
     ) -> Option<Self> {
@@ -175,9 +175,9 @@ mod tests {
         let (served, own) = (ServedCounts { texts: 2, ..ServedCounts::default() }, Own::default());
         let uncounted = Uncounted { served, own, flavor: Flavor::MySql };
         let own = |channel| OwnChannel { at: at.clone(), channel: Some(channel), uncounted };
-        let clear = own(Channel::default());
-        let secure = own(Channel { tls: Some(tls), compression: None });
-        let packed = |compression| own(Channel { tls: None, compression: Some(compression) });
+        let clear = own(ChannelLayers::default());
+        let secure = own(ChannelLayers { tls: Some(tls), compression: None });
+        let packed = |compression| own(ChannelLayers { tls: None, compression: Some(compression) });
         assert_eq!(clear.row(b"\x0bSsl_version\x07TLSv1.3"), Some(b"\x0bSsl_version\0".to_vec()));
         assert_eq!(secure.row(b"\x0bSsl_version\0"), Some(b"\x0bSsl_version\x07TLSv1.3".to_vec()));
         let level = b"\x11Compression_level\x010";

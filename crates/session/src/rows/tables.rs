@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Freshness};
 use freshet_catalog::rows::{KeyType, Zone};
 use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
-use freshet_sql::{Definition, InputColumn, Modes, TableName, Tokens};
+use freshet_sql::{InputColumn, Modes, TableDefinition, TableName, Tokens};
 
 /// The most tables and views below a view for which the rows of each are told apart.
 const BELOW_MAX: usize = 64;
@@ -39,13 +39,13 @@ impl Named {
         self.name == table.name && table.schema.as_deref().or(default) == Some(&self.schema)
     }
 
-    pub(crate) fn definition(&self) -> Option<Definition<'_>> {
+    pub(crate) fn definition(&self) -> Option<TableDefinition<'_>> {
         match &self.info.kind {
             TableKind::Base => {
-                let table = |columns| Definition::Table { columns, shows_all: self.shows_all };
+                let table = |columns| TableDefinition::Table { columns, shows_all: self.shows_all };
                 self.columns.clone().map(table)
             }
-            TableKind::View { text, .. } => text.as_deref().map(Definition::View),
+            TableKind::View { text, .. } => text.as_deref().map(TableDefinition::View),
             TableKind::Unseen => None,
         }
     }
@@ -113,7 +113,7 @@ impl Tables {
         self.all().nth(at)
     }
 
-    pub(crate) fn definition(&self, table: &TableName, default: Option<&str>) -> Option<Definition<'_>> {
+    pub(crate) fn definition(&self, table: &TableName, default: Option<&str>) -> Option<TableDefinition<'_>> {
         self.all().find(|named| named.is(table, default))?.definition()
     }
 

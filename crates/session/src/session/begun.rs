@@ -36,6 +36,7 @@ use tokio::time::Instant;
 pub(super) use opening::Opening;
 use opening::{RIDING_MAX, THINKING_MAX, UNOPENED_MAX, is_as_defined, is_proven};
 pub(super) use opening::{is_proven_now, is_proven_soon};
+pub(super) use shown::ServerSide;
 use touch::Touch;
 use words::{first_word_is, only_ends, plain, savepoint, starts};
 
@@ -56,6 +57,15 @@ pub(super) enum Entered {
     Stays(Vec<String>, Begun),
     /// Nothing: the statement was answered with this error.
     Refused(u16),
+}
+
+/// What is known of a transaction that the server is told to begin with a read view.
+#[derive(Clone, Copy)]
+pub(crate) struct OpeningSnapshot {
+    /// How the transaction reads.
+    manner: Option<Manner>,
+    /// A position that the read view shows at least.
+    contains: Position,
 }
 
 impl Session {
@@ -228,14 +238,16 @@ impl Session {
         (is_alike && is_free).then_some(is_read_only)
     }
 
-    /// Returns how the transaction reads that the server is now told to begin with a read view, and a position that the read view shows at
-    /// least.
-    pub(crate) fn opens_snapshot(&self) -> (Option<Manner>, Position) {
-        (self.manner_of_transactions(), self.shared.freshness().valid_from())
+    /// Returns what is known of the transaction that the server is now told to begin with a read view.
+    pub(crate) fn opens_snapshot(&self) -> OpeningSnapshot {
+        OpeningSnapshot {
+            manner: self.manner_of_transactions(),
+            contains: self.shared.freshness().valid_from(),
+        }
     }
 
     /// Notes that the server has opened the read view.
-    pub(crate) fn has_opened_snapshot(&mut self, (manner, contains): (Option<Manner>, Position)) {
+    pub(crate) fn has_opened_snapshot(&mut self, OpeningSnapshot { manner, contains }: OpeningSnapshot) {
         if !self.state.tx.is_open() {
             return;
         }
@@ -448,8 +460,9 @@ impl Session {
             refused = refused.or(relayed.error);
             last = relayed.status.or(last);
             self.characterized(&relayed);
-            let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
-            shown::read(at_server, &self.shared).await?;
+            let server =
+                ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+            shown::read(server, &self.shared).await?;
         }
         if refused.is_some() {
             self.state.note_not_entered(last);

@@ -5,7 +5,7 @@ use freshet_rules::{Decision, Facts};
 use freshet_upstream::now_ms;
 
 use super::Session;
-use super::ruled::{Agreed, Came, KeptRights, Ruling, Storing};
+use super::ruled::{Agreed, Came, KeptRights, StatementRuling, Storing};
 use crate::created::QueryId;
 use crate::environment::{Environment, RuledEnvironment};
 
@@ -56,13 +56,14 @@ impl Session {
     /// Begins a command on which the rules do not decide, or not yet. Nothing is stored for such a command while there are rules.
     pub(crate) fn begin_undecided(&mut self) {
         self.heed_rules();
-        self.ruled.ruling = Ruling::default();
+        self.ruled.ruling = StatementRuling::default();
     }
 
     /// Decides on a statement by the rules; `None` without rules. The statement is the one under way from now on.
     pub(crate) fn decide(&mut self, text: &[u8], came: Came) -> Option<&Decision> {
         self.heed_rules();
-        self.ruled.ruling = Ruling { generation: self.ruled.generation(), ..Ruling::default() };
+        self.ruled.ruling =
+            StatementRuling { generation: self.ruled.generation(), ..StatementRuling::default() };
         let set = self.ruled.set.clone()?;
         let flag = match came {
             Came::ToBePrepared => None,

@@ -12,7 +12,7 @@ use freshet_upstream::{Error, control, now_ms};
 use super::begun::words::first_word_is;
 use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
-use super::{Holds, Lease, Naming, Reports, Session, Tracking};
+use super::{Lease, Naming, Reports, Session, SessionHolds, Tracking};
 use crate::environment::{
     Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
 };
@@ -75,7 +75,7 @@ impl Session {
             self.lease.opened_ms = now_ms();
             Box::pin(self.enter_default_schema()).await?;
             // An account whose password has expired may only change the password; after that, this succeeds.
-            match Box::pin(vector(&self.shared, (&mut self.lease, &self.handle))).await {
+            match Box::pin(vector(&self.shared, &mut self.lease, &self.handle)).await {
                 Ok(_) => self.lease.tracking = Tracking::Due,
                 Err(error) if error.leaves_connection_usable() => {}
                 Err(error) => return Err(error),
@@ -128,7 +128,7 @@ impl Session {
             && is_lasting
             && let Some(after) = self.shared.environments.after(&before.account, transition)
         {
-            setting.into_iter().for_each(|setting| self.note_setting(*setting, (before, transition), &after));
+            setting.into_iter().for_each(|setting| self.note_setting(*setting, before, transition, &after));
             self.state.schema.clone_from(&after.schema);
             self.state.environment = Known::Read(after);
             self.refresh_key();
@@ -143,7 +143,7 @@ impl Session {
                 }
                 if let Some(transition) = transition {
                     if let (Some(setting), Some(before)) = (setting, &before) {
-                        self.note_setting(*setting, (before, &transition), &environment);
+                        self.note_setting(*setting, before, &transition, &environment);
                     }
                     if is_lasting {
                         self.shared.environments.remember(transition, &environment);
@@ -202,7 +202,7 @@ impl Session {
     /// Asks the server for the environment; `None` if the server gives no row (`sql_select_limit` 0 takes the row away) or refuses.
     async fn read_environment(&mut self) -> Result<Option<Environment>, Error> {
         let Some(server) = self.lease.version().map(modes_of_server) else { return Ok(None) };
-        let query = match vector(&self.shared, (&mut self.lease, &self.handle)).await {
+        let query = match vector(&self.shared, &mut self.lease, &self.handle).await {
             Ok(query) => query,
             Err(Error::Server(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// Why the session cannot be answered from memory, or must keep its server connection.
-    pub(crate) fn holds(&self) -> Holds<'_> {
-        Holds { state: &self.state, lease: &self.lease, globals: &self.shared.globals }
+    pub(crate) fn holds(&self) -> SessionHolds<'_> {
+        SessionHolds { state: &self.state, lease: &self.lease, globals: &self.shared.globals }
     }
 
     /// Returns the `effects` of a text that was read by `self.modes()`, with every table named in full. If a
@@ -405,11 +405,11 @@ impl Session {
 }
 
 /// Returns the query that reads the environment on this server.
-async fn vector(shared: &Shared, (lease, handle): (&mut Lease, &Handle)) -> Result<Arc<VectorQuery>, Error> {
+async fn vector(shared: &Shared, lease: &mut Lease, handle: &Handle) -> Result<Arc<VectorQuery>, Error> {
     let version = lease.version().ok_or(Error::Closed)?.to_vec();
     match shared.vector(&version) {
         Some(query) => Ok(query),
-        None => Ok(shared.remember_vector(&version, vector_for((lease, handle), &version).await?)),
+        None => Ok(shared.remember_vector(&version, vector_for(lease, handle, &version).await?)),
     }
 }
 
@@ -427,7 +427,7 @@ const OF_EVERY_SERVER: [&str; 6] =
     ["autocommit", "character_set_results", "collation_connection", "sql_mode", "time_zone", "wait_timeout"];
 
 /// Makes the query for a server that is met for the first time.
-async fn vector_for((lease, handle): (&mut Lease, &Handle), version: &[u8]) -> Result<VectorQuery, Error> {
+async fn vector_for(lease: &mut Lease, handle: &Handle, version: &[u8]) -> Result<VectorQuery, Error> {
     let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
     let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
     let rows = lease.ask_unless_ended(&sql, handle).await?;

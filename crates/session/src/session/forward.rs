@@ -24,8 +24,8 @@ use crate::fences::{self, Doubt, InFlight, Reach};
 use crate::qualify::qualify;
 use crate::reading::ParseSettings;
 use crate::relay::{
-    Channel, Filter, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated, ServedCounts,
-    Uncounted, flushes_status,
+    ChannelLayers, Filter, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
+    ServedCounts, Uncounted, flushes_status,
 };
 use crate::rows::Write;
 
@@ -482,7 +482,7 @@ impl Session {
             return None;
         }
         let modes = self.modes();
-        let channel = Channel { tls: self.wire.tls(), compression: self.wire.compression() };
+        let channel = ChannelLayers { tls: self.wire.tls(), compression: self.wire.compression() };
         let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };
         let status = OwnChannel::asked_by(text, modes, channel, self.lease.has_tls(), uncounted);
         let ours = || self.shared.processes();

@@ -18,15 +18,15 @@
 
 mod taken;
 
-use freshet_cache::{Cache, Entry, Fences, Key, Lookup, Moment, MomentReader, Position};
+use freshet_cache::{Entry, Fences, Key, Lookup, Moment, MomentReader, Position, TimedKey};
 use freshet_protocol::StatusFlags;
 use freshet_upstream::now_ms;
 
 use super::begun::is_proven_now;
 use super::destination::Destination;
-use super::seen::Seen;
+use super::seen::SeenWrites;
 use super::tx::BeforeBegin;
-use super::view::Reads;
+use super::view::ReadMoment;
 use super::{Missed, Session};
 use crate::counters::Count;
 use crate::level::Level;
@@ -73,7 +73,7 @@ impl Session {
             return Err(Missed::default());
         };
         let before = self.wire.out().0.len();
-        let (_, found_rows, tag) = if self.state.tx.surely_autocommits() {
+        let taken = if self.state.tx.surely_autocommits() {
             self.take_stored(key, now, admits)?
         } else {
             self.take_in_transaction(key, now, admits)?
@@ -83,7 +83,7 @@ impl Session {
             self.shared.counters.add(Count::NotProven);
             return Err(Missed::default());
         }
-        self.note_answered(statement, (found_rows, tag, before), now);
+        self.note_answered(statement, taken, before, now);
         Ok(())
     }
 
@@ -96,34 +96,28 @@ impl Session {
         let flags = self.state.status_for_answers();
         let before = self.wire.out().0.len();
         let (shared, wire) = (&self.shared, &mut self.wire);
-        let (_, found_rows, tag) =
-            match shared.cache.get_bargain(key, now, |entry| copied(entry, flags, wire)) {
-                Lookup::Hit(taken) => taken,
-                other => return Err(missed(&other)),
-            };
+        let taken = match shared.cache.get_bargain(key, now, |entry| copied(entry, flags, wire)) {
+            Lookup::Hit(taken) => taken,
+            other => return Err(missed(&other)),
+        };
         self.shared.counters.add(Count::Bargains);
         // A stale answer may show writes that no stamp shows yet.
         self.note_seen();
-        self.note_answered(statement, (found_rows, tag, before), now);
+        self.note_answered(statement, taken, before, now);
         Ok(())
     }
 
     /// Does what follows an answer from memory. `before`: how many bytes were unsent before it.
-    fn note_answered(
-        &mut self,
-        statement: &[u8],
-        (found_rows, tag, before): (Option<u32>, u16, usize),
-        now: u64,
-    ) {
+    fn note_answered(&mut self, statement: &[u8], taken: TakenAnswer, before: usize, now: u64) {
         // The client's next command starts the numbering anew.
         *self.wire.out().1 = 0;
         self.active(now);
         if let Some(statistics) = &self.shared.statistics {
-            statistics.count_hit(tag, now);
+            statistics.count_hit(taken.tag, now);
             let bytes = self.wire.out().0.len() - before;
             self.shared.counters.add_many(Count::BytesServed, bytes);
         }
-        self.note_answered_from_memory(statement, found_rows);
+        self.note_answered_from_memory(statement, taken.found_rows);
         self.destination.set(Destination::Memory);
     }
 
@@ -145,7 +139,7 @@ impl Session {
 
     /// Takes a stored answer as the session's transaction reads. If autocommit is off and no transaction has begun, one begins with the
     /// answer.
-    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
+    fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<TakenAnswer, Missed> {
         let before = self.begin_by_itself();
         if !writes_or_ends(key.text) {
             self.state.view.course.note_look();
@@ -156,16 +150,16 @@ impl Session {
             self.state.view.settles(&self.shared.upstream, self.shared.freshness());
         }
         let taken = match self.state.view.reads(self.shared.freshness()) {
-            Reads::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
+            ReadMoment::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
             // The stored answer may be as new as possible.
-            Reads::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
-            Reads::AsOf(moment) if self.may_take(moment) => self.take_as_of(key, now, moment),
-            Reads::AsOf(_) if self.opens_before() => self.take_nothing_yet(key, now),
-            Reads::NotYet => {
+            ReadMoment::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
+            ReadMoment::AsOf(moment) if self.may_take(moment) => self.take_as_of(key, now, moment),
+            ReadMoment::AsOf(_) if self.opens_before() => self.take_nothing_yet(key, now),
+            ReadMoment::NotYet => {
                 self.shared.upstream.ask_end();
                 self.take_nothing_yet(key, now)
             }
-            Reads::AsOf(_) | Reads::Unknown => Err(Missed::default()),
+            ReadMoment::AsOf(_) | ReadMoment::Unknown => Err(Missed::default()),
         };
         match taken {
             Ok(_) => self.state.view.course.note_served(),
@@ -208,17 +202,17 @@ impl Session {
     }
 
     /// Gives no answer, and returns whether there would be one. If there is none, the server is asked and the answer is stored.
-    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<Taken, Missed> {
+    fn take_nothing_yet(&mut self, key: Key<'_>, now: u64) -> Result<TakenAnswer, Missed> {
         let never = Position::new(u64::MAX);
         self.take_as_of(key, now, Moment::Snapshot { contains: never, within: never })
     }
 
-    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<Taken, Missed> {
+    fn take_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Result<TakenAnswer, Missed> {
         let mut moment = moment;
         let mut found = self.look_as_of(key, now, moment);
         if matches!((&found, moment), (Lookup::Moved, Moment::AsOf(_)))
             && self.state.view.move_on(self.shared.freshness())
-            && let Reads::AsOf(later) = self.state.view.reads(self.shared.freshness())
+            && let ReadMoment::AsOf(later) = self.state.view.reads(self.shared.freshness())
         {
             moment = later;
             found = self.look_as_of(key, now, moment);
@@ -241,7 +235,7 @@ impl Session {
         }
     }
 
-    fn look_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Lookup<Taken> {
+    fn look_as_of(&mut self, key: Key<'_>, now: u64, moment: Moment) -> Lookup<TakenAnswer> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
         let pending = &mut self.state.pending;
@@ -249,9 +243,9 @@ impl Session {
             if pending.is_empty() { &[] } else { pending.tables(shared.freshness(), &shared.upstream) };
         let reader = MomentReader { moment, written };
         let wire = &mut self.wire;
-        shared
-            .cache
-            .get_as_of((key, now), reader, self.state.view.served(), |entry| copied(entry, flags, wire))
+        shared.cache.get_as_of(TimedKey { key, now_ms: now }, reader, self.state.view.served(), |entry| {
+            copied(entry, flags, wire)
+        })
     }
 
     /// Whether this level gives fenced answers now; `None` if it gives no answers.
@@ -300,19 +294,19 @@ impl Session {
         age < max
     }
 
-    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<Taken, Missed> {
+    fn take_stored(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<TakenAnswer, Missed> {
         let flags = self.state.status_for_answers();
         let shared = &self.shared;
-        let cache = &shared.cache;
         let wire = &mut self.wire;
+        let mut look = |fences| shared.cache.get_if(key, now, fences, |entry| copied(entry, flags, wire));
         let fences = if admits == Admits::Any { Fences::Ignore } else { Fences::Refuse };
-        let mut found = copy_stored(cache, (key, now, fences), flags, wire);
+        let mut found = look(fences);
         if matches!(found, Lookup::Fenced)
             && admits == Admits::NotOlderThanSeen
             && self.seen.is_applied(shared)
         {
-            found = copy_stored(cache, (key, now, Fences::Ignore), flags, wire);
-            if matches!(found, Lookup::Hit((stored, ..)) if !stored.contains(READ_UNFENCED)) {
+            found = look(Fences::Ignore);
+            if matches!(found, Lookup::Hit(taken) if !taken.came_with.contains(READ_UNFENCED)) {
                 self.note_seen();
             }
         }
@@ -324,7 +318,7 @@ impl Session {
 
     /// Notes that an answer is complete that may show any write up to now.
     pub(crate) fn note_seen(&mut self) {
-        self.seen = Seen::by_now(&self.shared);
+        self.seen = SeenWrites::by_now(&self.shared);
     }
 
     /// Whether the server's connection has been unused for so long, at the last command, that it needs a ping. A ping leaves counts of its
@@ -341,11 +335,19 @@ impl Session {
     }
 }
 
-/// The flags that an answer was stored with, the rows that its statement found, if known, and the digest under which the answer is counted.
-type Taken = (StatusFlags, Option<u32>, u16);
+/// A stored answer that was copied to the client's buffer.
+#[derive(Clone, Copy)]
+struct TakenAnswer {
+    /// The flags that the answer was stored with.
+    came_with: StatusFlags,
+    /// The rows that its statement found, if known.
+    found_rows: Option<u32>,
+    /// The digest under which the answer is counted.
+    tag: u16,
+}
 
 /// Returns the outcome of a look-up that found no answer.
-fn missed(found: &Lookup<Taken>) -> Missed {
+fn missed(found: &Lookup<TakenAnswer>) -> Missed {
     match found {
         Lookup::Declined => Missed { declined: true, ..Missed::default() },
         Lookup::Fenced => Missed { fenced: true, ..Missed::default() },
@@ -361,25 +363,15 @@ fn writes_or_ends(text: &[u8]) -> bool {
     text.first().is_some_and(|first| matches!(first.to_ascii_lowercase(), b'i' | b'u' | b'd' | b'r' | b'c'))
 }
 
-/// Looks up an answer, and copies it to the client's buffer with this session's flags, if there is room. Returns the flags
-/// that the answer was stored with, and the rows that its statement found.
-fn copy_stored(
-    cache: &Cache,
-    (key, now, fences): (Key<'_>, u64, Fences),
-    session: StatusFlags,
-    wire: &mut Wire,
-) -> Lookup<Taken> {
-    cache.get_if(key, now, fences, |entry| copied(entry, session, wire))
-}
-
-fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<Taken> {
+/// Copies an answer to the client's buffer with this session's flags, if there is room.
+fn copied(entry: &Entry<'_>, session: StatusFlags, wire: &mut Wire) -> Option<TakenAnswer> {
     if !wire.has_room(entry.body.len()) {
         return None;
     }
     wire.out().0.reserve(entry.body.len());
-    let stored = StatusFlags::from_bits_retain(entry.status);
-    put_answer(wire, entry.body.clone(), entry.status_at, stored, session);
-    Some((stored, entry.found_rows, entry.tag))
+    let came_with = StatusFlags::from_bits_retain(entry.status);
+    put_answer(wire, entry.body.clone(), entry.status_at, came_with, session);
+    Some(TakenAnswer { came_with, found_rows: entry.found_rows, tag: entry.tag })
 }
 
 /// Puts an answer that was given to another session into the client's buffer. The answer keeps its own flags of [`ENTRY_FLAGS`]; all other

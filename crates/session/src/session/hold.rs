@@ -122,13 +122,13 @@ impl fmt::Display for Hold {
 
 /// The reasons of one session at one moment.
 #[derive(Clone, Copy)]
-pub(crate) struct Holds<'a> {
+pub(crate) struct SessionHolds<'a> {
     pub(crate) state: &'a State,
     pub(crate) lease: &'a Lease,
     pub(crate) globals: &'a Globals,
 }
 
-impl Holds<'_> {
+impl SessionHolds<'_> {
     /// Returns all reasons of the session.
     pub(crate) fn list(self) -> impl Iterator<Item = Hold> {
         Hold::ALL.into_iter().filter(move |hold| self.has(*hold))

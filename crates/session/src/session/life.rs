@@ -13,8 +13,7 @@ use freshet_upstream::now_ms;
 use tokio::time::timeout_at;
 use tracing::debug;
 
-use super::begun::{Opening, is_proven_soon};
-use super::view::ReadView;
+use super::begun::{Opening, ServerSide, is_proven_soon};
 use super::{Flow, Lease, Missed, Session, split};
 use crate::busy_poll;
 use crate::commands;
@@ -165,7 +164,7 @@ impl Session {
             Box::pin(self.rests()).await;
             let (handle, lease) = (&self.handle, &mut self.lease);
             let packet = pin!(self.wire.packet_after_rest());
-            waited = pin!(wait_for(packet, (soon, true), handle, lease)).await;
+            waited = pin!(wait_for(packet, soon, true, handle, lease)).await;
         }
         waited
     }
@@ -175,14 +174,14 @@ impl Session {
     async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease) = (&self.handle, &mut self.lease);
         let command = pin!(self.wire.command());
-        pin!(wait_for(command, (soon, true), handle, lease)).await
+        pin!(wait_for(command, soon, true, handle, lease)).await
     }
 
     /// Like [`Self::wait_for_command`], for a client whose transaction has read results from memory that still need their proof.
     async fn wait_for_proof(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let command = pin!(self.wire.command());
-        wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
+        wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
     }
 
     /// Like [`Self::wait_for_command`], for a client whose transaction has read from memory. If the client takes its time, the server opens
@@ -190,7 +189,7 @@ impl Session {
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
         let mut command = pin!(self.wire.command());
-        let waited = timeout_at(opening.due, wait_for(command.as_mut(), (soon, false), handle, lease)).await;
+        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, false, handle, lease)).await;
         if let Ok(waited) = waited {
             return waited;
         }
@@ -198,10 +197,10 @@ impl Session {
             self.state.given_up = given_up.take_over(lease, handle, &self.shared, false).await;
         }
         if !lease.is_ready() {
-            return wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await;
+            return wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await;
         }
         // A command that arrives now waits for one exchange with the server.
-        match opening.open((handle, lease, view), &self.shared).await {
+        match opening.open(ServerSide { handle, lease, view }, &self.shared).await {
             Ok(opened) => {
                 self.state.view.course.note_opened_in_time();
                 opened.note(&mut self.state)
@@ -212,7 +211,7 @@ impl Session {
             }
         };
         let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
-        wait_and_prove(command, soon, (handle, lease), (view, &self.shared)).await
+        wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
     }
 
     /// Passes on the server's last message at the end of its connection.
@@ -260,7 +259,8 @@ impl Session {
 /// Waits for a command; see [`Session::wait_for_command`].
 async fn wait_for(
     mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
-    (soon, may_rest): (Ending, bool),
+    soon: Ending,
+    may_rest: bool,
     handle: &Handle,
     lease: &mut Lease,
 ) -> Option<Result<Packet, WireError>> {
@@ -283,13 +283,13 @@ async fn wait_for(
 async fn wait_and_prove(
     mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
     soon: Ending,
-    (handle, lease): (&Handle, &mut Lease),
-    (view, shared): (&mut ReadView, &Shared),
+    ServerSide { handle, lease, view }: ServerSide<'_>,
+    shared: &Shared,
 ) -> Option<Result<Packet, WireError>> {
     tokio::select! {
         biased;
-        waited = wait_for(command.as_mut(), (soon, false), handle, lease) => return waited,
+        waited = wait_for(command.as_mut(), soon, false, handle, lease) => return waited,
         _ = is_proven_soon(view, shared), if view.is_unproven() => {}
     }
-    wait_for(command, (soon, false), handle, lease).await
+    wait_for(command, soon, false, handle, lease).await
 }

@@ -24,7 +24,7 @@ use crate::reading::without_hint;
 use crate::relay::Lost;
 
 /// Whether the server has a statement now.
-pub(crate) enum Made {
+pub(crate) enum ServerStatement {
     /// The server has it under this number.
     At(u32),
     /// The server refuses to prepare it.
@@ -123,17 +123,19 @@ impl Session {
     ///
     /// # Errors
     /// The client's or the server's connection is lost.
-    pub(crate) async fn make(&mut self, prepared: &Arc<Prepared>) -> Result<Made, Lost> {
+    pub(crate) async fn make(&mut self, prepared: &Arc<Prepared>) -> Result<ServerStatement, Lost> {
         if let Some(id) = prepared.server_id() {
-            return Ok(Made::At(id));
+            return Ok(ServerStatement::At(id));
         }
-        let Some(text) = prepared.remade_from() else { return Ok(Made::Refused(self.not_made(prepared))) };
+        let Some(text) = prepared.remade_from() else {
+            return Ok(ServerStatement::Refused(self.not_made(prepared)));
+        };
         if !self.is_as_prepared(prepared).await? {
-            return Ok(Made::Refused(self.not_made(prepared)));
+            return Ok(ServerStatement::Refused(self.not_made(prepared)));
         }
         if let Some(id) = self.lease.prepared.take_from_stock(prepared) {
             self.lease.prepared.make(prepared, id);
-            return Ok(Made::At(id));
+            return Ok(ServerStatement::At(id));
         }
         let payload = self.packet_of_preparing(text);
         if self.lease.prepared.has(prepared.id) {
@@ -147,10 +149,10 @@ impl Session {
         match (answer.prepared, answer.refusal) {
             (Some(ok), _) => {
                 self.lease.prepared.make(prepared, ok.statement_id);
-                Ok(Made::At(ok.statement_id))
+                Ok(ServerStatement::At(ok.statement_id))
             }
-            (None, Some(refusal)) => Ok(Made::Refused(*refusal)),
-            (None, None) => Ok(Made::Refused(self.not_made(prepared))),
+            (None, Some(refusal)) => Ok(ServerStatement::Refused(*refusal)),
+            (None, None) => Ok(ServerStatement::Refused(self.not_made(prepared))),
         }
     }
 
@@ -162,22 +164,24 @@ impl Session {
         &mut self,
         prepared: &Arc<Prepared>,
         text: &[u8],
-    ) -> Result<Made, Lost> {
+    ) -> Result<ServerStatement, Lost> {
         let before = prepared.server_id();
         if let Some(id) = before.filter(|_| prepared.is_made_as(text)) {
-            return Ok(Made::At(id));
+            return Ok(ServerStatement::At(id));
         }
         self.lease.own.made();
         self.send(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
         self.finish_tracking().await?;
         let answer = self.unseen_answer(Command::StmtPrepare).await?;
         let Some(ok) = answer.prepared else {
-            return Ok(Made::Refused(answer.refusal.map_or_else(|| self.not_made(prepared), |it| *it)));
+            return Ok(ServerStatement::Refused(
+                answer.refusal.map_or_else(|| self.not_made(prepared), |it| *it),
+            ));
         };
         self.lease.prepared.make_again(prepared, ok.statement_id);
         prepared.set_made_as(text);
         self.lease.prepared.closed.extend(before);
-        Ok(Made::At(ok.statement_id))
+        Ok(ServerStatement::At(ok.statement_id))
     }
 
     /// Has the server prepare `made` for the client in the place of `text`, a statement of Freshet's own. So the statement has a number

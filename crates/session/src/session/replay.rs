@@ -5,7 +5,7 @@ use freshet_sql::{Deprecations, contains_ignoring_case};
 
 use super::begun::words::END;
 use super::texts::begins_with_execute;
-use super::{Made, Prepared, Session, StatementFacts, query_prefix};
+use super::{Prepared, ServerStatement, Session, StatementFacts, query_prefix};
 use crate::reading::without_hint;
 use crate::relay::{Lost, Repeated};
 
@@ -103,7 +103,7 @@ impl Session {
             self.execute_unseen(Command::Query, text.as_bytes()).await?;
         } else if let Some(prepared) = self.state.last_hit_of.clone() {
             // A statement that the server refuses to prepare is not executed.
-            let Made::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
+            let ServerStatement::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
             let mut packet = std::mem::take(&mut self.state.last_hit);
             packet[1..5].copy_from_slice(&id.to_le_bytes());
             let completed = prepared.completed(&packet, self.capabilities());

@@ -27,7 +27,7 @@ pub(crate) struct Ruled {
     pub(super) class: u32,
     /// The flag with which the chain begins for the next statement, if a rule has set one.
     pub(super) next_flag: Option<u32>,
-    pub(super) ruling: Ruling,
+    pub(super) ruling: StatementRuling,
     /// A rule forbids that another client's connection carries this session's reads.
     pub(super) keeps_to_itself: bool,
     /// The identity of the last look-up.
@@ -49,7 +49,7 @@ pub(super) struct KeptRights {
 
 /// The decision on the statement under way.
 #[derive(Debug, Default)]
-pub(super) struct Ruling {
+pub(super) struct StatementRuling {
     /// The generation of the rules that decided; 0 without rules.
     pub(super) generation: u64,
     /// The default schema of the decision.

@@ -4,13 +4,13 @@ use crate::shared::Shared;
 
 /// The writes through Freshet that a session may have been shown: none whose fences were raised later.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct SeenWrites {
     fence: u64,
     /// Fences that were exchanged for other fences are gone before their writes are applied.
     exchanged: u64,
 }
 
-impl Seen {
+impl SeenWrites {
     /// Returns what the session may have seen by now. Called when an answer is complete.
     pub(super) fn by_now(shared: &Shared) -> Self {
         let exchanged = shared.upstream.fences_exchanged();

@@ -141,7 +141,7 @@ impl Session {
         let Some(before) = before else { return false };
         let transition = Transition::by(&before, setting.text.as_bytes());
         let tracks = self.capabilities().contains(Capabilities::SESSION_TRACK);
-        let now = (self.shared.gate.epoch(), tracks);
+        let now = self.shared.gate.epoch();
         // How transactions behave is only learned from the server.
         let is_alike = |after: &Environment| {
             after.transactions == before.transactions
@@ -152,7 +152,7 @@ impl Session {
         let query = server.and_then(|server| self.shared.vector(&server.version_text));
         let leads_there =
             |after: &Environment| query.is_some_and(|query| path(&query, &before, after).is_some());
-        let known = self.shared.settings.of(&before.account, &transition, now);
+        let known = self.shared.settings.of(&before.account, &transition, now, tracks);
         let known = known.filter(|known| is_alike(&known.environment) && leads_there(&known.environment));
         let Some(KnownSetting { environment, told, .. }) = known else { return false };
         self.goes_on_as(environment, setting);
@@ -239,7 +239,8 @@ impl Session {
     pub(super) fn note_setting(
         &self,
         setting: Setting,
-        (before, transition): (&Environment, &Transition),
+        before: &Environment,
+        transition: &Transition,
         after: &Arc<Environment>,
     ) {
         let Setting { text, is_use, since, told, .. } = setting;

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use freshet_cache::sabotage::{self, Sabotage};
 use freshet_cache::{Dep, Fences, Freshness, Holds, Moment, Position, Untouched, Verdict};
-use freshet_follow::{Shown, Upstream};
+use freshet_follow::{ShownGtids, Upstream};
 use freshet_sql::{Characteristics, Isolation};
 
 pub(crate) use caution::Needs;
@@ -134,7 +134,7 @@ pub(crate) struct ReadView {
     is_by_itself: bool,
     at_server: AtServer,
     /// The most that the read view shows, and how many transactions were applied before the server was asked for that.
-    shown: Option<(Shown, u64)>,
+    shown: Option<(ShownGtids, u64)>,
     /// The questions for `shown` that are on their way.
     asked: ViewQuestions,
     bound: Option<ServedMoment>,
@@ -152,7 +152,7 @@ pub(crate) struct ReadView {
 
 /// Which moment a statement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum ReadMoment {
     /// What is committed now.
     Now,
     /// The state at this moment.
@@ -290,7 +290,7 @@ impl ReadView {
     }
 
     /// Notes the server's reply on the most that the read view shows.
-    pub(crate) fn shows(&mut self, shown: Shown, applied_before: u64) {
+    pub(crate) fn shows(&mut self, shown: ShownGtids, applied_before: u64) {
         self.shown = Some((shown, applied_before));
     }
 
@@ -301,7 +301,7 @@ impl ReadView {
         else {
             return false;
         };
-        let is_shown_applied = |(shown, since): &(Shown, u64)| upstream.has_applied(shown, *since);
+        let is_shown_applied = |(shown, since): &(ShownGtids, u64)| upstream.has_applied(shown, *since);
         *is_settled = *is_settled
             || freshness.is_settled(*ends_asked)
             || self.shown.as_ref().is_some_and(is_shown_applied)
@@ -462,23 +462,23 @@ impl ReadView {
     }
 
     /// Returns which moment the next statement reads.
-    pub(crate) fn reads(&self, freshness: &Freshness) -> Reads {
+    pub(crate) fn reads(&self, freshness: &Freshness) -> ReadMoment {
         match (self.manner(), self.at_server) {
             (None, _) | (Some(Manner::Shared), AtServer::Unknown | AtServer::Perhaps { .. }) => {
-                Reads::Unknown
+                ReadMoment::Unknown
             }
-            (Some(Manner::Each), _) => Reads::Now,
+            (Some(Manner::Each), _) => ReadMoment::Now,
             (Some(Manner::Shared), AtServer::Open { contains, is_settled, is_proven: true, .. }) => {
                 if !is_settled {
-                    return Reads::NotYet;
+                    return ReadMoment::NotYet;
                 }
                 // Read after that: an end that was asked for after the read view was opened lies at or below this position.
-                Reads::AsOf(Moment::Snapshot { contains, within: freshness.applied() })
+                ReadMoment::AsOf(Moment::Snapshot { contains, within: freshness.applied() })
             }
-            (Some(Manner::Shared), _) if self.served.len() > SERVED_MAX => Reads::Unknown,
-            (Some(Manner::Shared), _) => {
-                Reads::AsOf(self.bound.map_or_else(|| Moment::now(freshness), |bound| Moment::AsOf(bound.at)))
-            }
+            (Some(Manner::Shared), _) if self.served.len() > SERVED_MAX => ReadMoment::Unknown,
+            (Some(Manner::Shared), _) => ReadMoment::AsOf(
+                self.bound.map_or_else(|| Moment::now(freshness), |bound| Moment::AsOf(bound.at)),
+            ),
         }
     }
 

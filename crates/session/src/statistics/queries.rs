@@ -6,7 +6,7 @@ use freshet_digest::Digest;
 use freshet_rules::Outcome;
 
 use super::by_thread::Counted;
-use super::{Clock, Statistics, Whose, place_of};
+use super::{Clock, DigestStatistics, Whose, place_of};
 use crate::created::NamedQuery;
 use crate::rows::{Named, Tables};
 use crate::why::{Refusal, Why};
@@ -54,7 +54,7 @@ impl QueryRow {
     }
 }
 
-impl Statistics {
+impl DigestStatistics {
     /// Counts an answer that was stored.
     pub(crate) fn count_stored(&self, tag: u16) {
         let place = place_of(tag);

@@ -13,7 +13,7 @@ fn whose<'a>(schema: &'a str, user: &'a str) -> Whose<'a> {
     Whose { schema, user: user.as_bytes(), outcome: None }
 }
 
-fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
+fn counts(statistics: &DigestStatistics, resets: bool) -> Vec<(bool, String, u64)> {
     let mut rows: Vec<_> =
         statistics.rows(resets).into_iter().map(|row| (row.from_memory, row.text, row.count)).collect();
     rows.sort();
@@ -22,7 +22,7 @@ fn counts(statistics: &Statistics, resets: bool) -> Vec<(bool, String, u64)> {
 
 #[test]
 fn what_several_threads_have_sent_is_one_row() {
-    let statistics = Statistics::default();
+    let statistics = DigestStatistics::default();
     let sent = |us: u64, times: u64| {
         let cost = Cost { time: Duration::from_micros(us), ..cost() };
         (0..times).for_each(|_| _ = statistics.count_sent(whose("", "u"), b"SELECT 1", None, cost));
@@ -42,7 +42,7 @@ fn what_several_threads_have_sent_is_one_row() {
 
 #[test]
 fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() {
-    let statistics = Statistics::default();
+    let statistics = DigestStatistics::default();
     let of =
         |user: &str, text: &str| statistics.count_sent(whose("sbtest", user), text.as_bytes(), None, cost());
     let tag = of("u", "SELECT c FROM sbtest1 WHERE id=1");
@@ -70,7 +70,7 @@ fn what_was_sent_and_what_was_answered_from_memory_are_two_rows_of_one_digest() 
 
 #[test]
 fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
-    let statistics = Statistics::default();
+    let statistics = DigestStatistics::default();
     let of = |number: usize| {
         let text = format!("SELECT a{number}");
         statistics.count_sent(whose("", "u"), text.as_bytes(), None, cost())
@@ -97,7 +97,7 @@ fn the_oldest_leave_and_hits_of_what_was_stored_for_them_count_for_nobody() {
 
 #[test]
 fn a_digest_keeps_its_age_when_the_counts_start_from_0() {
-    let statistics = Statistics::default();
+    let statistics = DigestStatistics::default();
     let of = |number: usize| {
         let text = format!("SELECT a{number}");
         statistics.count_sent(whose("", "u"), text.as_bytes(), None, cost())
@@ -114,21 +114,21 @@ fn a_digest_keeps_its_age_when_the_counts_start_from_0() {
 
 #[test]
 fn what_carries_no_tag_is_not_counted() {
-    let statistics = Statistics::default();
+    let statistics = DigestStatistics::default();
     statistics.count_hit(0, now_ms());
     assert_eq!(statistics.rows(false), []);
 }
 
 #[test]
 fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
-    let statistics = Statistics::default();
+    let statistics = DigestStatistics::default();
     let sent = |text: &str| statistics.count_sent(whose("shop", "u"), text.as_bytes(), None, cost());
     let tag = sent("SELECT NOW()");
     let now = Refusal::about(Why::Volatile, "NOW");
     statistics.count_refused(tag, &now);
     statistics.count_refused(tag, &now);
     statistics.count_refused(tag, &Why::Error.into());
-    let row = |statistics: &Statistics| statistics.queries(|user| user == "u").remove(0);
+    let row = |statistics: &DigestStatistics| statistics.queries(|user| user == "u").remove(0);
     assert_eq!(row(&statistics).refused, [(Why::Volatile, 2), (Why::Error, 1)]);
     assert_eq!(row(&statistics).last, Some(Why::Error.into()));
     assert!(statistics.queries(|user| user == "v").is_empty());
@@ -155,7 +155,7 @@ fn refusals_are_counted_by_reason_and_leave_with_their_digest() {
 
 #[test]
 fn what_is_noted_of_statements_alike_counts_as_their_digest_does() {
-    let (statistics, memo) = (Statistics::default(), DigestMemo::default());
+    let (statistics, memo) = (DigestStatistics::default(), DigestMemo::default());
     let sent =
         |user, text: &str| statistics.count_sent(whose("s", user), text.as_bytes(), Some(&memo), cost());
     let tag = sent("u", "SELECT 1");
@@ -172,7 +172,7 @@ fn what_is_noted_of_statements_alike_counts_as_their_digest_does() {
 
 #[test]
 fn what_is_noted_does_not_outlive_its_digest() {
-    let (statistics, memo) = (Statistics::default(), DigestMemo::default());
+    let (statistics, memo) = (DigestStatistics::default(), DigestMemo::default());
     let sent = |text: &str, memo| statistics.count_sent(whose("s", "u"), text.as_bytes(), memo, cost());
     let tag = sent("SELECT 1", Some(&memo));
     (0..DIGESTS_MAX).for_each(|number| _ = sent(&format!("SELECT a{number}"), None));

@@ -56,12 +56,12 @@ impl<'a> New<'a> {
 
 /// What was compiled of a form.
 #[derive(Clone, Debug)]
-enum Compiled {
+enum CompiledForm {
     Select(Arc<CompiledSelect>),
     Write(Arc<CompiledWrite>),
 }
 
-impl Compiled {
+impl CompiledForm {
     /// Whether what it rests on is still so.
     fn is_current(&self, is_current: impl Fn(&Template) -> bool) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl Compiled {
 /// What was compiled of the form of all statements of one skeleton, and what else they have in common.
 #[derive(Debug)]
 struct OfSkeleton {
-    compiled: Compiled,
+    compiled: CompiledForm,
     places: Places,
     digest_memo: DigestMemo,
 }
@@ -87,10 +87,10 @@ pub(crate) enum Bound {
 }
 
 impl Bound {
-    fn new(compiled: Compiled, values: Vec<Datum>, of_skeleton: Option<Arc<OfSkeleton>>) -> Self {
+    fn new(compiled: CompiledForm, values: Vec<Datum>, of_skeleton: Option<Arc<OfSkeleton>>) -> Self {
         match compiled {
-            Compiled::Select(compiled) => Self::Select(BoundSelect::known(compiled, values, of_skeleton)),
-            Compiled::Write(compiled) => Self::Write(BoundWrite { compiled, values, of_skeleton }),
+            CompiledForm::Select(compiled) => Self::Select(BoundSelect::known(compiled, values, of_skeleton)),
+            CompiledForm::Write(compiled) => Self::Write(BoundWrite { compiled, values, of_skeleton }),
         }
     }
 }
@@ -234,7 +234,7 @@ fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> 
 /// The forms of one event loop, and the skeletons of their texts.
 #[derive(Debug)]
 struct OwnForms {
-    forms: Kept<Box<[u8]>, Compiled>,
+    forms: Kept<Box<[u8]>, CompiledForm>,
     skeletons: Kept<Box<[u8]>, Arc<OfSkeleton>>,
 }
 
@@ -305,7 +305,7 @@ impl Forms {
     }
 
     /// Stores what was found for a statement of this skeleton, for others of the skeleton.
-    fn keep_skeleton(&self, skeleton: &Skeleton, compiled: &Compiled, places: Places) {
+    fn keep_skeleton(&self, skeleton: &Skeleton, compiled: &CompiledForm, places: Places) {
         // What was compiled stays as long as the skeleton does.
         let bytes = skeleton.key().len() + places.bytes() + COMPILED_BYTES;
         let compiled = compiled.clone();
@@ -316,17 +316,17 @@ impl Forms {
     /// Stores what was compiled of a new SELECT for others of its form.
     pub(super) fn keep_select(&self, form: Option<Box<[u8]>>, compiled: &Arc<CompiledSelect>) {
         if compiled.is_select {
-            self.keep(form, || Compiled::Select(Arc::clone(compiled)));
+            self.keep(form, || CompiledForm::Select(Arc::clone(compiled)));
         }
     }
 
     /// Stores what a new write of rows of one table does, for others of its form.
     pub(super) fn keep_write(&self, form: Option<Box<[u8]>>, effects: &Effects) {
         let write = || CompiledWrite { effects: effects.clone(), rows: OnceLock::new() };
-        self.keep(form, || Compiled::Write(Arc::new(write())));
+        self.keep(form, || CompiledForm::Write(Arc::new(write())));
     }
 
-    fn keep(&self, form: Option<Box<[u8]>>, compiled: impl FnOnce() -> Compiled) {
+    fn keep(&self, form: Option<Box<[u8]>>, compiled: impl FnOnce() -> CompiledForm) {
         if let Some(form) = form {
             let bytes = form.len() + COMPILED_BYTES;
             self.own().forms.insert(form, compiled(), bytes);

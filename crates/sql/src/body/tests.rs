@@ -7,7 +7,7 @@ fn short(text: &str, flavor: Flavor) -> String {
     told(trigger_body(create.as_bytes(), Modes::new(flavor)))
 }
 
-fn told(body: Option<Body>) -> String {
+fn told(body: Option<BodyEffects>) -> String {
     let Some(body) = body else { return "?".to_owned() };
     let list = |names: &[TableName]| {
         let full = |table: &TableName| match &table.schema {

@@ -32,16 +32,16 @@ fn lists_are_in_order_and_apart() {
 fn classes() {
     let mysql = Modes::new(Flavor::MySql);
     let mariadb = Modes::new(Flavor::MariaDb);
-    assert_eq!(class(b"concat", false, mysql), Class::Pure);
-    assert_eq!(class(b"Now", false, mysql), Class::Volatile);
-    assert_eq!(class(b"uuid_to_bin", false, mysql), Class::Pure);
-    assert_eq!(class(b"uuid_to_bin", false, mariadb), Class::Unknown);
-    assert_eq!(class(b"median", false, mysql), Class::Unknown);
-    assert_eq!(class(b"count", true, mysql), Class::Unknown);
-    assert_eq!(class(b"count", true, Modes { ignore_space: true, ..mysql }), Class::Pure);
-    assert_eq!(class(b"abs", true, mysql), Class::Pure);
-    assert_eq!(class(b"nextval", false, mariadb), Class::Unknown);
-    assert_eq!(class("é".as_bytes(), false, mysql), Class::Unknown);
+    assert_eq!(class(b"concat", false, mysql), FunctionClass::Pure);
+    assert_eq!(class(b"Now", false, mysql), FunctionClass::Volatile);
+    assert_eq!(class(b"uuid_to_bin", false, mysql), FunctionClass::Pure);
+    assert_eq!(class(b"uuid_to_bin", false, mariadb), FunctionClass::Unknown);
+    assert_eq!(class(b"median", false, mysql), FunctionClass::Unknown);
+    assert_eq!(class(b"count", true, mysql), FunctionClass::Unknown);
+    assert_eq!(class(b"count", true, Modes { ignore_space: true, ..mysql }), FunctionClass::Pure);
+    assert_eq!(class(b"abs", true, mysql), FunctionClass::Pure);
+    assert_eq!(class(b"nextval", false, mariadb), FunctionClass::Unknown);
+    assert_eq!(class("é".as_bytes(), false, mysql), FunctionClass::Unknown);
 }
 
 #[test]
@@ -49,15 +49,15 @@ fn mysql_5_7_has_other_functions_and_fewer_words() {
     let today = Modes::new(Flavor::MySql);
     let before = Modes { before_8: true, ..today };
     for (name, then, now) in [
-        ("concat", Class::Pure, Class::Pure),
-        ("md5", Class::Pure, Class::Unknown),
-        ("geomfromtext", Class::Pure, Class::Unknown),
-        ("rank", Class::Unknown, Class::Pure),
-        ("json_pretty", Class::Unknown, Class::Pure),
-        ("regexp_replace", Class::Unknown, Class::Pure),
+        ("concat", FunctionClass::Pure, FunctionClass::Pure),
+        ("md5", FunctionClass::Pure, FunctionClass::Unknown),
+        ("geomfromtext", FunctionClass::Pure, FunctionClass::Unknown),
+        ("rank", FunctionClass::Unknown, FunctionClass::Pure),
+        ("json_pretty", FunctionClass::Unknown, FunctionClass::Pure),
+        ("regexp_replace", FunctionClass::Unknown, FunctionClass::Pure),
         // Its result hangs on old_passwords and on chance.
-        ("password", Class::Unknown, Class::Unknown),
-        ("now", Class::Volatile, Class::Volatile),
+        ("password", FunctionClass::Unknown, FunctionClass::Unknown),
+        ("now", FunctionClass::Volatile, FunctionClass::Volatile),
     ] {
         assert_eq!(class(name.as_bytes(), false, before), then, "{name}");
         assert_eq!(class(name.as_bytes(), false, today), now, "{name}");

@@ -44,7 +44,8 @@ fn hints_are_taken_off() {
 #[test]
 fn misused_hints_give_the_servers_errors() {
     let error = |text: &str| {
-        hint_error(text.as_bytes(), MODES).map(|(code, state, text)| format!("{code} {state} {text}"))
+        let HintError { code, sqlstate, message } = hint_error(text.as_bytes(), MODES)?;
+        Some(format!("{code} {sqlstate} {message}"))
     };
     let both = Some("1221 HY000 Incorrect usage of SQL_NO_CACHE and SQL_CACHE".to_owned());
     let misplaced = |name: &str| Some(format!("1234 42000 Incorrect usage/placement of '{name}'"));

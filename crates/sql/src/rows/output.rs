@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::conjunct::{self, ColumnName};
 use super::source::Source;
-use crate::functions::{self, Class};
+use crate::functions::{self, FunctionClass};
 use crate::token::TokenKind;
 
 /// One item of a select list.
@@ -197,7 +197,7 @@ pub(super) fn has_aggregate(source: &Source<'_>, range: Range<usize>) -> bool {
 
 fn is_plain_call(source: &Source<'_>, at: usize) -> bool {
     let name = source.bytes(at);
-    let pure = functions::class(name, false, source.modes) == Class::Pure;
+    let pure = functions::class(name, false, source.modes) == FunctionClass::Pure;
     (pure || functions::is_grammar(name, source.modes)) && !crate::words::is_in(name, AGGREGATES)
 }
 

@@ -20,7 +20,7 @@ use super::parsed::{Block, Built, Filter, Group, Leaf, Parsed, Query};
 use super::query;
 use super::resolve::Names;
 use super::source::Source;
-use super::view::Definition;
+use super::view::TableDefinition;
 use crate::modes::{Modes, TableName};
 
 /// How deep relations and scalars may nest.
@@ -196,7 +196,7 @@ impl std::error::Error for Unplanned {}
 pub fn query_plan<'v>(
     text: &[u8],
     modes: Modes,
-    definition_of: &dyn Fn(&TableName) -> Option<Definition<'v>>,
+    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
     columns_of: &dyn Fn(&TableName) -> Vec<InputColumn>,
 ) -> Result<QueryPlan, Unplanned> {
     if modes.before_8 {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::Definition;
+use super::TableDefinition;
 use super::output;
 use super::parsed::{Block, Built, Clauses, Filter, Group, Leaf, Outer, Parsed, Query, Subquery};
 use super::source::Source;
@@ -21,7 +21,7 @@ const LEAVES_MAX: usize = 64;
 const DEPTH_MAX: usize = 32;
 
 /// Returns the definition of a table or view that is named.
-pub(super) type Definitions<'v, 'd> = &'d dyn Fn(&TableName) -> Option<Definition<'v>>;
+pub(super) type Definitions<'v, 'd> = &'d dyn Fn(&TableName) -> Option<TableDefinition<'v>>;
 
 /// Takes a SELECT apart; None if it is not understood to its end.
 pub(super) fn parse<'v>(source: Source<'v>, definitions: Definitions<'v, '_>) -> Option<Parsed<'v>> {

@@ -16,7 +16,7 @@ use super::query::{Definitions, Ends, QueryReader};
 use super::resolve::{Column, Names};
 use super::solve::Fact;
 use super::source::Source;
-use super::write;
+use super::write::{self, DuplicateClause};
 use super::{Datum, Given, Occurrence, OnDuplicate, RowWrite};
 use crate::TableName;
 
@@ -352,9 +352,9 @@ fn assignment(
 /// Returns the writes of INSERT … SELECT and REPLACE … SELECT.
 fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<RowWrites> {
     let replaces = source.word(0, "REPLACE");
-    let (query_end, assigned) = write::behind_query(source)?;
-    let query_text = match query_end {
-        Some(at) => source.text.get(..source.token(at)?.start)?,
+    let clause = write::behind_query(source)?;
+    let query_text = match &clause {
+        Some(clause) => source.text.get(..source.token(clause.at)?.start)?,
         None => source.text,
     };
     let mut reader = QueryReader::new(Source::cut(query_text, source.modes)?, Parsed::default(), definitions);
@@ -380,11 +380,11 @@ fn fill<'v>(source: &Source<'v>, definitions: Definitions<'v, '_>) -> Option<Row
     let branches = query.branches.iter().map(|branch| given(&told, &names, facts, &source, *branch));
     let branches: Vec<Vec<Given>> = branches.collect::<Option<_>>()?;
     target.name_columns(&told, &names, &mut columns)?;
-    let on_duplicate = match (replaces, assigned) {
+    let on_duplicate = match (replaces, clause) {
         (true, None) => OnDuplicate::Replaced,
         (true, Some(_)) => return None,
         (false, None) => OnDuplicate::Refused,
-        (false, Some(mut assigned)) => {
+        (false, Some(DuplicateClause { mut assigned, .. })) => {
             target.rename(&told, &names, &mut assigned)?;
             OnDuplicate::Updated(assigned)
         }

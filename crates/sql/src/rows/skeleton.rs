@@ -24,7 +24,7 @@ const END: u8 = 0;
 
 /// What a byte may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     /// A byte that stays, whatever comes next.
     Plain,
     /// A word.
@@ -43,27 +43,27 @@ enum Class {
     Odd,
 }
 
-static CLASSES: [Class; 256] = {
-    let (mut classes, mut at) = ([Class::Odd; 256], 0);
+static CLASSES: [ByteClass; 256] = {
+    let (mut classes, mut at) = ([ByteClass::Odd; 256], 0);
     while at < 256 {
         let byte = at as u8;
         classes[at] = match byte {
-            b'0'..=b'9' => Class::Digit,
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => Class::Word,
-            b'\'' => Class::Quote,
-            b'`' => Class::Name,
-            b'-' => Class::Dash,
-            b'/' => Class::Slash,
-            b'"' | b'#' | b'?' | b'@' | b'\\' => Class::Odd,
-            b'\t' | b'\n' | b'\r' | b' '..=b'~' => Class::Plain,
-            _ => Class::Odd,
+            b'0'..=b'9' => ByteClass::Digit,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => ByteClass::Word,
+            b'\'' => ByteClass::Quote,
+            b'`' => ByteClass::Name,
+            b'-' => ByteClass::Dash,
+            b'/' => ByteClass::Slash,
+            b'"' | b'#' | b'?' | b'@' | b'\\' => ByteClass::Odd,
+            b'\t' | b'\n' | b'\r' | b' '..=b'~' => ByteClass::Plain,
+            _ => ByteClass::Odd,
         };
         at += 1;
     }
     classes
 };
 
-fn class(byte: u8) -> Class {
+fn class(byte: u8) -> ByteClass {
     CLASSES[usize::from(byte)]
 }
 
@@ -103,11 +103,11 @@ impl Skeleton {
         let (mut at, mut written) = (0, 0);
         while let Some(byte) = text.get(at) {
             let (kind, length) = match class(*byte) {
-                Class::Plain => {
+                ByteClass::Plain => {
                     at += 1;
                     continue;
                 }
-                Class::Word => {
+                ByteClass::Word => {
                     at += 1;
                     while text.get(at).is_some_and(|next| is_word(*next)) {
                         at += 1;
@@ -129,19 +129,19 @@ impl Skeleton {
     }
 
     /// Returns the length of what begins at this byte, and its kind, if it is a literal; `None` if it is read in full.
-    fn cut(class: Class, text: &[u8], at: usize) -> Option<(Option<u8>, usize)> {
+    fn cut(class: ByteClass, text: &[u8], at: usize) -> Option<(Option<u8>, usize)> {
         let rest = text.get(at..)?;
         let next = rest.get(1).copied();
         match class {
-            Class::Digit => {
+            ByteClass::Digit => {
                 let before = at.checked_sub(1).and_then(|before| text.get(before)).copied();
                 Some((Some(INT), number_len(rest).filter(|_| before != Some(b'.'))?))
             }
-            Class::Quote => Some((Some(TEXT), quoted_len(rest)?)),
-            Class::Name => Some((None, quoted_len(rest)?)),
-            Class::Dash => (next != Some(b'-')).then_some((None, 1)),
-            Class::Slash => (next != Some(b'*')).then_some((None, 1)),
-            Class::Plain | Class::Word | Class::Odd => None,
+            ByteClass::Quote => Some((Some(TEXT), quoted_len(rest)?)),
+            ByteClass::Name => Some((None, quoted_len(rest)?)),
+            ByteClass::Dash => (next != Some(b'-')).then_some((None, 1)),
+            ByteClass::Slash => (next != Some(b'*')).then_some((None, 1)),
+            ByteClass::Plain | ByteClass::Word | ByteClass::Odd => None,
         }
     }
 
@@ -160,7 +160,7 @@ impl Skeleton {
 
 /// Where the values of the texts of a skeleton are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places(Box<[Place]>);
+pub struct Places(Box<[ValuePlace]>);
 
 impl Places {
     /// Returns how many bytes this takes.
@@ -172,14 +172,14 @@ impl Places {
 
 /// Where one value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct ValuePlace {
     /// The number of the literal in its text.
     at: usize,
     kind: TokenKind,
     is_negative: bool,
 }
 
-impl Place {
+impl ValuePlace {
     fn is_like(&self, value: &Datum) -> bool {
         matches!((self.kind, value), (TokenKind::Int, Datum::Int(_)) | (TokenKind::Str, Datum::Text(_)))
     }
@@ -200,7 +200,7 @@ impl Slotted {
             if (token.kind, token.start, token.end) != (expected, *start, *end) {
                 return None;
             }
-            let place = Place { at, kind: token.kind, is_negative };
+            let place = ValuePlace { at, kind: token.kind, is_negative };
             match conjunct::value(token.kind, token.of(text), is_negative, modes) {
                 Some(value) if has_value && place.is_like(&value) => places.push(place),
                 // What stands there is no value, whatever it is.
@@ -215,13 +215,13 @@ impl Slotted {
 
 /// Whether a byte goes on with a word.
 fn is_word(byte: u8) -> bool {
-    matches!(class(byte), Class::Word | Class::Digit)
+    matches!(class(byte), ByteClass::Word | ByteClass::Digit)
 }
 
 /// Returns the length of the integer that the text begins with; `None` for any other number, or a name that begins with digits.
 fn number_len(text: &[u8]) -> Option<usize> {
     let length = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    let ends = text.get(length).is_none_or(|next| *next != b'.' && class(*next) != Class::Word);
+    let ends = text.get(length).is_none_or(|next| *next != b'.' && class(*next) != ByteClass::Word);
     (ends && length <= DIGITS_MAX).then_some(length)
 }
 

@@ -16,7 +16,7 @@ const MYSQL: Modes = Modes::new(Flavor::MySql);
 const MARIADB: Modes = Modes::new(Flavor::MariaDb);
 
 /// Returns the tables there are: `t`, `u` and `w` share columns; of `v` nothing is known. The views are those of [`views`].
-fn columns_of(table: &TableName) -> Option<Definition<'static>> {
+fn columns_of(table: &TableName) -> Option<TableDefinition<'static>> {
     let columns: &[&str] = match table.name.as_str() {
         "t" => &["id", "a", "b", "c", "date", "end", "case", "order"],
         "u" => &["id", "tid", "x", "y"],
@@ -25,7 +25,7 @@ fn columns_of(table: &TableName) -> Option<Definition<'static>> {
         name => return views::definition(name),
     };
     let columns = columns.iter().map(|&column| column.to_owned()).collect();
-    Some(Definition::Table { columns, shows_all: true })
+    Some(TableDefinition::Table { columns, shows_all: true })
 }
 
 fn show_data(data: &[Datum]) -> String {

@@ -68,7 +68,7 @@ impl View {
 
 /// The definition of a table or view that a statement names.
 #[derive(Clone, Debug)]
-pub enum Definition<'v> {
+pub enum TableDefinition<'v> {
     /// A table.
     Table {
         /// The table's columns, in lower case.
@@ -96,11 +96,11 @@ impl<'v> QueryReader<'v, '_> {
         let group = self.leaf(Leaf { table: Some(name), inside, ..leaf })?;
         let id = self.parsed.leaves.len() - 1;
         match definition {
-            Some(Definition::Table { columns, shows_all }) => {
+            Some(TableDefinition::Table { columns, shows_all }) => {
                 let leaf = self.parsed.leaves.get_mut(id)?;
                 (leaf.columns, leaf.shows_all) = (Some(columns), shows_all);
             }
-            Some(Definition::View(view)) => self.expand(id, view),
+            Some(TableDefinition::View(view)) => self.expand(id, view),
             None => {}
         }
         Some(group)

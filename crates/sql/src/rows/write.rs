@@ -67,21 +67,27 @@ pub(super) fn runs_nothing_else(source: &Source<'_>) -> bool {
     !(facts.unknown_call || facts.changes_session || facts.lost)
 }
 
-/// Returns where ON DUPLICATE KEY UPDATE stands outside of parentheses, with its assignments, up to the end of the text or RETURNING. The
-/// outer None means that the statement is not understood.
-#[expect(clippy::type_complexity, reason = "it is two things or neither")]
-pub(super) fn behind_query(source: &Source<'_>) -> Option<(Option<usize>, Option<Vec<(String, Datum)>>)> {
+/// ON DUPLICATE KEY UPDATE behind the query of an INSERT.
+pub(super) struct DuplicateClause {
+    /// Where the clause begins, by the number of its first token.
+    pub(super) at: usize,
+    pub(super) assigned: Vec<(String, Datum)>,
+}
+
+/// Returns ON DUPLICATE KEY UPDATE, if the clause stands outside of parentheses, up to the end of the text or RETURNING. The outer None
+/// means that the statement is not understood.
+pub(super) fn behind_query(source: &Source<'_>) -> Option<Option<DuplicateClause>> {
     let mut at = 0;
     while at < source.tokens.len() {
         if source.word(at, "ON") && source.word(at + 1, "DUPLICATE") && source.word(at + 2, "KEY") {
             let mut reader = WriteReader { source, at: at + 1 };
             let assigned = reader.on_duplicate()?;
             reader.returning();
-            return (reader.at == source.tokens.len()).then_some((Some(at), Some(assigned)));
+            return (reader.at == source.tokens.len()).then_some(Some(DuplicateClause { at, assigned }));
         }
         at = source.closing(at).unwrap_or(at) + 1;
     }
-    Some((None, None))
+    Some(None)
 }
 
 /// Whether there is a query or a join outside of parentheses. Such a write does not have the forms that are read here. A subquery in

@@ -24,7 +24,7 @@ fn urls_mean_what_they_say() {
         ("unix:///run/my.sock?user=root", unix("/run/my.sock"), "root", b"", None),
     ];
     for (url, address, user, password, database) in cases {
-        let config = Config::from_url(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        let config = UpstreamConfig::from_url(url).unwrap_or_else(|error| panic!("{url}: {error}"));
         assert_eq!(&config.address, address, "{url}");
         assert_eq!(config.user, *user, "{url}");
         assert_eq!(config.password.expose(), *password, "{url}");
@@ -60,7 +60,7 @@ fn wrong_urls_are_told_in_one_line_without_the_password() {
         ("mysql://u:hunter2/db", "port is no number"),
     ];
     for (url, expected) in cases {
-        let message = Config::from_url(url).expect_err(url).to_string();
+        let message = UpstreamConfig::from_url(url).expect_err(url).to_string();
         assert!(message.contains(expected), "{url}: {message}");
         assert!(message.contains("allowed: "), "{url}: {message}");
         assert!(!message.contains("hunter2") && !message.contains('\n'), "{url}: {message}");
@@ -69,15 +69,15 @@ fn wrong_urls_are_told_in_one_line_without_the_password() {
 
 #[test]
 fn an_authority_alone_means_verify_ca() {
-    let config = Config::from_url("mysql://u@h?ssl-ca=/ca.pem").unwrap();
+    let config = UpstreamConfig::from_url("mysql://u@h?ssl-ca=/ca.pem").unwrap();
     assert_eq!(config.tls, TlsMode::VerifyCa);
-    let config = Config::from_url("mysql://u@h?ssl-ca=/ca.pem&ssl-mode=REQUIRED").unwrap();
+    let config = UpstreamConfig::from_url("mysql://u@h?ssl-ca=/ca.pem&ssl-mode=REQUIRED").unwrap();
     assert_eq!(config.tls, TlsMode::Required);
-    assert_eq!(Config::from_url("mysql://u@h").unwrap().tls, TlsMode::Preferred);
+    assert_eq!(UpstreamConfig::from_url("mysql://u@h").unwrap().tls, TlsMode::Preferred);
 }
 
 #[test]
 fn a_configuration_never_shows_its_password() {
-    let config = Config::from_url("mysql://u:hunter2@h").unwrap();
+    let config = UpstreamConfig::from_url("mysql://u:hunter2@h").unwrap();
     assert!(!format!("{config:?}").contains("hunter2"));
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Config, ConfigError, TlsMode};
+use super::{ConfigError, TlsMode, UpstreamConfig};
 use crate::address::{Address, DEFAULT_PORT};
 use crate::secret::Secret;
 
 const FORMS: &str = "mysql://user:password@host:port/schema?ssl-mode=…, mysql://user:password@/schema?socket=/path, unix:/path?user=…";
 const PARAMETERS: &str = "ssl-mode, ssl-ca, socket, connect-timeout, user, password";
 
-impl Config {
+impl UpstreamConfig {
     /// Reads a URL such as `mysql://user:password@host:3306/schema?ssl-mode=required`.
     ///
     /// Every part but the scheme and the user may be absent, and every part may be
@@ -28,8 +28,8 @@ impl Config {
     }
 }
 
-/// Reads the parts of a URL; [`Config::validate`] checks whether they fit together.
-fn parse(url: &str) -> Result<Config, ConfigError> {
+/// Reads the parts of a URL; [`UpstreamConfig::validate`] checks whether they fit together.
+fn parse(url: &str) -> Result<UpstreamConfig, ConfigError> {
     let (scheme, rest) =
         url.split_once(':').ok_or_else(|| ConfigError::new("the URL has no scheme", FORMS))?;
     let (body, query) = match rest.split_once('?') {
@@ -63,13 +63,13 @@ fn misplaced() -> ConfigError {
 }
 
 /// Reads `//user:password@host:port/schema`.
-fn authority(body: &str) -> Result<Config, ConfigError> {
+fn authority(body: &str) -> Result<UpstreamConfig, ConfigError> {
     let body = body.strip_prefix("//").ok_or_else(|| ConfigError::new("the URL has no '//'", FORMS))?;
     // A password may hold an unencoded '/' or '@': the account ends at the last '@'.
     let (account, place) = body.rsplit_once('@').unwrap_or(("", body));
     let (user, password) = account.split_once(':').unwrap_or((account, ""));
     let (endpoint, schema) = place.split_once('/').unwrap_or((place, ""));
-    let mut config = Config::new(
+    let mut config = UpstreamConfig::new(
         host_and_port(endpoint)?,
         text(user, "the user")?,
         Secret::new(decode(password, "the password")?),
@@ -81,12 +81,12 @@ fn authority(body: &str) -> Result<Config, ConfigError> {
 }
 
 /// Reads `/path` or `///path` of a socket; the account is in the parameters.
-fn socket_only(body: &str) -> Result<Config, ConfigError> {
+fn socket_only(body: &str) -> Result<UpstreamConfig, ConfigError> {
     let path = text(body.strip_prefix("//").unwrap_or(body), "the socket's path")?;
     if !path.starts_with('/') {
         return Err(ConfigError::new("the socket's path is not absolute", "unix:/path?user=…"));
     }
-    Ok(Config::new(Address::Unix(PathBuf::from(path)), "", Secret::default()))
+    Ok(UpstreamConfig::new(Address::Unix(PathBuf::from(path)), "", Secret::default()))
 }
 
 fn host_and_port(endpoint: &str) -> Result<Address, ConfigError> {
@@ -117,7 +117,7 @@ fn wrong_port(port: &str) -> ConfigError {
     ConfigError::new(what, "1 to 65535")
 }
 
-fn parameters(config: &mut Config, query: &str) -> Result<(), ConfigError> {
+fn parameters(config: &mut UpstreamConfig, query: &str) -> Result<(), ConfigError> {
     let mut mode_given = false;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -145,7 +145,7 @@ fn parameters(config: &mut Config, query: &str) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn socket(config: &Config, path: String) -> Result<Address, ConfigError> {
+fn socket(config: &UpstreamConfig, path: String) -> Result<Address, ConfigError> {
     let contradicts =
         matches!(&config.address, Address::Tcp { host, .. } if !host.is_empty() && host != "localhost");
     if contradicts {

@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use freshet_protocol::{Capabilities, Greeting, SCRAMBLE_LEN, ServerHello, SslRequest, StatusFlags};
 
 use super::{Connection, HANDSHAKE_PACKET_BYTES_MAX, within};
-use crate::config::{Config, TlsMode};
+use crate::config::{TlsMode, UpstreamConfig};
 use crate::error::Error;
 use crate::net::Stream;
 use crate::{Address, Preference, tls};
@@ -47,7 +47,7 @@ impl Connection {
     /// [`Error::Connect`] and [`Error::TimedOut`] if the server cannot be reached,
     /// [`Error::Server`] if it refuses instead of greeting (too many connections, a blocked
     /// host), [`Error::Tls`] if TLS is wanted and cannot be had.
-    pub async fn dial(config: &Config, want: Capabilities, collation: u8) -> Result<Dialled, Error> {
+    pub async fn dial(config: &UpstreamConfig, want: Capabilities, collation: u8) -> Result<Dialled, Error> {
         Self::dial_preferring(Preference::default(), config, want, collation).await
     }
 
@@ -57,7 +57,7 @@ impl Connection {
     /// As [`Self::dial`].
     pub async fn dial_preferring(
         preference: Preference,
-        config: &Config,
+        config: &UpstreamConfig,
         want: Capabilities,
         collation: u8,
     ) -> Result<Dialled, Error> {
@@ -80,7 +80,7 @@ impl Dialled {
 
 async fn dial(
     preference: Preference,
-    config: &Config,
+    config: &UpstreamConfig,
     want: Capabilities,
     collation: u8,
 ) -> Result<Dialled, Error> {
@@ -116,7 +116,7 @@ fn agree(want: Capabilities, offered: Capabilities) -> Result<Capabilities, Erro
     Ok((want | NEEDED | FOR_LOGIN).difference(NEVER) & offered)
 }
 
-fn wants_tls(preference: Preference, config: &Config, offered: Capabilities) -> Result<bool, Error> {
+fn wants_tls(preference: Preference, config: &UpstreamConfig, offered: Capabilities) -> Result<bool, Error> {
     let offered = offered.contains(Capabilities::SSL);
     match config.tls {
         TlsMode::Disabled => Ok(false),
@@ -131,7 +131,11 @@ fn wants_tls(preference: Preference, config: &Config, offered: Capabilities) -> 
     }
 }
 
-async fn start_tls(mut connection: Connection, config: &Config, collation: u8) -> Result<Connection, Error> {
+async fn start_tls(
+    mut connection: Connection,
+    config: &UpstreamConfig,
+    collation: u8,
+) -> Result<Connection, Error> {
     // Bytes that came before the request for TLS did not come from the peer whose identity TLS will prove.
     if !connection.read.is_empty() {
         return Err(Error::Unexpected { question: "the handshake: bytes follow the greeting" });

@@ -1,6 +1,6 @@
 use super::*;
 use crate::address::Address;
-use crate::config::Config;
+use crate::config::UpstreamConfig;
 use crate::control;
 use crate::password::Password;
 use crate::secret::Secret;
@@ -78,14 +78,14 @@ async fn hear(stream: &mut UnixStream, buffer: &mut BytesMut) -> Packet {
     }
 }
 
-fn config(path: &Path) -> Config {
-    Config {
+fn config(path: &Path) -> UpstreamConfig {
+    UpstreamConfig {
         connect_timeout: Duration::from_secs(2),
-        ..Config::new(Address::Unix(path.into()), "u", Secret::new("pw"))
+        ..UpstreamConfig::new(Address::Unix(path.into()), "u", Secret::new("pw"))
     }
 }
 
-async fn log_in(config: &Config) -> Result<Connection, Error> {
+async fn log_in(config: &UpstreamConfig) -> Result<Connection, Error> {
     let dialled = Connection::dial(config, Capabilities::empty(), control::UTF8MB4).await?;
     let mut password = Password::new(config.password.clone());
     Ok(dialled.login(control::login(config), &mut password).await?.0)
@@ -95,7 +95,7 @@ async fn log_in(config: &Config) -> Result<Connection, Error> {
 type Player = JoinHandle<Vec<Vec<u8>>>;
 
 /// Plays a script on a socket of this name. Returns the player, and how a client reaches it.
-async fn played(name: &str, script: Vec<Step>) -> (Player, Config) {
+async fn played(name: &str, script: Vec<Step>) -> (Player, UpstreamConfig) {
     let path = socket_path(name);
     let config = config(&path);
     let player = tokio::spawn({
@@ -183,7 +183,7 @@ async fn servers_that_make_no_sense_are_left() {
 async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
     let path = socket_path("mute");
     let _listener = UnixListener::bind(&path).unwrap();
-    let config = Config { connect_timeout: Duration::from_millis(50), ..config(&path) };
+    let config = UpstreamConfig { connect_timeout: Duration::from_millis(50), ..config(&path) };
     let error = log_in(&config).await.unwrap_err();
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");

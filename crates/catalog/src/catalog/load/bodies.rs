@@ -1,6 +1,6 @@
 //! The bodies of triggers and routines, as the server shows the statements that made them.
 
-use freshet_sql::{Body, Modes, RoutineKind, routine_body, trigger_body};
+use freshet_sql::{BodyEffects, Modes, RoutineKind, routine_body, trigger_body};
 use freshet_upstream::control::{query_definitions, quote, quote_name};
 use freshet_upstream::{Connection, Error, Rows, ServerInfo};
 
@@ -28,7 +28,7 @@ pub(super) async fn triggers(
     connection: &mut Connection,
     server: &ServerInfo,
     name: &Name,
-) -> Result<Option<Vec<Body>>, Error> {
+) -> Result<Option<Vec<BodyEffects>>, Error> {
     if !server.privileges.has_in("TRIGGER", &name.0) {
         return Ok(None);
     }
@@ -59,7 +59,7 @@ pub(super) async fn routine(
     server: &ServerInfo,
     kind: RoutineKind,
     (schema, name): &Name,
-) -> Result<Option<Body>, Error> {
+) -> Result<Option<BodyEffects>, Error> {
     if may_mean_another(connection, server, kind, schema, name).await? {
         return Ok(None);
     }
@@ -88,9 +88,9 @@ fn sees_all_routines(server: &ServerInfo) -> bool {
 
 /// Returns what a call does where there is no such routine: nothing. A function of this name may be a built-in one that is not known
 /// here; the built-in functions that write are known.
-fn absent(kind: RoutineKind) -> Body {
+fn absent(kind: RoutineKind) -> BodyEffects {
     let may_be_built_in = kind == RoutineKind::Function;
-    Body { session: may_be_built_in, reads_last_statement: may_be_built_in, ..Body::default() }
+    BodyEffects { session: may_be_built_in, reads_last_statement: may_be_built_in, ..BodyEffects::default() }
 }
 
 /// Whether a call by this name may run something else than the routine: a loadable function goes before a stored one; on MariaDB, the

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use freshet_sql::{Body, RoutineKind, TableName};
+use freshet_sql::{BodyEffects, RoutineKind, TableName};
 use freshet_upstream::{Connection, ServerInfo};
 
 use super::begun::{ReadingBegun, is_settled};
@@ -52,7 +52,7 @@ pub(super) struct Trail {
 
 impl Trail {
     /// Adds what one body does. A name without a schema belongs to `schema`.
-    pub(super) fn add(&mut self, body: &Body, schema: &str) {
+    pub(super) fn add(&mut self, body: &BodyEffects, schema: &str) {
         let whole = |table: &TableName| {
             (table.schema.clone().unwrap_or_else(|| schema.to_owned()), table.name.clone())
         };

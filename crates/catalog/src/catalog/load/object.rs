@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_sql::{
-    Body, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects, merged_tables,
+    BodyEffects, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects, merged_tables,
     tables_at_a_moment,
 };
 use freshet_upstream::control::{query_definitions, quote_name};
@@ -35,7 +35,7 @@ pub(super) struct CatalogObject {
     /// The object has unknown triggers, or may have some.
     pub(super) has_triggers: bool,
     /// What its other triggers do.
-    pub(super) bodies: Vec<Body>,
+    pub(super) bodies: Vec<BodyEffects>,
     /// Empty for a view, and where nothing may be cached anyway.
     pub(super) columns: Arc<[ColumnInfo]>,
     /// See [`crate::TableInfo::described`].

@@ -27,16 +27,16 @@ use Logged::{Absent, Int, Null, Text};
 
 type Row<'a> = &'a [Logged];
 
-fn event(kind: u8, body: &[u8]) -> Body {
+fn event(kind: u8, body: &[u8]) -> EventBody {
     let size = u32::try_from(EventHeader::LEN + body.len()).unwrap();
     let mut event = vec![1, 0, 0, 0, kind, 1, 0, 0, 0];
     event.extend_from_slice(&size.to_le_bytes());
     event.extend_from_slice(&[0; 6]);
     event.extend_from_slice(body);
-    Decoder::new(binlog::Flavor::MariaDb).event(&event).unwrap().body
+    Decoder::new(binlog::BinlogFlavor::MariaDb).event(&event).unwrap().body
 }
 
-fn map(id: u8, table: &str, kinds: &[u8]) -> Body {
+fn map(id: u8, table: &str, kinds: &[u8]) -> EventBody {
     let mut body = vec![id, 0, 0, 0, 0, 0, 1, 0, 1, b's', 0];
     body.push(u8::try_from(table.len()).unwrap());
     body.extend_from_slice(table.as_bytes());
@@ -72,21 +72,21 @@ fn image(row: Row<'_>) -> Vec<u8> {
 }
 
 /// A table is announced that gets one row.
-pub(super) fn map_of_one(table: &str) -> Body {
+pub(super) fn map_of_one(table: &str) -> EventBody {
     map(7, table, &KINDS)
 }
 
 /// Its row.
-pub(super) fn insert_of_one() -> Body {
+pub(super) fn insert_of_one() -> EventBody {
     rows_of(7, WRITE_ROWS, &[&[Int(1), Null, Int(1)]], true)
 }
 
 /// Its key changes.
-pub(super) fn update_of_one() -> Body {
+pub(super) fn update_of_one() -> EventBody {
     rows_of(7, UPDATE_ROWS, &[&[Int(1), Null, Int(1)], &[Int(2), Null, Int(1)]], true)
 }
 
-fn rows_of(id: u8, kind: u8, images: &[Row<'_>], is_last: bool) -> Body {
+fn rows_of(id: u8, kind: u8, images: &[Row<'_>], is_last: bool) -> EventBody {
     let mut body = vec![id, 0, 0, 0, 0, 0, u8::from(is_last), 0];
     body.push(u8::try_from(images[0].len()).unwrap());
     let bitmaps = if kind == UPDATE_ROWS { 2 } else { 1 };
@@ -97,15 +97,15 @@ fn rows_of(id: u8, kind: u8, images: &[Row<'_>], is_last: bool) -> Body {
     event(kind, &body)
 }
 
-fn inserted(row: Row<'_>) -> Body {
+fn inserted(row: Row<'_>) -> EventBody {
     rows_of(7, WRITE_ROWS, &[row], true)
 }
 
-fn updated(before: Row<'_>, after: Row<'_>) -> Body {
+fn updated(before: Row<'_>, after: Row<'_>) -> EventBody {
     rows_of(7, UPDATE_ROWS, &[before, after], true)
 }
 
-fn deleted(row: Row<'_>) -> Body {
+fn deleted(row: Row<'_>) -> EventBody {
     rows_of(7, DELETE_ROWS, &[row], true)
 }
 
@@ -115,9 +115,9 @@ impl Stream<'_> {
     }
 
     /// One transaction on `s.t`. Gives back what was applied before it.
-    fn change(&mut self, rows: Body) -> Position {
+    fn change(&mut self, rows: EventBody) -> Position {
         let before = self.applied();
-        self.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), rows, Body::Xid]);
+        self.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), rows, EventBody::Xid]);
         before
     }
 
@@ -265,12 +265,12 @@ fn rows_of_another_layout_are_any() {
     let slot = Stream::slot(&watch, equals(1));
     let wider = rows_of(7, WRITE_ROWS, &[&[Int(1), Null, Int(1), Int(1)]], true);
     let before = stream.applied();
-    stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &[3, 15, 3, 3]), wider, Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &[3, 15, 3, 3]), wider, EventBody::Xid]);
     assert!(stream.is_stamped(watch.any(), before));
     // A number where there was a text, and the other way round.
     let other = rows_of(7, WRITE_ROWS, &[&[Text("1"), Int(1), Int(1)]], true);
     let before = stream.applied();
-    stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &[15, 3, 3]), other, Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &[15, 3, 3]), other, EventBody::Xid]);
     assert!(stream.is_stamped(watch.any(), before) && !stream.is_stamped(slot, before));
 }
 
@@ -289,12 +289,12 @@ fn rows_of_a_table_that_was_not_announced_are_everything() {
     let known = known();
     let mut stream = Stream::new(&known, Flavor::MySql);
     let row: Row<'_> = &[Int(1), Null, Int(1)];
-    stream.all(vec![gtid(1), query("BEGIN"), rows_of(8, WRITE_ROWS, &[row], true), Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), rows_of(8, WRITE_ROWS, &[row], true), EventBody::Xid]);
     assert!(stream.everything() > Position::ZERO);
     // Numbers are good for one statement.
     let before = stream.change(inserted(row));
     assert!(stream.everything() <= before);
-    stream.all(vec![gtid(1), query("BEGIN"), inserted(row), Body::Xid]);
+    stream.all(vec![gtid(1), query("BEGIN"), inserted(row), EventBody::Xid]);
     assert!(stream.everything() > before);
 }
 
@@ -325,11 +325,11 @@ fn a_table_that_is_announced_and_has_no_rows_has_changed_somewhere() {
     stream.all(vec![rows_of(8, WRITE_ROWS, &[row], true)]);
     assert!(stream.is_stamped(watch.any(), before) && stream.is_stamped(below.any(), before));
     // Without the end of a statement, the end of the transaction is one.
-    for end in [Body::Xid, gtid(2)] {
+    for end in [EventBody::Xid, gtid(2)] {
         let before = stream.applied();
         stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), end]);
         assert!(stream.is_stamped(watch.any(), before));
-        stream.all(vec![query("BEGIN"), Body::Xid]);
+        stream.all(vec![query("BEGIN"), EventBody::Xid]);
     }
 }
 
@@ -392,7 +392,7 @@ fn a_child_that_is_announced_for_its_parents_sake_has_changed_only_if_they_say_s
         if others {
             stream.all(vec![rows_of(9, WRITE_ROWS, &[row], true)]);
         }
-        stream.all(vec![Body::Xid]);
+        stream.all(vec![EventBody::Xid]);
         assert_eq!(stream.is_stamped(below.any(), before), is_reached);
         assert_eq!(stream.rows_stamp("below") > before, is_reached);
     }
@@ -491,7 +491,7 @@ fn a_part_that_is_announced_has_changed_although_it_may_hang_on_the_whole() {
         let before = stream.applied();
         known.changed.replace(changed.clone());
         stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), map(8, "part", &KINDS)]);
-        stream.all(vec![rows_of(7, WRITE_ROWS, &[row], true), Body::Xid]);
+        stream.all(vec![rows_of(7, WRITE_ROWS, &[row], true), EventBody::Xid]);
         assert_eq!(stream.is_stamped(watch.any(), before), !changed.is_empty(), "an insert reaches no child");
     }
 }
@@ -516,7 +516,7 @@ fn a_prepared_transaction_changes_its_tables_as_a_whole_when_it_is_committed() {
     let xid = Xid { format: 1, global: b"x".to_vec(), branch: Vec::new() };
     let mut stream = Stream::new(&known, Flavor::MariaDb);
     let row: Row<'_> = &[Int(1), Null, Int(1)];
-    let prepare = Body::XaPrepare { xid, one_phase: false };
+    let prepare = EventBody::XaPrepare { xid, one_phase: false };
     let prepared = stream.all(vec![
         mariadb_gtid(1, false, true),
         map(7, "t", &KINDS),
@@ -542,10 +542,10 @@ fn rows_within_a_payload() {
     let watch = stream.watch(&spec(&[0], None, None));
     let (one, two) = (Stream::slot(&watch, equals(1)), Stream::slot(&watch, equals(2)));
     let header = EventHeader { timestamp: 1, kind: 0, server_id: 1, size: 1, end_pos: 0, flags: 0 };
-    let bodies = [query("BEGIN"), map(7, "t", &KINDS), inserted(&[Int(1), Null, Int(1)]), Body::Xid];
+    let bodies = [query("BEGIN"), map(7, "t", &KINDS), inserted(&[Int(1), Null, Int(1)]), EventBody::Xid];
     let events = bodies.map(|body| Event { header, body }).to_vec();
     stream.feed(gtid(1)).unwrap();
-    let step = stream.feed_kind(40, Body::Transaction(events)).unwrap();
+    let step = stream.feed_kind(40, EventBody::Transaction(events)).unwrap();
     assert_eq!(stream.freshness().stamp_of(one), ended(&step));
     assert_eq!(stream.freshness().stamp_of(two), Position::ZERO);
 }
@@ -559,7 +559,7 @@ fn a_watch_does_not_vouch_for_what_went_by_before_it() {
     stream.all(vec![gtid(1), query("BEGIN"), map(7, "t", &KINDS), rows_of(7, WRITE_ROWS, &[row], false)]);
     let watch = stream.watch(&spec(&[0], None, None));
     assert!(!watch.is_usable(before) && !watch.is_usable(stream.applied()));
-    stream.all(vec![Body::Xid]);
+    stream.all(vec![EventBody::Xid]);
     assert!(watch.is_usable(stream.applied()));
     // Nor does a range for a level that has just come into use.
     let watch = stream.watch(&spec(&[], Some(0), None));

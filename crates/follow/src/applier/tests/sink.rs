@@ -51,12 +51,12 @@ impl ChangeSink for Recorder {
 }
 
 /// Returns what is told of these events, one transaction after another.
-fn told(flavor: Flavor, bodies: Vec<Body>) -> Vec<String> {
+fn told(flavor: Flavor, bodies: Vec<EventBody>) -> Vec<String> {
     told_with(0, flavor, bodies)
 }
 
 /// The same of events with these flags.
-fn told_with(flags: u16, flavor: Flavor, bodies: Vec<Body>) -> Vec<String> {
+fn told_with(flags: u16, flavor: Flavor, bodies: Vec<EventBody>) -> Vec<String> {
     let known = known();
     let freshness = Arc::new(Freshness::with_hash_seed(7));
     let mut timeline = Timeline::after(Position::ZERO);
@@ -85,7 +85,7 @@ fn a_transaction_is_its_rows_and_its_end() {
         rows::insert_of_one(),
         rows::map_of_one("t"),
         rows::update_of_one(),
-        Body::Xid,
+        EventBody::Xid,
     ];
     let expected = ["row of s.t: [] becomes [1 ? 1]", "row of s.t: [1 ? 1] becomes [2 ? 1]", "Committed"];
     assert_eq!(told(Flavor::MySql, bodies), expected);
@@ -100,7 +100,7 @@ fn an_xa_transaction_is_told_when_it_is_prepared_and_as_a_whole_when_it_is_commi
         rows::map_of_one("t"),
         rows::insert_of_one(),
         query("XA END X'78',X'',1"),
-        Body::XaPrepare { xid, one_phase: false },
+        EventBody::XaPrepare { xid, one_phase: false },
         gtid(2),
         query("XA COMMIT X'78',X'',1"),
     ];
@@ -127,12 +127,12 @@ fn a_definition_that_keeps_rows_is_told_with_what_it_does_to_columns() {
     assert_eq!(told(Flavor::MySql, vec![gtid(1), alters()]), altered);
     assert_eq!(told(Flavor::MariaDb, vec![mariadb_gtid(1, true, false), alters()]), altered);
     // One that is written when it begins, and once more when it ends, takes effect in between; so may one that ended with an error.
-    let Body::Gtid(begins) = mariadb_gtid(1, true, false) else { panic!("a GTID") };
-    let begins = Body::Gtid(GtidEvent { in_two_phases: true, ..begins });
+    let EventBody::Gtid(begins) = mariadb_gtid(1, true, false) else { panic!("a GTID") };
+    let begins = EventBody::Gtid(GtidEvent { in_two_phases: true, ..begins });
     let whole = [any_rows("t"), "Unlinked([(\"s\", \"t\")])".to_owned(), "Committed".to_owned()];
     assert_eq!(told(Flavor::MariaDb, vec![begins, alters()]), whole);
     let mut failed = alters();
-    if let Body::Query { error_code, .. } = &mut failed {
+    if let EventBody::Query { error_code, .. } = &mut failed {
         *error_code = 1317;
     }
     assert_eq!(told(Flavor::MySql, vec![gtid(1), failed]), whole);
@@ -142,13 +142,13 @@ fn a_definition_that_keeps_rows_is_told_with_what_it_does_to_columns() {
 
 #[test]
 fn an_unknown_event_is_anything_and_the_end_of_what_is_left_open_is_unclear() {
-    let bodies = vec![gtid(1), query("BEGIN"), Body::Unknown, gtid(2)];
+    let bodies = vec![gtid(1), query("BEGIN"), EventBody::Unknown, gtid(2)];
     assert_eq!(told(Flavor::MySql, bodies), ["Anything", "Unclear"]);
     let cut_off = vec![
         mariadb_gtid(1, false, false),
         rows::map_of_one("t"),
         rows::insert_of_one(),
-        Body::Rotate { file: b"bin.000002".to_vec(), position: 4 },
+        EventBody::Rotate { file: b"bin.000002".to_vec(), position: 4 },
     ];
     assert_eq!(told(Flavor::MariaDb, cut_off), ["row of s.t: [] becomes [1 ? 1]", "Unclear"]);
     let rolled_back =

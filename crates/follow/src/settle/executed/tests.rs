@@ -61,7 +61,7 @@ fn what_a_snapshot_shows_of_mysql_is_what_is_executed_or_owned() {
     let mut executed = AppliedGtids::MySql(GtidSet::parse(format!("{uuid}:1-5").as_bytes()).unwrap());
     let shown = |owned: &str, done: &str| {
         let answers = [owned, done].map(|text| text.replace('U', uuid).into_bytes());
-        Shown::read(false, &answers).unwrap()
+        ShownGtids::read(false, &answers).unwrap()
     };
     assert!(executed.have_all(&shown("", "U:1-5"), 0));
     assert!(!executed.have_all(&shown("", "U:1-6"), 0));
@@ -74,13 +74,13 @@ fn what_a_snapshot_shows_of_mysql_is_what_is_executed_or_owned() {
         executed.add(&gtid);
     }
     assert!(executed.have_all(&shown("U:6#18:7#19,\nU:t:5#20", "U:1-5"), 0));
-    assert_eq!(Shown::read(false, &[vec![], vec![]]), None, "it has no GTIDs");
+    assert_eq!(ShownGtids::read(false, &[vec![], vec![]]), None, "it has no GTIDs");
 }
 
 #[test]
 fn what_a_snapshot_shows_of_mariadb_is_what_was_logged() {
     let mut executed = AppliedGtids::mariadb();
-    let shown = |text: &str| Shown::read(true, &[text.as_bytes().to_vec()]).unwrap();
+    let shown = |text: &str| ShownGtids::read(true, &[text.as_bytes().to_vec()]).unwrap();
     assert!(!executed.have_all(&shown("0-1-5"), 0), "nothing is known of the domain");
     executed.add(&gtid(0, 1, 5));
     assert!(executed.have_all(&shown("0-1-5"), 0));
@@ -94,5 +94,5 @@ fn what_a_snapshot_shows_of_mariadb_is_what_was_logged() {
     assert!(!executed.have_all(&shown("0-1-6"), executed.count()), "a number that was used before");
     executed.add(&gtid(0, 1, 6));
     assert!(!executed.have_all(&shown("0-1-6"), 0), "the domain is not believed any more");
-    assert_eq!(Shown::read(true, &[vec![]]), None);
+    assert_eq!(ShownGtids::read(true, &[vec![]]), None);
 }

@@ -2,7 +2,7 @@
 
 use super::TableMap;
 use crate::Malformed;
-use crate::binlog::flavor::Flavor;
+use crate::binlog::flavor::BinlogFlavor;
 
 /// Tables kept; each has one place, by its number.
 const PLACES: usize = 64;
@@ -20,7 +20,11 @@ pub(in crate::binlog) struct KnownTables {
 }
 
 impl KnownTables {
-    pub(in crate::binlog) fn parse(&mut self, body: &[u8], flavor: Flavor) -> Result<TableMap, Malformed> {
+    pub(in crate::binlog) fn parse(
+        &mut self,
+        body: &[u8],
+        flavor: BinlogFlavor,
+    ) -> Result<TableMap, Malformed> {
         let place = self.place(body);
         if let Some((_, map)) = place.as_ref().filter(|(known, _)| known == body) {
             return Ok(map.clone());

@@ -4,15 +4,15 @@ use proptest::prelude::*;
 
 use super::*;
 
-const CAPTURES: [(Flavor, &[u8]); 8] = [
-    (Flavor::MySql, include_bytes!("../testdata/mysql_types.bin")),
-    (Flavor::MySql, include_bytes!("../testdata/mysql_transactions.bin")),
-    (Flavor::MySql, include_bytes!("../testdata/mysql_compressed.bin")),
-    (Flavor::MySql, include_bytes!("../testdata/mysql_partial_json.bin")),
-    (Flavor::MariaDb, include_bytes!("../testdata/mariadb_types.bin")),
-    (Flavor::MariaDb, include_bytes!("../testdata/mariadb_transactions.bin")),
-    (Flavor::MariaDb, include_bytes!("../testdata/mariadb_compressed.bin")),
-    (Flavor::MariaDb, include_bytes!("../testdata/mariadb_wrapped_columns.bin")),
+const CAPTURES: [(BinlogFlavor, &[u8]); 8] = [
+    (BinlogFlavor::MySql, include_bytes!("../testdata/mysql_types.bin")),
+    (BinlogFlavor::MySql, include_bytes!("../testdata/mysql_transactions.bin")),
+    (BinlogFlavor::MySql, include_bytes!("../testdata/mysql_compressed.bin")),
+    (BinlogFlavor::MySql, include_bytes!("../testdata/mysql_partial_json.bin")),
+    (BinlogFlavor::MariaDb, include_bytes!("../testdata/mariadb_types.bin")),
+    (BinlogFlavor::MariaDb, include_bytes!("../testdata/mariadb_transactions.bin")),
+    (BinlogFlavor::MariaDb, include_bytes!("../testdata/mariadb_compressed.bin")),
+    (BinlogFlavor::MariaDb, include_bytes!("../testdata/mariadb_wrapped_columns.bin")),
 ];
 
 /// Returns an event of a capture without its checksum, its length put right: what is
@@ -33,14 +33,14 @@ fn exhaust(decoder: &mut Decoder, maps: &mut Vec<TableMap>, event: &[u8]) {
     let _ = format!("{event:?}");
     for event in flat(&[event]) {
         match &event.body {
-            Body::TableMap(map) => maps.push(map.clone()),
-            Body::Rows(rows) => maps.iter().for_each(|map| exhaust_rows(map, rows)),
+            EventBody::TableMap(map) => maps.push(map.clone()),
+            EventBody::Rows(rows) => maps.iter().for_each(|map| exhaust_rows(map, rows)),
             _ => {}
         }
     }
 }
 
-fn exhaust_rows(map: &TableMap, rows: &Rows) {
+fn exhaust_rows(map: &TableMap, rows: &RowsEvent) {
     // The map need not be the right one: that is a way to be broken as well.
     let mut map = map.clone();
     map.id = rows.table_id;
@@ -85,7 +85,7 @@ proptest! {
 
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        exhaust(&mut Decoder::new(Flavor::MySql), &mut Vec::new(), &bytes);
+        exhaust(&mut Decoder::new(BinlogFlavor::MySql), &mut Vec::new(), &bytes);
         let _ = GtidSet::decode(&bytes);
         let _ = GtidSet::parse(&bytes);
         let _ = Gtid::parse_mariadb(&bytes);
@@ -94,7 +94,7 @@ proptest! {
     #[test]
     fn any_body_of_any_kind(kind: u8, mut bytes in prop::collection::vec(any::<u8>(), 23..200)) {
         bytes[4] = kind;
-        for flavor in [Flavor::MySql, Flavor::MariaDb] {
+        for flavor in [BinlogFlavor::MySql, BinlogFlavor::MariaDb] {
             exhaust(&mut Decoder::new(flavor), &mut Vec::new(), &unsummed(&bytes, |_| {}));
         }
     }

@@ -9,18 +9,18 @@ fn outline(events: &[Event]) -> Vec<String> {
     flat(events).into_iter().map(|event| word(&event.body)).collect()
 }
 
-fn word(body: &Body) -> String {
+fn word(body: &EventBody) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match body {
-        Body::Format { version } => text(version),
-        Body::Rotate { file, position } => format!("rotate {} {position}", text(file)),
-        Body::Query { schema, text: statement, .. } => format!("{}> {}", text(schema), text(statement)),
-        Body::Gtid(event) => format!("gtid {}", short(&event.gtid)),
-        Body::XaPrepare { xid, one_phase } => format!("prepare {} {one_phase}", text(&xid.global)),
-        Body::TableMap(map) => format!("table {}", text(&map.table)),
-        Body::Rows(rows) => format!("{:?} {}", rows.kind, rows.last_of_statement),
-        Body::Heartbeat { file, position } => format!("heartbeat {} {position}", text(file)),
-        Body::Transaction(events) => format!("transaction of {}", events.len()),
+        EventBody::Format { version } => text(version),
+        EventBody::Rotate { file, position } => format!("rotate {} {position}", text(file)),
+        EventBody::Query { schema, text: statement, .. } => format!("{}> {}", text(schema), text(statement)),
+        EventBody::Gtid(event) => format!("gtid {}", short(&event.gtid)),
+        EventBody::XaPrepare { xid, one_phase } => format!("prepare {} {one_phase}", text(&xid.global)),
+        EventBody::TableMap(map) => format!("table {}", text(&map.table)),
+        EventBody::Rows(rows) => format!("{:?} {}", rows.kind, rows.last_of_statement),
+        EventBody::Heartbeat { file, position } => format!("heartbeat {} {position}", text(file)),
+        EventBody::Transaction(events) => format!("transaction of {}", events.len()),
         other => format!("{other:?}"),
     }
 }
@@ -36,7 +36,7 @@ fn short(gtid: &Gtid) -> String {
 
 fn xa(events: &[Event]) -> Vec<String> {
     let gtids = events.iter().filter_map(|event| match &event.body {
-        Body::Gtid(gtid) => gtid.xid.as_ref().map(|xid| (gtid, xid)),
+        EventBody::Gtid(gtid) => gtid.xid.as_ref().map(|xid| (gtid, xid)),
         _ => None,
     });
     gtids
@@ -57,7 +57,7 @@ macro_rules! capture {
 
 #[test]
 fn mysql_transactions() {
-    let events = decode(Flavor::MySql, capture!("mysql_transactions"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_transactions"));
     let outline = outline(&events);
     assert_eq!(outline[..2], ["9.7.4-2", "PreviousGtids"]);
     let after = |what: &str| {
@@ -93,7 +93,7 @@ fn mysql_transactions() {
 
 #[test]
 fn mariadb_transactions() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_transactions"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_transactions"));
     assert_eq!(
         xa(&events),
         [
@@ -106,8 +106,9 @@ fn mariadb_transactions() {
     let outline = outline(&events);
     assert_eq!(outline[1], "GtidList");
     assert!(!outline.contains(&"Unknown".to_owned()));
-    let ddl =
-        events.iter().filter(|event| matches!(&event.body, Body::Gtid(gtid) if gtid.ddl && gtid.standalone));
+    let ddl = events
+        .iter()
+        .filter(|event| matches!(&event.body, EventBody::Gtid(gtid) if gtid.ddl && gtid.standalone));
     assert_eq!(ddl.count(), 4);
     assert_eq!(
         changes(&events),
@@ -127,11 +128,11 @@ fn mariadb_transactions() {
 
 #[test]
 fn a_query_tells_how_to_read_it() {
-    let events = decode(Flavor::MySql, capture!("mysql_transactions"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_transactions"));
     let modes: Vec<_> = events
         .iter()
         .filter_map(|event| match event.body {
-            Body::Query { sql_mode, client_collation, error_code, .. } => {
+            EventBody::Query { sql_mode, client_collation, error_code, .. } => {
                 Some((sql_mode, client_collation, error_code))
             }
             _ => None,
@@ -142,7 +143,7 @@ fn a_query_tells_how_to_read_it() {
 
 #[test]
 fn mysql_compressed_transactions_are_unpacked() {
-    let events = decode(Flavor::MySql, capture!("mysql_compressed"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_compressed"));
     assert_eq!(
         outline(&events)[2..10],
         [
@@ -169,19 +170,19 @@ fn mysql_compressed_transactions_are_unpacked() {
 
 #[test]
 fn a_compressed_transaction_beyond_the_bound_is_unknown() {
-    let mut decoder = Decoder::new(Flavor::MySql);
+    let mut decoder = Decoder::new(BinlogFlavor::MySql);
     let unpacked = (UNPACKED_LEN_MAX as u32 + 1).to_le_bytes();
     let mut body = vec![2, 1, 0, 3, 5, 0xfe];
     body[4] = 9;
     body.extend_from_slice(&unpacked);
     body.extend_from_slice(&[0; 5]);
     let event = event(kind::TRANSACTION_PAYLOAD, 0, &body);
-    assert_eq!(decoder.event(&event).unwrap().body, Body::Unknown);
+    assert_eq!(decoder.event(&event).unwrap().body, EventBody::Unknown);
 }
 
 #[test]
 fn mariadb_compressed_events_are_unpacked() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_compressed"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_compressed"));
     let changes = changes(&events);
     let (c, d, f, g) = ("c".repeat(20), "d".repeat(300), "f".repeat(300), "g".repeat(400));
     assert_eq!(
@@ -203,7 +204,7 @@ fn mariadb_compressed_events_are_unpacked() {
 
 #[test]
 fn only_the_differences_of_json_values() {
-    let events = decode(Flavor::MySql, capture!("mysql_partial_json"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_partial_json"));
     assert_eq!(
         changes(&events),
         [
@@ -219,7 +220,7 @@ fn only_the_differences_of_json_values() {
 
 #[test]
 fn generated_columns_are_logged_and_those_of_indexes_are_not() {
-    let events = decode(Flavor::MySql, capture!("mysql_generated"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_generated"));
     assert_eq!(
         changes(&events),
         [
@@ -239,13 +240,13 @@ fn generated_columns_are_logged_and_those_of_indexes_are_not() {
 
 #[test]
 fn without_checksums() {
-    let events = decode(Flavor::MySql, capture!("mysql_no_checksum"));
+    let events = decode(BinlogFlavor::MySql, capture!("mysql_no_checksum"));
     assert_eq!(changes(&events), ["a: none -> 40,n,NULL"]);
 }
 
 #[test]
 fn without_metadata_the_sign_is_for_the_reader_to_say() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_no_metadata_no_checksum"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_no_metadata_no_checksum"));
     let (mut map, rows) = rows(&events).remove(0);
     let first = |map: &TableMap| {
         let change = rows.rows(map).unwrap().next().unwrap().unwrap();
@@ -259,11 +260,11 @@ fn without_metadata_the_sign_is_for_the_reader_to_say() {
 #[test]
 fn old_temporal_types() {
     let file = capture!("mariadb_old_temporal");
-    for (map, rows) in rows(&decode(Flavor::MariaDb, file)) {
+    for (map, rows) in rows(&decode(BinlogFlavor::MariaDb, file)) {
         assert!(rows.rows(&map).is_err(), "their length is not logged");
     }
     // MySQL's have no fractions, and otherwise the same form.
-    let (map, rows) = rows(&decode(Flavor::MySql, file)).remove(0);
+    let (map, rows) = rows(&decode(BinlogFlavor::MySql, file)).remove(0);
     let shown: Vec<_> = rows
         .rows(&map)
         .unwrap()
@@ -290,7 +291,7 @@ fn old_temporal_types() {
 
 #[test]
 fn compressed_columns_with_and_without_zlibs_frame() {
-    let events = decode(Flavor::MariaDb, capture!("mariadb_wrapped_columns"));
+    let events = decode(BinlogFlavor::MariaDb, capture!("mariadb_wrapped_columns"));
     let (map, rows) = rows(&events).remove(0);
     let image = rows.rows(&map).unwrap().next().unwrap().unwrap().after.unwrap();
     let mut out = Vec::new();
@@ -304,17 +305,17 @@ fn compressed_columns_with_and_without_zlibs_frame() {
 #[test]
 fn streams_start_with_an_artificial_rotate_and_beat() {
     for (flavor, file, name) in [
-        (Flavor::MariaDb, &capture!("mariadb_stream")[..], "mbin"),
-        (Flavor::MySql, &capture!("mysql_stream")[..], "mybin"),
-        (Flavor::MySql, &capture!("mysql_stream_heartbeat_v2")[..], "mybin"),
+        (BinlogFlavor::MariaDb, &capture!("mariadb_stream")[..], "mbin"),
+        (BinlogFlavor::MySql, &capture!("mysql_stream")[..], "mybin"),
+        (BinlogFlavor::MySql, &capture!("mysql_stream_heartbeat_v2")[..], "mybin"),
     ] {
         let events = decode(flavor, file);
         assert!(events[0].header.is_artificial());
-        let Body::Rotate { file, position } = &events[0].body else { panic!("{:?}", events[0]) };
+        let EventBody::Rotate { file, position } = &events[0].body else { panic!("{:?}", events[0]) };
         assert!(file.starts_with(name.as_bytes()) && file.len() == name.len() + 7);
-        assert!(matches!(events[1].body, Body::Format { .. }));
+        assert!(matches!(events[1].body, EventBody::Format { .. }));
         for event in &events[2..] {
-            let beat = Body::Heartbeat { file: file.clone(), position: *position };
+            let beat = EventBody::Heartbeat { file: file.clone(), position: *position };
             assert_eq!(event.body, beat);
         }
     }
@@ -324,25 +325,25 @@ fn streams_start_with_an_artificial_rotate_and_beat() {
 fn a_heartbeat_of_mariadb_beyond_4_gib() {
     let mut body = (5u64 << 32).to_le_bytes().to_vec();
     body.extend_from_slice(b"bin.000001");
-    let event = Decoder::new(Flavor::MariaDb).event(&event(kind::HEARTBEAT, 0, &body)).unwrap();
-    let beat = Body::Heartbeat { file: b"bin.000001".to_vec(), position: 5 << 32 };
+    let event = Decoder::new(BinlogFlavor::MariaDb).event(&event(kind::HEARTBEAT, 0, &body)).unwrap();
+    let beat = EventBody::Heartbeat { file: b"bin.000001".to_vec(), position: 5 << 32 };
     assert_eq!(event.body, beat);
 }
 
 #[test]
 fn unknown_events_are_unknown_unless_they_may_be_skipped() {
-    let mut decoder = Decoder::new(Flavor::MySql);
+    let mut decoder = Decoder::new(BinlogFlavor::MySql);
     let mut body_of = |kind, flags| decoder.event(&event(kind, flags, b"")).unwrap().body;
-    assert_eq!(body_of(99, 0), Body::Unknown);
-    assert_eq!(body_of(99, 0x80), Body::Ignorable);
-    assert_eq!(body_of(kind::INCIDENT, 0), Body::Incident);
-    assert_eq!(body_of(kind::STOP, 0), Body::Ignorable);
+    assert_eq!(body_of(99, 0), EventBody::Unknown);
+    assert_eq!(body_of(99, 0x80), EventBody::Ignorable);
+    assert_eq!(body_of(kind::INCIDENT, 0), EventBody::Incident);
+    assert_eq!(body_of(kind::STOP, 0), EventBody::Ignorable);
 }
 
 #[test]
 fn a_flipped_bit_is_found() {
     for event in split(capture!("mysql_transactions")).into_iter().skip(1) {
-        let mut decoder = Decoder::new(Flavor::MySql);
+        let mut decoder = Decoder::new(BinlogFlavor::MySql);
         decoder.event(split(capture!("mysql_transactions"))[0]).unwrap();
         let mut broken = event.to_vec();
         let at = broken.len() / 2;
@@ -360,8 +361,8 @@ fn the_encoded_set_is_the_servers() {
     let mut set = GtidSet::decode(body).unwrap();
     assert_eq!(set.encode(), body);
     // The text was read after the one transaction in the file.
-    for event in decode(Flavor::MySql, capture!("mysql_tagged_previous_gtids")) {
-        if let Body::Gtid(event) = event.body {
+    for event in decode(BinlogFlavor::MySql, capture!("mysql_tagged_previous_gtids")) {
+        if let EventBody::Gtid(event) = event.body {
             assert!(set.add(&event.gtid));
         }
     }

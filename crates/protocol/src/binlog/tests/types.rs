@@ -105,7 +105,7 @@ fn same(ours: &str, theirs: &str) -> bool {
     }
 }
 
-fn check(flavor: Flavor, file: &[u8], selected: &str, columns: usize) {
+fn check(flavor: BinlogFlavor, file: &[u8], selected: &str, columns: usize) {
     let events = decode(flavor, file);
     let rows = rows(&events);
     let inserts = rows.iter().filter(|(_, rows)| rows.kind == RowsKind::Insert);
@@ -132,11 +132,11 @@ fn check(flavor: Flavor, file: &[u8], selected: &str, columns: usize) {
 #[test]
 fn mysql_values_are_what_the_server_selects() {
     let file = include_bytes!("../testdata/mysql_types.bin");
-    check(Flavor::MySql, file, include_str!("../testdata/mysql_types.tsv"), 57);
+    check(BinlogFlavor::MySql, file, include_str!("../testdata/mysql_types.tsv"), 57);
 }
 
 #[test]
 fn mariadb_values_are_what_the_server_selects() {
     let file = include_bytes!("../testdata/mariadb_types.bin");
-    check(Flavor::MariaDb, file, include_str!("../testdata/mariadb_types.tsv"), 62);
+    check(BinlogFlavor::MariaDb, file, include_str!("../testdata/mariadb_types.tsv"), 62);
 }

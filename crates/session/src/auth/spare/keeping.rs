@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{GLOBALS, Leave, LoginFit, PLACES, PLACES_LIMIT, Room};
 use crate::auth::account::{definition, is_bounded};
-use crate::auth::asker::{Asker, unhex};
+use crate::auth::asker::{LoginAsker, unhex};
 use crate::auth::gate::Gate;
 
 impl Gate {
@@ -37,7 +37,7 @@ impl Gate {
     }
 }
 
-impl Asker<'_> {
+impl LoginAsker<'_> {
     /// Returns the permission to keep the connection of a login that the server has just accepted, if its account and the global variables
     /// allow that. They are read once per epoch.
     ///

@@ -19,17 +19,17 @@ type Outcomes = Rc<std::cell::RefCell<Vec<Option<bool>>>>;
 
 #[derive(Clone)]
 struct Door {
-    server: Config,
-    client: Config,
+    server: UpstreamConfig,
+    client: UpstreamConfig,
     outcomes: Outcomes,
 }
 
 impl Door {
     /// Makes a gate before this server. Returns also what is needed to connect to it.
-    async fn before(server: Config) -> Self {
+    async fn before(server: UpstreamConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = Address::Tcp { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
-        let mut client = Config::new(address, "", Secret::default());
+        let mut client = UpstreamConfig::new(address, "", Secret::default());
         client.tls = TlsMode::Disabled;
         let outcomes = Outcomes::default();
         let door = Self { server: server.clone(), client, outcomes: Rc::clone(&outcomes) };
@@ -91,7 +91,7 @@ fn with_each(user: &str, test: impl AsyncFn(Door)) {
             continue;
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let server = Config::from_url(&url).unwrap();
+        let server = UpstreamConfig::from_url(&url).unwrap();
         runtime.block_on(LocalSet::new().run_until(async {
             prepare(&server, user).await;
             test(Door::before(server).await).await;
@@ -99,14 +99,14 @@ fn with_each(user: &str, test: impl AsyncFn(Door)) {
     }
 }
 
-async fn administrator(server: &Config) -> Connection {
+async fn administrator(server: &UpstreamConfig) -> Connection {
     let dialled = Connection::dial(server, Capabilities::PLUGIN_AUTH, 45).await.unwrap();
     let mut login = login(server.user.as_bytes());
     login.auth_plugin = None;
     dialled.login(login, &mut Password::new(server.password.clone())).await.unwrap().0
 }
 
-async fn prepare(server: &Config, user: &str) {
+async fn prepare(server: &UpstreamConfig, user: &str) {
     let mut administrator = administrator(server).await;
     for statement in [
         format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"),

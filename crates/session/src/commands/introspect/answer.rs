@@ -21,7 +21,7 @@ const DECIMALS_ANY: u8 = 31;
 
 /// How a row is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum Form {
+pub(in crate::commands) enum RowFormat {
     /// As texts, in the answer to a text.
     Text,
     /// In the binary form, in the answer to an execution of a prepared statement.
@@ -83,16 +83,16 @@ fn binary_of(value: &IntrospectionValue, kind: u8) -> BinaryValue {
 }
 
 /// Puts an answer into the client's buffer.
-pub(in crate::commands) fn put(session: &mut Session, found: &Rowset, form: Form) -> Result<Flow, Lost> {
+pub(in crate::commands) fn put(session: &mut Session, found: &Rowset, form: RowFormat) -> Result<Flow, Lost> {
     let columns = columns(found);
     let (capabilities, status) = (session.capabilities(), session.state.status_for_answers());
     let (mut out, mut seq) = (BytesMut::new(), *session.wire.out().1);
     match form {
-        Form::Text => {
+        RowFormat::Text => {
             let rows = found.rows.iter().map(|row| row.iter().map(text_of).collect::<Vec<_>>());
             text_result_set(&mut out, &mut seq, capabilities, status, &columns, rows);
         }
-        Form::Binary => {
+        RowFormat::Binary => {
             let row = |row: &Vec<IntrospectionValue>| {
                 row.iter()
                     .zip(&columns)

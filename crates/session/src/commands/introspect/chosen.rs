@@ -7,10 +7,10 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::{Effects, Ours, Reads, Request, contains_ignoring_case};
 
-use super::{Form, NOT_SUPPORTED, handle, is_absent, put, show};
+use super::{NOT_SUPPORTED, RowFormat, handle, is_absent, put, show};
 use crate::commands::plain;
 use crate::commands::refusals::unavailable;
-use crate::commands::text::Query;
+use crate::commands::text::TextQuery;
 use crate::introspection::{IntrospectionValue, Rowset, SCHEMA};
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Session};
@@ -84,7 +84,7 @@ async fn may_be_chosen(session: &mut Session) -> bool {
 /// Carries out a statement of a session that has said `USE freshet`; `None` if the statement means the same with any default schema.
 pub(in crate::commands) async fn inside(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
 ) -> Option<Result<Flow, Lost>> {
     let text = query.text();
     let typed = String::from_utf8_lossy(text).into_owned();
@@ -100,7 +100,7 @@ pub(in crate::commands) async fn inside(
                 columns: vec![what.to_uppercase()],
                 rows: vec![vec![IntrospectionValue::from(SCHEMA)]],
             };
-            return Some(put(session, &found, Form::Text));
+            return Some(put(session, &found, RowFormat::Text));
         }
         ["select", "database(),", "user()", "limit", "1"] => return Some(put_status(session).await),
         ["use", _] => return Some(leave(session, query).await),
@@ -133,7 +133,11 @@ async fn put_status(session: &mut Session) -> Result<Flow, Lost> {
         Err(error) => return unavailable(session, &error),
     };
     let columns = vec!["DATABASE()".to_owned(), "USER()".to_owned()];
-    put(session, &Rowset { columns, rows: vec![vec![IntrospectionValue::from(SCHEMA), user]] }, Form::Text)
+    put(
+        session,
+        &Rowset { columns, rows: vec![vec![IntrospectionValue::from(SCHEMA), user]] },
+        RowFormat::Text,
+    )
 }
 
 /// Whether a text that is to be prepared means the same whatever the default schema is.
@@ -195,7 +199,7 @@ fn is_of_session(words: &[&str]) -> bool {
 }
 
 /// Carries out `USE` of another schema: if the server accepts it, that schema is the default.
-async fn leave(session: &mut Session, query: Query<'_>) -> Result<Flow, Lost> {
+async fn leave(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
     let effects = freshet_sql::effects(query.text(), session.modes());
     let relayed = session.forward(Forward::new(query.message(), &effects)).await?;
     session.state.reads_ours &= relayed.error.is_some();

@@ -10,10 +10,10 @@ use freshet_protocol::{Command, ErrPacket, Parameter};
 use freshet_sql::{CacheStatement, Ours, Request};
 use freshet_upstream::Error;
 
-use super::{Form, IntrospectionValue, error, found, is_ours, named, put};
+use super::{IntrospectionValue, RowFormat, error, found, is_ours, named, put};
 use crate::commands::refusals::unavailable;
 use crate::commands::{caches, explain, ours};
-use crate::introspection::Definition;
+use crate::introspection::IntrospectionTable;
 use crate::relay::Lost;
 use crate::session::{Flow, Prepared, Session};
 
@@ -52,7 +52,8 @@ async fn columns(session: &Session, text: &[u8]) -> Result<Vec<String>, ErrPacke
     let text = String::from_utf8_lossy(text).into_owned();
     let computes = Arc::clone(&engine.computes);
     let columns =
-        tokio::task::spawn_blocking(move || computes.columns(named(&text, Definition::empty), &text)).await;
+        tokio::task::spawn_blocking(move || computes.columns(named(&text, IntrospectionTable::empty), &text))
+            .await;
     columns.unwrap_or_else(|_| Err("it was broken off".to_owned())).map_err(|why| error(&why))
 }
 
@@ -98,7 +99,7 @@ pub(in crate::commands) async fn execute_text(
         Err(error) => return unavailable(session, &error),
     };
     match found(session, text, values).await? {
-        Ok(found) => put(session, &found, Form::Text),
+        Ok(found) => put(session, &found, RowFormat::Text),
         Err(error) => session.refuse(&error),
     }
 }
@@ -150,7 +151,7 @@ pub(in crate::commands) async fn execute(
         (None, None) => Ok(Err(error("parameters are NULL, numbers or texts"))),
     };
     Some(match found {
-        Ok(Ok(found)) => put(session, &found, Form::Binary),
+        Ok(Ok(found)) => put(session, &found, RowFormat::Binary),
         Ok(Err(error)) => session.refuse(&error),
         Err(lost) => Err(lost),
     })

@@ -4,8 +4,10 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::contains_ignoring_case;
 
-use super::{Form, is_absent, put};
-use crate::introspection::{Definition, IntrospectionType, IntrospectionValue, Rowset, SCHEMA, TABLES};
+use super::{RowFormat, is_absent, put};
+use crate::introspection::{
+    IntrospectionTable, IntrospectionType, IntrospectionValue, Rowset, SCHEMA, TABLES,
+};
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 
@@ -70,7 +72,7 @@ fn put_shown(session: &mut Session, target: ShowTarget, is_full: bool) -> Result
             }
         },
     };
-    put(session, &found, Form::Text)
+    put(session, &found, RowFormat::Text)
 }
 
 /// Carries out `USE freshet`.
@@ -109,16 +111,16 @@ fn read(text: &str) -> Option<(ShowTarget, bool)> {
 fn tables(is_full: bool) -> Rowset {
     let titles = [format!("Tables_in_{SCHEMA}"), "Table_type".to_owned()];
     let count = if is_full { 2 } else { 1 };
-    let row = |table: &Definition| -> Vec<IntrospectionValue> {
+    let row = |table: &IntrospectionTable| -> Vec<IntrospectionValue> {
         [table.name, "SYSTEM VIEW"].into_iter().take(count).map(IntrospectionValue::from).collect()
     };
-    let mut rows: Vec<&Definition> = TABLES.iter().collect();
+    let mut rows: Vec<&IntrospectionTable> = TABLES.iter().collect();
     rows.sort_by_key(|table| table.name);
     Rowset { columns: titles.into_iter().take(count).collect(), rows: rows.into_iter().map(row).collect() }
 }
 
 /// Returns the rows for a table's columns. FULL adds the meaning of each column, as its comment.
-fn columns(table: &Definition, is_full: bool) -> Rowset {
+fn columns(table: &IntrospectionTable, is_full: bool) -> Rowset {
     let titles = ["Field", "Type", "Null", "Key", "Default", "Extra", "Comment"];
     let count = if is_full { titles.len() } else { titles.len() - 1 };
     let row = |&(name, kind, meaning): &(&str, IntrospectionType, &str)| -> Vec<IntrospectionValue> {

@@ -6,7 +6,7 @@ use freshet_sql::Datum;
 
 use crate::commands::asked::{self, statement, strips};
 use crate::commands::filling::{Fillable, plan, plan_of_text};
-use crate::commands::prepared::{By, Execution, take_stored};
+use crate::commands::prepared::{By, SelectExecution, take_stored};
 use crate::created::Frame;
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
@@ -28,7 +28,7 @@ pub(in crate::commands) enum Asked<'a> {
     /// The query is this text.
     Text(&'a [u8], &'a BoundSelect<'a>),
     /// The query is executed by COM_STMT_EXECUTE or EXECUTE, with these values.
-    Execution(Execution<'a>, &'a [Datum], (&'a PreparedSelect, &'a CompiledExecution)),
+    Execution(SelectExecution<'a>, &'a [Datum], (&'a PreparedSelect, &'a CompiledExecution)),
 }
 
 impl<'a> Way<'a> {
@@ -121,7 +121,7 @@ impl<'a> Way<'a> {
         rows: impl Iterator<Item = &'r [u8]>,
     ) -> Option<(Vec<u8>, [u32; 2])> {
         match &self.asked {
-            Asked::Execution(Execution { by: By::Command, .. }, ..) => frame.around_binary(rows),
+            Asked::Execution(SelectExecution { by: By::Command, .. }, ..) => frame.around_binary(rows),
             // The answer to an EXECUTE has the form of a text's answer.
             Asked::Text(..) | Asked::Execution(..) => Some(frame.around(rows)),
         }

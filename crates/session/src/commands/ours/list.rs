@@ -3,7 +3,7 @@
 use freshet_sql::{Flavor, Lists, Ours, Scope, ShowFilter};
 
 use super::values::{quoted, target};
-use crate::commands::text::{self, Query};
+use crate::commands::text::{self, TextQuery};
 use crate::relay::{Listed, Lost};
 use crate::session::{Flow, Forward, Session};
 use crate::status;
@@ -74,7 +74,7 @@ async fn filtered(
 /// Carries out a SHOW that lists the server's rows, with Freshet's rows among them.
 pub(in crate::commands) async fn all(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     lists: Lists,
     scope: Scope,
     filter: &ShowFilter,
@@ -86,7 +86,7 @@ pub(in crate::commands) async fn all(
 /// Answers a read of all rows of the table of the session's status values. The read is sent as it is; some values are corrected on their way.
 pub(in crate::commands) async fn session_status(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
 ) -> Result<Flow, Lost> {
     let mut ours = rows(session, Lists::Status, Scope::Session, |_| true);
     if session.flavor() == Flavor::MariaDb {
@@ -97,7 +97,7 @@ pub(in crate::commands) async fn session_status(
 
 async fn among_the_servers(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     lists: Lists,
     ours: Vec<(String, String)>,
 ) -> Result<Flow, Lost> {

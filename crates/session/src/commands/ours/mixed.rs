@@ -3,14 +3,14 @@
 use freshet_sql::Assignment;
 
 use super::{Snapshot, assign, persist};
-use crate::commands::text::Query;
+use crate::commands::text::TextQuery;
 use crate::relay::Lost;
 use crate::session::{Flow, Forward, Message, Session};
 
 /// Carries out a SET of Freshet's variables and of the server's: all of it, or nothing.
 pub(in crate::commands) async fn mixed(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     assignments: &[Assignment],
     rest: &[u8],
 ) -> Result<Flow, Lost> {

@@ -9,7 +9,7 @@ use freshet_sql::{Lists, Ours, Piece};
 
 use super::values::quoted;
 use super::{Snapshot, assign, empty, heed_several, list, mention, persist};
-use crate::commands::text::Query;
+use crate::commands::text::TextQuery;
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
@@ -24,7 +24,7 @@ struct UndoRecord {
 }
 
 /// Returns the statements of a text of several, if some are Freshet's own.
-pub(in crate::commands) fn pieces(session: &Session, query: &Query<'_>) -> Option<Vec<Piece>> {
+pub(in crate::commands) fn pieces(session: &Session, query: &TextQuery<'_>) -> Option<Vec<Piece>> {
     let is_short = query.long.is_none() && query.text().len() <= SELECT_BYTES_MAX;
     is_short.then(|| freshet_sql::pieces(query.text(), session.modes())).flatten()
 }
@@ -32,7 +32,7 @@ pub(in crate::commands) fn pieces(session: &Session, query: &Query<'_>) -> Optio
 /// Carries out a text of several statements, some of which are Freshet's own.
 pub(in crate::commands) async fn several(
     session: &mut Session,
-    query: Query<'_>,
+    query: TextQuery<'_>,
     pieces: &[Piece],
 ) -> Result<Flow, Lost> {
     session.state.warnings.begin(session.flavor());

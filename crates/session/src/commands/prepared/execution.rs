@@ -65,7 +65,7 @@ pub(in crate::commands) fn framed(key: &[u8]) -> Option<Vec<u8>> {
 
 /// One execution of a SELECT.
 #[derive(Clone, Copy)]
-pub(in crate::commands) struct Execution<'a> {
+pub(in crate::commands) struct SelectExecution<'a> {
     pub(in crate::commands) prepared: &'a Arc<Prepared>,
     /// The values of the execution, as COM_STMT_EXECUTE has them over a connection with these capabilities.
     pub(in crate::commands) packet: &'a [u8],
@@ -79,11 +79,11 @@ pub(in crate::commands) struct Execution<'a> {
 
 /// An execution with what its parameters are bound to.
 pub(in crate::commands) struct BoundExecution<'a> {
-    pub(in crate::commands) execution: Execution<'a>,
+    pub(in crate::commands) execution: SelectExecution<'a>,
     pub(in crate::commands) values: Vec<Datum>,
 }
 
-impl<'a> Execution<'a> {
+impl<'a> SelectExecution<'a> {
     pub(in crate::commands) fn by_command(
         session: &Session,
         prepared: &'a Arc<Prepared>,
@@ -113,7 +113,7 @@ impl<'a> Execution<'a> {
 /// Answers an execution from memory, if possible; `environment` is the first part of the key that a text would have.
 pub(in crate::commands) fn take_stored(
     session: &mut Session,
-    execution: Execution<'_>,
+    execution: SelectExecution<'_>,
     environment: u32,
 ) -> Result<(), Missed> {
     take(session, execution, environment, Session::answer_from_memory)
@@ -122,7 +122,7 @@ pub(in crate::commands) fn take_stored(
 /// Like [`take_stored`], for an answer that may be stale.
 pub(super) fn take_bargain(
     session: &mut Session,
-    execution: Execution<'_>,
+    execution: SelectExecution<'_>,
     environment: u32,
 ) -> Result<(), Missed> {
     take(session, execution, environment, Session::answer_by_bargain)
@@ -130,7 +130,7 @@ pub(super) fn take_bargain(
 
 fn take(
     session: &mut Session,
-    execution: Execution<'_>,
+    execution: SelectExecution<'_>,
     environment: u32,
     answer: fn(&mut Session, Key<'_>, &[u8]) -> Result<(), Missed>,
 ) -> Result<(), Missed> {
@@ -156,7 +156,7 @@ fn take(
 
 /// Notes that an execution was answered from memory, in the same way as its statement was noted before. The statement has heeded the
 /// definitions by then ([`take`], or the caller after a wait).
-pub(in crate::commands) fn note_answered(session: &mut Session, execution: Execution<'_>) {
+pub(in crate::commands) fn note_answered(session: &mut Session, execution: SelectExecution<'_>) {
     execution.prepared.note_answered(execution.packet, execution.capabilities);
     session.state.served.count_execution(execution.by.kind());
     if execution.by == By::Command {

@@ -8,7 +8,7 @@ use freshet_catalog::rows::KeyType;
 use freshet_sql::Datum;
 use freshet_upstream::Error;
 
-use super::execution::{Execution, note_answered, take_bargain, take_stored};
+use super::execution::{SelectExecution, note_answered, take_bargain, take_stored};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, BargainDecision};
@@ -16,7 +16,7 @@ use crate::commands::caches::create_if_hinted;
 use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::environment::key_of_executions;
-use crate::preparations::{Beside, CompiledExecution, TypedBy};
+use crate::preparations::{ComparedWith, CompiledExecution, TypedBy};
 use crate::relay::Lost;
 use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Unfound, Waited};
@@ -53,7 +53,7 @@ impl Planned {
 pub(super) async fn decided(
     session: &mut Session,
     missed: &mut Missed,
-    execution: Execution<'_>,
+    execution: SelectExecution<'_>,
     values: &[Datum],
     may_be_stale: bool,
 ) -> Result<Result<Planned, Error>, Lost> {
@@ -98,7 +98,7 @@ pub(super) async fn decided(
 async fn agreed(
     session: &mut Session,
     missed: &mut Missed,
-    execution: Execution<'_>,
+    execution: SelectExecution<'_>,
 ) -> Result<Planned, Error> {
     let look = |session: &mut Session, key| take_bargain(session, execution, key);
     Ok(match bargain::planned(session, missed, execution.prepared, look).await? {
@@ -116,7 +116,7 @@ pub(in crate::commands) fn is_dated(template: &Template, values: &[Datum]) -> bo
 async fn planned(
     session: &mut Session,
     missed: &mut Missed,
-    execution: Execution<'_>,
+    execution: SelectExecution<'_>,
     values: &[Datum],
 ) -> Result<Result<Planned, Error>, Lost> {
     let Some(select) = &execution.prepared.select else {
@@ -196,7 +196,7 @@ async fn planned(
 }
 
 /// Returns the second part of the key.
-fn key(execution: Execution<'_>) -> Vec<u8> {
+fn key(execution: SelectExecution<'_>) -> Vec<u8> {
     let mut key = Vec::new();
     let _ = execution.key_of(&mut key);
     key
@@ -249,7 +249,10 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
     let stars = || text.iter().filter(|byte| **byte == b'*').count();
     let counts = || text.windows(b"count(*)".len()).filter(|part| *part == b"count(*)").count();
     let is_plain = |column: &ColumnInfo| {
-        matches!(beside_column(&column.key), Some(Beside::Number | Beside::Text | Beside::Bytes))
+        matches!(
+            beside_column(&column.key),
+            Some(ComparedWith::Number | ComparedWith::Text | ComparedWith::Bytes)
+        )
     };
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_named = |name: &str| text.split(|byte| !is_of_word(byte)).any(|word| word == name.as_bytes());
@@ -276,22 +279,22 @@ fn typed_by(StatementText { text, modes, .. }: StatementText<'_>, tables: &Table
 }
 
 /// Returns what a marker is compared with beside a column of this type; `None` if the type is another one.
-const fn beside_column(key: &KeyType) -> Option<Beside> {
+const fn beside_column(key: &KeyType) -> Option<ComparedWith> {
     match key {
-        KeyType::Integer { .. } | KeyType::Decimal { .. } => Some(Beside::Number),
-        KeyType::Text { .. } => Some(Beside::Text),
-        KeyType::Bytes { .. } => Some(Beside::Bytes),
-        KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. } => Some(Beside::Moment),
+        KeyType::Integer { .. } | KeyType::Decimal { .. } => Some(ComparedWith::Number),
+        KeyType::Text { .. } => Some(ComparedWith::Text),
+        KeyType::Bytes { .. } => Some(ComparedWith::Bytes),
+        KeyType::Date | KeyType::DateTime { .. } | KeyType::Timestamp { .. } => Some(ComparedWith::Moment),
         _ => None,
     }
 }
 
 /// Returns what each marker is compared with, of markers that are compared with these columns of the tables; `None` if one is compared with
 /// a column of another type.
-fn beside(compared: &[Option<String>], tables: &Tables) -> Option<Box<[Beside]>> {
+fn beside(compared: &[Option<String>], tables: &Tables) -> Option<Box<[ComparedWith]>> {
     let of_marker = |name: &Option<String>| {
         // It counts rows.
-        let Some(name) = name else { return Some(Beside::Number) };
+        let Some(name) = name else { return Some(ComparedWith::Number) };
         let columns = tables.known.iter().flat_map(|table| table.info.columns.iter());
         let mut named =
             columns.filter(|column| column.name == *name).map(|column| beside_column(&column.key));

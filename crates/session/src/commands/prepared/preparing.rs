@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Command, ErrPacket};
 use freshet_rules::Decision;
-use freshet_sql::{Effects, Hint, Writes};
+use freshet_sql::{Effects, Hint, HintError, Writes};
 use freshet_upstream::now_ms;
 
 use super::planning::compiled;
@@ -90,7 +90,8 @@ pub(crate) async fn prepare(session: &mut Session, mut packet: BytesMut) -> Resu
     }
     let ReadPrepared { effects, write, kill, select, stripped } = read(session, &packet).await;
     if stripped.is_some()
-        && let Some((code, sqlstate, message)) = freshet_sql::hint_error(&packet[1..], session.modes())
+        && let Some(HintError { code, sqlstate, message }) =
+            freshet_sql::hint_error(&packet[1..], session.modes())
     {
         session.lease.prepared.failed();
         return session.refuse(&ErrPacket::new(code, sqlstate, &message));

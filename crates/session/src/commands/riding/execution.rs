@@ -11,7 +11,7 @@ use super::{Ridden, carried, keyed, may_be_carried, ride_of, stored, told, weigh
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
-use crate::commands::prepared::{Execution, is_dated, note_answered, zone_at};
+use crate::commands::prepared::{SelectExecution, is_dated, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
@@ -30,7 +30,7 @@ pub(in crate::commands) async fn ride(
     missed: Missed,
 ) -> Result<bool, Lost> {
     let Some((select, compiled)) = known(session, prepared) else { return Ok(false) };
-    let execution = Execution::by_command(session, prepared, packet);
+    let execution = SelectExecution::by_command(session, prepared, packet);
     let mut key = Vec::new();
     if execution.key_of(&mut key).is_none() {
         return Ok(false);
@@ -56,7 +56,8 @@ pub(in crate::commands) async fn ride(
     let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
     let sought = Sought { key_text: &key, missed };
-    let plan = planned(session, sought, (select, &compiled, &values), &ride);
+    let carried_execution = LaneExecution { select, compiled: &compiled, values: &values };
+    let plan = planned(session, sought, carried_execution, &ride);
     let Some(mut plan) = plan else { return Ok(false) };
     let message = Message { text: prepared.asked(), ..Message::bare(Command::StmtExecute, &sent) }
         .with_memo(Some(prepared.digest_memo()));
@@ -89,11 +90,18 @@ fn known<'a>(
     may.then_some((select, compiled))
 }
 
+/// An execution that a lane may carry, with its values.
+struct LaneExecution<'a> {
+    select: &'a PreparedSelect,
+    compiled: &'a CompiledExecution,
+    values: &'a [Datum],
+}
+
 /// Returns how the answer is stored, or why it is not; `None` if the execution is not to be carried.
 fn planned(
     session: &mut Session,
     Sought { key_text, missed }: Sought<'_>,
-    (select, compiled, values): (&PreparedSelect, &CompiledExecution, &[Datum]),
+    LaneExecution { select, compiled, values }: LaneExecution<'_>,
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
     let template = &compiled.template;

@@ -2,7 +2,7 @@
 //! everything. Without them the tests on servers say so and pass, unless FRESHET_TEST_SERVERS is `required`.
 
 use freshet_sql::Modes;
-use freshet_upstream::{Config, Connection, control};
+use freshet_upstream::{Connection, UpstreamConfig, control};
 
 use super::super::{modes_of_server, variable_names};
 use super::*;
@@ -16,7 +16,7 @@ struct Session {
 }
 
 impl Session {
-    async fn new(config: &Config) -> Self {
+    async fn new(config: &UpstreamConfig) -> Self {
         let mut connection = control::connect(config).await.unwrap();
         let names: Vec<String> = variable_names().map(|name| format!("'{name}'")).collect();
         let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(","));
@@ -78,7 +78,7 @@ const SETTINGS: &[&[&str]] = &[
     &["SET ROLE freshet_path_role"],
 ];
 
-async fn is_reached(config: &Config, settings: &[&str], walker: &mut Session) {
+async fn is_reached(config: &UpstreamConfig, settings: &[&str], walker: &mut Session) {
     let mut there = Session::new(config).await;
     for setting in settings {
         // A variable that this server does not have is left out.
@@ -115,7 +115,7 @@ fn on(variable: &str) {
         assert!(!required, "{variable} is not set, and FRESHET_TEST_SERVERS=required");
         return println!("skipped: {variable} is not set");
     };
-    let config = Config::from_url(&url).unwrap();
+    let config = UpstreamConfig::from_url(&url).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut admin = Session::new(&config).await;

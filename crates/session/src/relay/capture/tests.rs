@@ -2,7 +2,7 @@ use super::*;
 use crate::bounds::Bounds;
 use crate::bounds::Limits;
 
-fn budget(bytes: usize) -> Arc<Budget> {
+fn budget(bytes: usize) -> Arc<SharedBudget> {
     Arc::clone(&Bounds::new(&Limits { fill_bytes_max: bytes, ..Limits::default() }).fill)
 }
 

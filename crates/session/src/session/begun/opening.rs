@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use freshet_cache::{Fences, Holds as Held};
+use freshet_cache::{Fences, Holds};
 use freshet_protocol::{Command, StatusFlags};
 use tokio::time::Instant;
 
-use super::shown;
+use super::shown::{self, ServerSide};
 use super::words::{savepoint, starts};
-use crate::registry::Handle;
 use crate::relay::Lost;
 use crate::session::tx::Begun;
 use crate::session::view::ReadView;
-use crate::session::{Lease, State, query_prefix};
+use crate::session::{State, query_prefix};
 use crate::settling::found_within;
 use crate::shared::Shared;
 
@@ -41,7 +40,7 @@ impl Opening {
     /// The server is lost.
     pub(in crate::session) async fn open(
         self,
-        (handle, lease, view): (&Handle, &mut Lease, &mut ReadView),
+        ServerSide { handle, lease, view }: ServerSide<'_>,
         shared: &Shared,
     ) -> Result<Opened, Lost> {
         let freshness = shared.freshness();
@@ -61,7 +60,7 @@ impl Opening {
             let relayed = lease.unseen_answer(Command::Query, handle).await?;
             is_refused |= relayed.error.is_some();
             status = relayed.status.or(status);
-            shown::read((handle, lease, view), shared).await?;
+            shown::read(ServerSide { handle, lease, view }, shared).await?;
         }
         if is_refused {
             return Ok(Opened::Refused(status));
@@ -80,9 +79,9 @@ pub(in crate::session) async fn is_proven_soon(view: &mut ReadView, shared: &Sha
 /// Whether the served results are proven to be true in the server's read view, at once or within this time.
 pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Duration) -> bool {
     let look = || match is_proven_now(view, shared) {
-        Held::Proven => Some(true),
-        Held::Changed => Some(false),
-        Held::NotYet => {
+        Holds::Proven => Some(true),
+        Holds::Changed => Some(false),
+        Holds::NotYet => {
             if view.settles(&shared.upstream, shared.freshness()) {
                 shared.upstream.ask_probe();
             } else {
@@ -97,9 +96,9 @@ pub(super) async fn is_proven(view: &mut ReadView, shared: &Shared, wait_max: Du
 /// Whether no table of a served result has been redefined, as far as is known at once or within this time.
 pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Duration) -> bool {
     let look = || match view.are_as_defined(shared.freshness()) {
-        Held::Proven => Some(true),
-        Held::Changed => Some(false),
-        Held::NotYet => {
+        Holds::Proven => Some(true),
+        Holds::Changed => Some(false),
+        Holds::NotYet => {
             shared.upstream.ask_end();
             None
         }
@@ -108,14 +107,14 @@ pub(super) async fn is_as_defined(view: &ReadView, shared: &Shared, wait_max: Du
 }
 
 /// Whether the served results are proven at this moment.
-pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Held {
+pub(in crate::session) fn is_proven_now(view: &mut ReadView, shared: &Shared) -> Holds {
     if !view.is_unproven() {
-        return Held::Proven;
+        return Holds::Proven;
     }
     view.settles(&shared.upstream, shared.freshness());
     let fences = if shared.writes_unlogged() { Fences::Refuse } else { Fences::Ignore };
     let held = view.holds(shared.freshness(), fences);
-    if held == Held::Proven {
+    if held == Holds::Proven {
         view.note_proven();
     }
     held

@@ -12,6 +12,15 @@ use crate::relay::Lost;
 use crate::session::view::Manner;
 use crate::session::{Forward, Reports, Session};
 
+/// A transaction that the server begins with the end of another one.
+#[derive(Clone, Copy)]
+pub(crate) struct ChainedTransaction {
+    /// How the transaction reads.
+    manner: Manner,
+    /// Its characteristics: those of the transaction that ends, if there is one.
+    said: Characteristics,
+}
+
 impl Session {
     /// Whether the server may refuse transactions that write.
     pub(super) fn is_server_read_only(&self) -> bool {
@@ -47,9 +56,8 @@ impl Session {
         completion.release.unwrap_or_else(by_default)
     }
 
-    /// Returns how the transaction reads that the server begins with COMMIT or ROLLBACK, if it begins one and that is known, and the new
-    /// transaction's characteristics: those of the transaction that ends, if there is one.
-    pub(crate) fn chains_on(&self, completion: Completion) -> Option<(Manner, Characteristics)> {
+    /// Returns the transaction that the server begins with COMMIT or ROLLBACK, if it begins one and it is known how that one reads.
+    pub(crate) fn chains_on(&self, completion: Completion) -> Option<ChainedTransaction> {
         let known = self.state.environment.current()?.transactions;
         let chains = completion.chain.unwrap_or(known.chain);
         if !chains || !known.leave_no_trace || self.state.locks.are_in_force() || self.is_told_of_reads() {
@@ -60,15 +68,15 @@ impl Session {
             return self
                 .manner_of_transactions()
                 .filter(|_| is_unsaid)
-                .map(|manner| (manner, Characteristics::default()));
+                .map(|manner| ChainedTransaction { manner, said: Characteristics::default() });
         }
         let (manner, said) = (self.state.view.manner()?, self.state.view.said());
         // The session's defaults may have changed meanwhile, and hold only after this transaction.
-        (Manner::of(known, said.isolation) == Some(manner)).then_some((manner, said))
+        (Manner::of(known, said.isolation) == Some(manner)).then_some(ChainedTransaction { manner, said })
     }
 
     /// Notes that the server has begun the next transaction.
-    pub(crate) fn has_chained(&mut self, (manner, said): (Manner, Characteristics)) {
+    pub(crate) fn has_chained(&mut self, ChainedTransaction { manner, said }: ChainedTransaction) {
         if !self.state.tx.note_begun_at_server() {
             return;
         }

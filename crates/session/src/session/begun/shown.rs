@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use freshet_follow::Shown;
+use freshet_follow::ShownGtids;
 
 use crate::registry::Handle;
 use crate::relay::Lost;
@@ -16,12 +16,19 @@ use crate::shared::Shared;
 /// A longer reply, in bytes, is not worth its cost.
 const ANSWER_BYTES_MAX: usize = 1024;
 
+/// What a session needs to have a read view opened and proven, apart from its client's side: that side may be waiting for a command.
+pub(in crate::session) struct ServerSide<'a> {
+    pub(in crate::session) handle: &'a Handle,
+    pub(in crate::session) lease: &'a mut Lease,
+    pub(in crate::session) view: &'a mut ReadView,
+}
+
 /// Returns the questions after the last of this many statements, which opens the read view. Notes the questions.
 pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize) -> Vec<String> {
     if shared.settling.is_asked_in_vain.load(Ordering::Relaxed) {
         return Vec::new();
     }
-    let questions = Shown::questions(is_mariadb(shared));
+    let questions = ShownGtids::questions(is_mariadb(shared));
     view.note_asked(ViewQuestions {
         count: questions.len(),
         statements_before: statements.saturating_sub(1),
@@ -35,7 +42,7 @@ pub(super) fn questions(view: &mut ReadView, shared: &Shared, statements: usize)
 /// # Errors
 /// The server is lost, or the session has ended.
 pub(super) async fn read(
-    (handle, lease, view): (&Handle, &mut Lease, &mut ReadView),
+    ServerSide { handle, lease, view }: ServerSide<'_>,
     shared: &Shared,
 ) -> Result<(), Lost> {
     let ViewQuestions { count, applied_before, .. } = view.take_asked();
@@ -48,7 +55,7 @@ pub(super) async fn read(
     if count > 0 && (is_mysql_without || answers.iter().any(|answer| answer.len() > ANSWER_BYTES_MAX)) {
         shared.settling.is_asked_in_vain.store(true, Ordering::Relaxed);
     }
-    if let Some(shown) = Shown::read(is_mariadb(shared), &answers) {
+    if let Some(shown) = ShownGtids::read(is_mariadb(shared), &answers) {
         view.shows(shown, applied_before);
     }
     Ok(())

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Opening;
+use super::{Opening, ServerSide};
 use crate::relay::Lost;
 use crate::session::Session;
-use crate::session::view::{Manner, Reads};
+use crate::session::view::{Manner, ReadMoment};
 use crate::settling::found_within;
 
 /// How long one look-up waits at most. The timer adds up to a millisecond.
@@ -51,8 +51,8 @@ impl Session {
             return Ok(false);
         }
         let Some(begun) = self.state.tx.begun() else { return Ok(false) };
-        let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
-        let opened = Opening { due: Instant::now(), begun }.open(at_server, &self.shared).await?;
+        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+        let opened = Opening { due: Instant::now(), begun }.open(server, &self.shared).await?;
         if !opened.note(&mut self.state) {
             self.state.tx.taken_back(before);
             self.state.view.end();
@@ -78,8 +78,8 @@ impl Session {
     async fn open_before(&mut self, opening: Opening) -> Result<(), Lost> {
         // Read before the opening: a later moment may show commits that the read view lacks.
         let as_of = self.shared.freshness().applied();
-        let at_server = (&*self.handle, &mut self.lease, &mut self.state.view);
-        let opened = opening.open(at_server, &self.shared).await?;
+        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+        let opened = opening.open(server, &self.shared).await?;
         if opened.note(&mut self.state) {
             self.state.view.binds(as_of, self.shared.freshness());
         }
@@ -91,7 +91,7 @@ impl Session {
         let left = self.state.view.reads_left();
         let view = &mut self.state.view;
         // If only the result is not settled, the wait would gain nothing else.
-        if view.reads(shared.freshness()) != Reads::NotYet || !shared.settling.is_worth(left) {
+        if view.reads(shared.freshness()) != ReadMoment::NotYet || !shared.settling.is_worth(left) {
             return;
         }
         let since = std::time::Instant::now();

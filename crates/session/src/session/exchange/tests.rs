@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_upstream::{Config, control};
+use freshet_upstream::{UpstreamConfig, control};
 use tokio::net::UnixStream;
 
 use super::*;
@@ -119,7 +119,7 @@ fn ended_at(variable: &str) {
         assert!(!required, "{variable} is not set, and FRESHET_TEST_SERVERS=required");
         return println!("skipped: {variable} is not set");
     };
-    let config = Config::from_url(&url).unwrap();
+    let config = UpstreamConfig::from_url(&url).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut lease = Lease::as_new(Some(control::connect(&config).await.unwrap()));

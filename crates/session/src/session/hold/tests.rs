@@ -8,7 +8,7 @@ use crate::variables::Locals;
 const IDLE: StatusFlags = StatusFlags::AUTOCOMMIT;
 
 fn listed(state: &State, lease: &Lease) -> Vec<Hold> {
-    Holds { state, lease, globals: &Globals::default() }.list().collect()
+    SessionHolds { state, lease, globals: &Globals::default() }.list().collect()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_transaction_and_what_is_said_for_the_next_bar_hits() {
         let mut state = State::new(IDLE, Locals::default());
         tx(&mut state);
         let (lease, globals) = (Lease::default(), Globals::default());
-        let holds = Holds { state: &state, lease: &lease, globals: &globals };
+        let holds = SessionHolds { state: &state, lease: &lease, globals: &globals };
         (holds.has(Hold::Transaction), holds.has(Hold::NextTransaction), holds.bar_all_hits())
     };
     assert_eq!(
@@ -73,7 +73,7 @@ fn temporary_tables_and_doubts_do_not_bar_all() {
     let (mut state, lease, globals) =
         (State::new(IDLE, Locals::default()), Lease::default(), Globals::default());
     state.temporary.suspect();
-    let holds = Holds { state: &state, lease: &lease, globals: &globals };
+    let holds = SessionHolds { state: &state, lease: &lease, globals: &globals };
     assert!(holds.hide_tables() && holds.has(Hold::TemporaryTables));
     assert!(Hold::HIDE_TABLES.iter().all(|hold| !Hold::BAR_ALL_HITS.contains(hold)));
 }

@@ -15,7 +15,7 @@ use ahash::RandomState;
 use freshet_catalog::rows::has_time;
 use freshet_protocol::{ExecutionParts, Parameter, ParameterType};
 
-use crate::preparations::{Beside, TypedBy};
+use crate::preparations::{ComparedWith, TypedBy};
 
 /// Uses keys of this process: clients cannot make two kinds look alike.
 static HASH: LazyLock<RandomState> = LazyLock::new(RandomState::new);
@@ -41,19 +41,19 @@ pub(super) struct History {
     types_differ: bool,
     values_differ: bool,
     /// The forms of the values so far, for each marker.
-    seen: Vec<Forms>,
+    seen: Vec<ValueForms>,
     /// A definition has changed since the statement was prepared.
     is_redefined: bool,
 }
 
-/// The forms of some values, a bit for each [`Form`].
+/// The forms of some values, a bit for each [`ValueForm`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
-struct Forms(u16);
+struct ValueForms(u16);
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Form {
+enum ValueForm {
     Null,
     Integer,
     /// A DOUBLE: all values of this type make the server resolve types in the same way.
@@ -86,7 +86,7 @@ enum Apart {
     Values,
 }
 
-impl Form {
+impl ValueForm {
     fn of(kind: ParameterType, value: &Parameter<'_>) -> Self {
         match value {
             Parameter::Null => Self::Null,
@@ -106,17 +106,17 @@ impl Form {
     }
 }
 
-impl Forms {
-    const fn of(form: Form) -> Self {
+impl ValueForms {
+    const fn of(form: ValueForm) -> Self {
         Self(1 << form as u8)
     }
 
     const TEXTS: Self = Self(
-        Self::of(Form::Digits).0
-            | Self::of(Form::Word).0
-            | Self::of(Form::Date).0
-            | Self::of(Form::DateWithTime).0
-            | Self::of(Form::Text).0,
+        Self::of(ValueForm::Digits).0
+            | Self::of(ValueForm::Word).0
+            | Self::of(ValueForm::Date).0
+            | Self::of(ValueForm::DateWithTime).0
+            | Self::of(ValueForm::Text).0,
     );
 
     const fn are_within(self, others: Self) -> bool {
@@ -124,40 +124,45 @@ impl Forms {
     }
 
     /// Returns these forms as they count beside such a column: all texts are one form beside a column of texts.
-    fn beside(self, beside: Beside) -> Self {
+    fn beside(self, beside: ComparedWith) -> Self {
         match beside {
-            Beside::Text | Beside::Bytes if self.are_within(Self::TEXTS) => Self::TEXTS,
+            ComparedWith::Text | ComparedWith::Bytes if self.are_within(Self::TEXTS) => Self::TEXTS,
             _ => self,
         }
     }
 
     /// Returns what keeps an execution apart whose values at one marker have had these forms.
-    fn apart(self, beside: Beside) -> Apart {
+    fn apart(self, beside: ComparedWith) -> Apart {
         let is = |form| self == Self::of(form);
-        let is_plain = is(Form::Null) || is(Form::Integer) || is(Form::Double) || is(Form::Digits);
+        let is_plain =
+            is(ValueForm::Null) || is(ValueForm::Integer) || is(ValueForm::Double) || is(ValueForm::Digits);
         match beside {
-            Beside::Timeless if is_plain || is(Form::Word) => Apart::Definition,
-            Beside::Number if is_plain => Apart::Nothing,
-            Beside::Number if is(Form::Word) => Apart::Definition,
-            Beside::Text | Beside::Bytes if is_plain || self.are_within(Self::TEXTS) => Apart::Nothing,
-            Beside::Bytes if is(Form::Bytes) => Apart::Nothing,
-            // Bytes that are no characters are an error from then on.
-            Beside::Text if is(Form::Bytes) => Apart::Definition,
-            Beside::Moment if is(Form::Null) || is(Form::Moment) => Apart::Nothing,
-            Beside::Moment if is(Form::Date) || is(Form::DateWithTime) => Apart::Nothing,
-            Beside::Timeless | Beside::Number | Beside::Text | Beside::Bytes | Beside::Moment => {
-                Apart::Values
+            ComparedWith::Timeless if is_plain || is(ValueForm::Word) => Apart::Definition,
+            ComparedWith::Number if is_plain => Apart::Nothing,
+            ComparedWith::Number if is(ValueForm::Word) => Apart::Definition,
+            ComparedWith::Text | ComparedWith::Bytes if is_plain || self.are_within(Self::TEXTS) => {
+                Apart::Nothing
             }
+            ComparedWith::Bytes if is(ValueForm::Bytes) => Apart::Nothing,
+            // Bytes that are no characters are an error from then on.
+            ComparedWith::Text if is(ValueForm::Bytes) => Apart::Definition,
+            ComparedWith::Moment if is(ValueForm::Null) || is(ValueForm::Moment) => Apart::Nothing,
+            ComparedWith::Moment if is(ValueForm::Date) || is(ValueForm::DateWithTime) => Apart::Nothing,
+            ComparedWith::Timeless
+            | ComparedWith::Number
+            | ComparedWith::Text
+            | ComparedWith::Bytes
+            | ComparedWith::Moment => Apart::Values,
         }
     }
 }
 
 impl TypedBy {
     /// Returns what a marker is compared with; `None` if types depend on the values themselves.
-    fn beside(&self, marker: usize) -> Option<Beside> {
+    fn beside(&self, marker: usize) -> Option<ComparedWith> {
         match self {
             Self::Values => None,
-            Self::Kinds => Some(Beside::Timeless),
+            Self::Kinds => Some(ComparedWith::Timeless),
             Self::KindsCompared(beside) => beside.get(marker).copied(),
         }
     }
@@ -166,13 +171,13 @@ impl TypedBy {
 impl History {
     /// Notes an execution with parameters of these types.
     pub(super) fn note(&mut self, parts: &ExecutionParts<'_>, types: &[ParameterType]) {
-        self.seen.resize(types.len(), Forms::default());
+        self.seen.resize(types.len(), ValueForms::default());
         let (mut classes, mut hasher) = (HASH.build_hasher(), HASH.build_hasher());
         for ((kind, value), seen) in types.iter().zip(parts.parameters(types)).zip(&mut self.seen) {
             let Ok(value) = value else { return self.note_unknown() };
             class(*kind).hash(&mut classes);
             kind.bytes().hash(&mut hasher);
-            seen.0 |= Forms::of(Form::of(*kind, &value)).0;
+            seen.0 |= ValueForms::of(ValueForm::of(*kind, &value)).0;
         }
         let types = hasher.finish();
         (parts.nulls, parts.values).hash(&mut hasher);
@@ -207,7 +212,7 @@ impl History {
     }
 
     fn apart(&self, typed_by: &TypedBy) -> Apart {
-        let apart = |(marker, forms): (usize, &Forms)| {
+        let apart = |(marker, forms): (usize, &ValueForms)| {
             typed_by.beside(marker).map_or(Apart::Values, |beside| forms.apart(beside))
         };
         self.seen.iter().enumerate().map(apart).max().unwrap_or(Apart::Nothing)
@@ -257,7 +262,7 @@ mod tests {
     const BLOB: u8 = 252;
     const DATE: &[u8] = b"\x0a2024-02-29";
 
-    fn compared(beside: Beside) -> TypedBy {
+    fn compared(beside: ComparedWith) -> TypedBy {
         TypedBy::KindsCompared(Box::new([beside]))
     }
 
@@ -289,18 +294,18 @@ mod tests {
         for (values, typed_by, is_alike) in [
             (one, TypedBy::Values, false),
             (one, TypedBy::Kinds, false),
-            (one, compared(Beside::Number), true),
-            (one, compared(Beside::Text), true),
-            (one, compared(Beside::Moment), false),
+            (one, compared(ComparedWith::Number), true),
+            (one, compared(ComparedWith::Text), true),
+            (one, compared(ComparedWith::Moment), false),
             (word, TypedBy::Kinds, false),
-            (word, compared(Beside::Number), false),
-            (word, compared(Beside::Text), true),
-            (word, compared(Beside::Moment), false),
-            (date, compared(Beside::Number), false),
-            (date, compared(Beside::Text), true),
-            (date, compared(Beside::Moment), true),
-            (moment, compared(Beside::Moment), true),
-            (moment, compared(Beside::Text), false),
+            (word, compared(ComparedWith::Number), false),
+            (word, compared(ComparedWith::Text), true),
+            (word, compared(ComparedWith::Moment), false),
+            (date, compared(ComparedWith::Number), false),
+            (date, compared(ComparedWith::Text), true),
+            (date, compared(ComparedWith::Moment), true),
+            (moment, compared(ComparedWith::Moment), true),
+            (moment, compared(ComparedWith::Text), false),
         ] {
             let mut history = history_of(&[values, values]);
             assert!(history.is_alike(&typed_by));
@@ -337,9 +342,9 @@ mod tests {
             ([word, (VAR_STRING, b"\x01x")], false),
             ([(LONG, &[1, 0, 0, 0]), (LONG, &[2, 0, 0, 0])], false),
         ] {
-            assert_eq!(is_alike(&executions, &compared(Beside::Moment)), is_like, "{executions:?}");
+            assert_eq!(is_alike(&executions, &compared(ComparedWith::Moment)), is_like, "{executions:?}");
         }
-        for elsewhere in [compared(Beside::Number), TypedBy::Kinds, TypedBy::Values] {
+        for elsewhere in [compared(ComparedWith::Number), TypedBy::Kinds, TypedBy::Values] {
             assert!(
                 !is_alike(&[day, noon], &elsewhere) && !is_alike(&[date, other], &elsewhere),
                 "{elsewhere:?}"
@@ -351,38 +356,39 @@ mod tests {
     fn texts_are_alike_beside_columns_of_texts() {
         let texts = [DATE, b"\x01w", b"\x021a", b"\x00", b"\x02-1", b"\x011"];
         for (kind, beside) in [
-            (VAR_STRING, Beside::Text),
-            (VAR_STRING, Beside::Bytes),
-            (BLOB, Beside::Text),
-            (BLOB, Beside::Bytes),
+            (VAR_STRING, ComparedWith::Text),
+            (VAR_STRING, ComparedWith::Bytes),
+            (BLOB, ComparedWith::Text),
+            (BLOB, ComparedWith::Bytes),
         ] {
             let executions = texts.map(|text| (kind, text));
             assert!(is_alike(&executions, &compared(beside)));
             let mut history = history_of(&executions);
             history.note_redefined();
-            assert_eq!(history.is_alike(&compared(beside)), (kind, beside) != (BLOB, Beside::Text));
+            assert_eq!(history.is_alike(&compared(beside)), (kind, beside) != (BLOB, ComparedWith::Text));
             assert!(
-                !is_alike(&executions, &compared(Beside::Number)) && !is_alike(&executions, &TypedBy::Kinds)
+                !is_alike(&executions, &compared(ComparedWith::Number))
+                    && !is_alike(&executions, &TypedBy::Kinds)
             );
         }
-        assert!(!is_alike(&[(VAR_STRING, b"\x011"), (BLOB, b"\x011")], &compared(Beside::Text)));
-        assert!(!is_alike(&[(VAR_STRING, b"\x011"), (LONG, &[1, 0, 0, 0])], &compared(Beside::Text)));
+        assert!(!is_alike(&[(VAR_STRING, b"\x011"), (BLOB, b"\x011")], &compared(ComparedWith::Text)));
+        assert!(!is_alike(&[(VAR_STRING, b"\x011"), (LONG, &[1, 0, 0, 0])], &compared(ComparedWith::Text)));
     }
 
     #[test]
     fn integers_of_any_length_are_alike_beside_a_column() {
         let [one, short, long] = [(1, &[1][..]), (2, &[1, 2]), (8, &[1, 0, 0, 0, 0, 0, 0, 0])];
         for executions in [[one, short], [long, one], [short, (LONG, &[1, 0, 0, 0])]] {
-            for beside in [Beside::Number, Beside::Text, Beside::Bytes] {
+            for beside in [ComparedWith::Number, ComparedWith::Text, ComparedWith::Bytes] {
                 let mut history = history_of(&executions);
                 assert!(history.is_alike(&compared(beside)), "{executions:?}");
                 history.note_redefined();
                 assert!(history.is_alike(&compared(beside)), "{executions:?}");
             }
-            assert!(!is_alike(&executions, &compared(Beside::Moment)), "{executions:?}");
+            assert!(!is_alike(&executions, &compared(ComparedWith::Moment)), "{executions:?}");
             assert!(!are_alike(&executions) && !is_alike(&executions, &TypedBy::Values), "{executions:?}");
         }
-        assert!(!is_alike(&[one, (DOUBLE[0], &2.5_f64.to_le_bytes())], &compared(Beside::Number)));
+        assert!(!is_alike(&[one, (DOUBLE[0], &2.5_f64.to_le_bytes())], &compared(ComparedWith::Number)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::{Done, Walk, absent, not};
-use crate::functions::{self, Class};
+use crate::functions::{self, FunctionClass};
 use crate::reason::Reason;
 
 impl Walk {
@@ -64,13 +64,15 @@ impl Walk {
         let is_admitted =
             self.admits.admits(called.as_bytes()) && functions::is_itself_with(called.as_bytes(), arguments);
         match functions::class(called.as_bytes(), false, self.modes) {
-            Class::Pure | Class::Volatile if is_admitted => {}
-            Class::Pure if !functions::is_pure_with(called.as_bytes(), arguments) => {
+            FunctionClass::Pure | FunctionClass::Volatile if is_admitted => {}
+            FunctionClass::Pure if !functions::is_pure_with(called.as_bytes(), arguments) => {
                 return Err(Reason::Volatile(called));
             }
-            Class::Pure => {}
-            Class::Unknown => return Err(Reason::UnknownFunction(called)),
-            Class::Volatile | Class::LastStatement | Class::Session => return Err(Reason::Volatile(called)),
+            FunctionClass::Pure => {}
+            FunctionClass::Unknown => return Err(Reason::UnknownFunction(called)),
+            FunctionClass::Volatile | FunctionClass::LastStatement | FunctionClass::Session => {
+                return Err(Reason::Volatile(called));
+            }
         }
         self.ordered(within_group)?;
         match over {

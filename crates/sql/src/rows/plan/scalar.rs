@@ -1,7 +1,7 @@
 //! Reads expressions, with the precedence of operators that both servers have.
 
 use super::{Planned, Planner, Scalar, Unplanned};
-use crate::functions::{self, Class};
+use crate::functions::{self, FunctionClass};
 use crate::rows::conjunct;
 use crate::rows::output::{self, Selected};
 use crate::rows::parsed::{Block, Subquery};
@@ -314,7 +314,7 @@ impl Expression<'_, '_, '_> {
         let name = String::from_utf8_lossy(word).to_ascii_lowercase();
         let is_exists = self.source.word(self.at, "EXISTS");
         let is_aggregate = output::has_aggregate(self.source, self.at..self.at + 1);
-        if !is_exists && functions::class(word, false, self.source.modes) != Class::Pure {
+        if !is_exists && functions::class(word, false, self.source.modes) != FunctionClass::Pure {
             return Err(Unplanned::by(format!("the function {name}")));
         }
         self.at += 2;

@@ -831,8 +831,9 @@ fn one(random: &mut Random, tally: &mut Tally, write: &mut dyn FnMut(&str) -> St
     }
     writer.named.sort();
     writer.named.dedup();
-    let known =
-        |table: &TableName| writer.views.get(&table.name).map(Definition::View).or_else(|| columns_of(table));
+    let known = |table: &TableName| {
+        writer.views.get(&table.name).map(TableDefinition::View).or_else(|| columns_of(table))
+    };
     let Some(reads) = row_reads_of(writer.text.as_bytes(), MYSQL, &writer.named, &known) else {
         panic!("not understood: {}", writer.text);
     };
@@ -931,10 +932,10 @@ fn written(random: &mut Random) -> Option<Written> {
         writer.text = format!("INSERT INTO target ({}) {}", columns.join(", "), writer.text);
     }
     let target: Vec<String> = (0..9).map(|at| format!("c{at}")).collect();
-    let target = Definition::Table { columns: target.into(), shows_all: true };
+    let target = TableDefinition::Table { columns: target.into(), shows_all: true };
     let known = |table: &TableName| match table.name.as_str() {
         "target" => Some(target.clone()),
-        name => writer.views.get(name).map(Definition::View).or_else(|| columns_of(table)),
+        name => writer.views.get(name).map(TableDefinition::View).or_else(|| columns_of(table)),
     };
     let Some(RowWrites { writes, .. }) = row_writes(writer.text.as_bytes(), MYSQL, &known) else {
         panic!("not understood: {}", writer.text);

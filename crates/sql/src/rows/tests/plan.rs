@@ -4,7 +4,7 @@ use super::*;
 
 /// Those of [`columns_of`], `id` of each an INT that is not NULL, `c` a VARCHAR, `y` hidden, all others INTs.
 fn typed(table: &TableName) -> Vec<InputColumn> {
-    let Some(Definition::Table { columns, .. }) = columns_of(table) else { return Vec::new() };
+    let Some(TableDefinition::Table { columns, .. }) = columns_of(table) else { return Vec::new() };
     let integer = DataType {
         name: "int".into(),
         is_unsigned: false,

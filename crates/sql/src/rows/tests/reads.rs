@@ -291,7 +291,10 @@ fn columns() {
 #[test]
 fn names_beyond_ascii_count_as_unknown() {
     let columns_of = |_: &TableName| {
-        Some(Definition::Table { columns: vec!["id".to_owned(), "é".to_owned()].into(), shows_all: true })
+        Some(TableDefinition::Table {
+            columns: vec!["id".to_owned(), "é".to_owned()].into(),
+            shows_all: true,
+        })
     };
     let reads = row_reads(b"SELECT id FROM t WHERE id = 1", MYSQL, &columns_of).unwrap();
     assert_eq!(reads.columns, ColumnsRead::All);

@@ -37,14 +37,14 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("v_unseen", "a", "select `s`.`t`.`a` AS `a`,`s`.`t`.`b` AS `b` from `s`.`t`"),
 ];
 
-pub(super) fn definition(name: &str) -> Option<Definition<'static>> {
+pub(super) fn definition(name: &str) -> Option<TableDefinition<'static>> {
     static VIEWS: LazyLock<Vec<(&str, View)>> = LazyLock::new(|| {
         let read = |columns: &str, text: &str| {
             View::read(text, "s", &columns.split(' ').collect::<Vec<_>>(), MYSQL).unwrap()
         };
         TEXTS.iter().map(|(name, columns, text)| (*name, read(columns, text))).collect()
     });
-    VIEWS.iter().find(|(known, _)| *known == name).map(|(_, view)| Definition::View(view))
+    VIEWS.iter().find(|(known, _)| *known == name).map(|(_, view)| TableDefinition::View(view))
 }
 
 const VIEWS: &[(&str, &str)] = &[

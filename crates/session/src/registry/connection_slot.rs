@@ -35,7 +35,7 @@ impl Connected {
 
 /// The number of a connection, and how many KILLs are under way by it. Both are in one word, so that a reader sees them as of one moment.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ConnectionSlot {
     /// The number in the lower half, 0 if there is no connection; the count of KILLs in the upper.
     word: AtomicU64,
     connected: Arc<Connected>,
@@ -50,7 +50,7 @@ fn number(word: u64) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-impl Place {
+impl ConnectionSlot {
     pub(super) fn among(connected: &Arc<Connected>) -> Arc<Self> {
         Arc::new(Self { word: AtomicU64::new(0), connected: Arc::clone(connected) })
     }
@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.set(0);
     }
