@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use freshet_tests::cached::{await_asleep, connect, eventually, fresh_schema};
+use freshet_tests::cached::{await_asleep, connect, eventually, fresh_schema, staged};
 use freshet_tests::{Freshet, freshet, with_each};
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
@@ -232,4 +233,55 @@ fn a_statement_is_explained() {
     assert_eq!(output.status.code(), Some(1));
     assert!(!String::from_utf8_lossy(&output.stdout).contains("sesame"));
     assert_eq!(run(&["explain-plan"], &[URL]).status.code(), Some(2));
+}
+
+/// How the system schedules the event loops of a process: 0 is the usual policy, 3 is `SCHED_BATCH`.
+fn policies(pid: u32) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the process is there");
+    let read = |file: std::path::PathBuf| std::fs::read_to_string(file).unwrap_or_default();
+    let paths = tasks.filter_map(|task| Some(task.ok()?.path()));
+    let is_event_loop = |path: &std::path::PathBuf| {
+        let name = read(path.join("comm"));
+        name.trim().strip_prefix("freshet-").is_some_and(|number| number.parse::<usize>().is_ok())
+    };
+    // Behind the name in brackets, the first field is the third of all; the policy is the 41st.
+    let policy = |path: std::path::PathBuf| {
+        let stat = read(path.join("stat"));
+        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(38).map(str::to_owned))
+    };
+    paths.filter(is_event_loop).filter_map(policy).collect()
+}
+
+/// On a busy machine that spares the server's threads and the event loop a change of the processor for each answer.
+#[test]
+fn an_event_loop_with_many_commands_at_the_server_takes_its_turn() {
+    if rustix::process::getpriority_process(None) != Ok(0) {
+        return; // The policy is left alone then.
+    }
+    for server in freshet_tests::server::all() {
+        let (_direct, freshet) = staged(&server, "program_turns", &[], &["--threads", "1"]);
+        let Some(pid) = freshet.pid() else { return };
+        assert_eq!(policies(pid), ["0"]);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..32 {
+                let mut client = freshet.target().connect();
+                let over = &over;
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        client.query_drop("SELECT SLEEP(0.01)").expect("it sleeps");
+                    }
+                });
+            }
+            let is_batch = || (policies(pid) == ["3"]).then_some(());
+            let outcome = std::panic::catch_unwind(|| eventually("the loop takes its turn", is_batch));
+            over.store(true, Ordering::Relaxed);
+            assert!(outcome.is_ok(), "{:?}: it does not", server.flavor);
+        });
+        let mut client = freshet.target().connect();
+        eventually("the loop is scheduled as usual", || {
+            client.query_drop("SELECT SLEEP(0)").expect("it is answered");
+            (policies(pid) == ["0"]).then_some(())
+        });
+    }
 }

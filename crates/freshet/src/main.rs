@@ -20,6 +20,7 @@ mod tls;
 // Serving clients: from the listeners to the sessions, and the end in order.
 mod listen;
 mod worker;
+mod scheduling;
 mod sessions;
 mod admin;
 mod introspection;

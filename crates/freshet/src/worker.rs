@@ -10,6 +10,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, mpsc};
 
 use crate::listen::Incoming;
+use crate::scheduling;
 use crate::sessions::Sessions;
 use crate::shutdown::{Phase, Watch};
 
@@ -56,7 +57,9 @@ impl Worker {
         let (started, outcome) = std::sync::mpsc::channel();
         let thread = thread::Builder::new().name(format!("freshet-{number}")).spawn(move || {
             // A runtime whose tasks stay on its thread has to be made on that thread.
-            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            let mut runtime = Builder::new_current_thread();
+            let runtime = runtime.enable_all().on_thread_park(scheduling::waits);
+            let runtime = runtime.build_local(LocalOptions::default());
             let runtime = match runtime {
                 Ok(runtime) => started.send(Ok(())).map(|()| runtime),
                 Err(error) => return drop(started.send(Err(error))),

@@ -78,5 +78,5 @@ pub use reference::reference;
 pub use refreshing::refresh_created;
 pub use registry::Process;
 pub use restoring::{load_created, load_persisted};
-pub use session::serve;
+pub use session::{at_server, serve};
 pub use shared::{Multiplexing, PreparedRow, ServerConnections, SessionOptions, Shared};

@@ -82,6 +82,7 @@ pub(crate) use exchange::{follow, query_prefix};
 pub(crate) use facts::{Missed, StatementFacts, Unfound};
 pub(crate) use found::is_question;
 pub(crate) use hold::{Hold, SessionHolds};
+pub use lanes::at_server;
 pub(crate) use lanes::{Carriage, Expected, Ride, SharedView};
 pub(crate) use lease::Lease;
 pub use life::serve;

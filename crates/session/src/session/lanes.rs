@@ -186,6 +186,14 @@ impl Lanes {
     }
 }
 
+/// Returns how many commands of this thread's clients the server has at the moment.
+pub fn at_server() -> usize {
+    LANES.with(|lanes| {
+        let depth = |open: &Vec<OpenLane>| open.iter().map(|open| open.lane.depth()).sum::<usize>();
+        lanes.under_way.get() + lanes.open.borrow().values().map(depth).sum::<usize>()
+    })
+}
+
 /// By how many times waits may grow in a crowd, at most.
 const CROWD_MAX: u32 = 10;
 
