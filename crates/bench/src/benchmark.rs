@@ -15,6 +15,7 @@ mod cache;
 mod ideal;
 mod measured;
 mod measuring;
+mod turns;
 mod stock;
 
 mod chart;

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::args::Args;
 use crate::counters::Counters;
 use crate::crew::{Crew, Tally};
+use crate::load::Load;
 use crate::login;
 use crate::processor::{self, Machine, Time};
 use crate::question::QUIT;
@@ -100,43 +100,60 @@ pub async fn run(
 }
 
 /// Drives clients that connect, ask once and leave, one after another, for one round.
-pub async fn come_and_go(args: &Args, target: &Target) -> Result<Outcome, Failure> {
-    let before = Counters::read(&args.account, target).await?;
+pub async fn come_and_go(
+    account: &Account,
+    target: &Target,
+    load: &Load,
+    length: Duration,
+) -> Result<Outcome, Failure> {
+    let before = Counters::read(account, target).await?;
     let (used, started) = (Used::now(target), Instant::now());
-    let until = started + Duration::from_secs(u64::from(args.seconds));
+    let until = started + length;
     let mut clients = JoinSet::new();
-    for number in 0..args.load.clients {
-        clients.spawn_local(one_by_one(args.clone(), target.clone(), u64::from(number), until));
+    for number in 0..load.clients {
+        let statements = Statements::new(load, u64::from(number));
+        let visits =
+            Visits { account: account.clone(), target: target.clone(), texts: Texts::new(load), statements };
+        clients.spawn_local(visits.until(until));
     }
     let mut tally = Tally::default();
     while let Some(client) = clients.join_next().await {
         tally.merge(&client??);
     }
     let (used, elapsed) = (Used::now(target).since(used), started.elapsed());
-    let counters = Counters::read(&args.account, target).await?.since(before);
+    let counters = Counters::read(account, target).await?.since(before);
     Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
 }
 
-/// Runs clients one after another: each connects, asks once and leaves.
-async fn one_by_one(args: Args, target: Target, seed: u64, until: Instant) -> Result<Tally, String> {
-    let mut tally = Tally::default();
-    let (texts, mut statements) = (Texts::new(&args.load), Statements::new(&args.load, seed));
-    let mut packet = Vec::new();
-    let mut now = Instant::now();
-    while now < until {
-        let login = login::open(&args.account, &target, &args.account.database);
-        let mut wire = login.await.map_err(|error| error.to_string())?;
-        let statement = statements.next();
-        tally.reads += u64::from(statement.reads());
-        packet.clear();
-        texts.put(&mut packet, &statement);
-        wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
-        tally.refused += u64::from(read_answer(&mut wire).await? == Done::Refused);
-        wire.send(0, &[QUIT]).await.map_err(|error| error.to_string())?;
-        let left = Instant::now();
-        tally.statements += 1;
-        tally.latency.add(left - now);
-        now = left;
+/// Clients that come one after another.
+struct Visits {
+    account: Account,
+    target: Target,
+    texts: Texts,
+    statements: Statements,
+}
+
+impl Visits {
+    /// Each client connects, asks once and leaves, and then the next one comes.
+    async fn until(mut self, until: Instant) -> Result<Tally, String> {
+        let mut tally = Tally::default();
+        let mut packet = Vec::new();
+        let mut now = Instant::now();
+        while now < until {
+            let login = login::open(&self.account, &self.target, &self.account.database);
+            let mut wire = login.await.map_err(|error| error.to_string())?;
+            let statement = self.statements.next();
+            tally.reads += u64::from(statement.reads());
+            packet.clear();
+            self.texts.put(&mut packet, &statement);
+            wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
+            tally.refused += u64::from(read_answer(&mut wire).await? == Done::Refused);
+            wire.send(0, &[QUIT]).await.map_err(|error| error.to_string())?;
+            let left = Instant::now();
+            tally.statements += 1;
+            tally.latency.add(left - now);
+            now = left;
+        }
+        Ok(tally)
     }
-    Ok(tally)
 }

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use crate::crew::Crew;
 use crate::load::Load;
-use crate::round;
-use crate::target::Failure;
+use crate::login;
+use crate::target::{Account, Failure};
 
 use super::column::{Column, Role};
 use super::measured::{Measured, Row};
 use super::options::{CLIENTS, Options};
 use super::plan::{Across, Table, Warm};
 use super::progress::progress;
-use super::sample::Sample;
-use super::{cache, ideal, stock};
+use super::turns::{SEED_STEP, Turns, takes_part};
+use super::{cache, ideal};
 
 /// The sizes of table 5, as shares of the bytes of all results.
 const SIZES: [(&str, f64); 7] =
@@ -22,10 +24,10 @@ const SIZES: [(&str, f64); 7] =
 const DEPTHS: [u32; 3] = [1, 16, 64];
 /// The rate that the clients ask for, as a share of the server's own throughput.
 const RATE_SHARE: f64 = 0.5;
-/// A pause after writes: a server goes on writing after its answers.
-const PAUSE_AFTER_WRITES: Duration = Duration::from_millis(300);
-/// The distance between the seeds of two rows of a table.
-const SEED_STEP: u64 = 1 << 20;
+/// Clients that come and go. So many saturate two cores.
+const VISITORS: u32 = 16;
+/// The time after which a column that does not answer a client with TLS has none.
+const TLS_MAX: Duration = Duration::from_secs(5);
 const MIB: f64 = 1_048_576.0;
 
 /// One table while it is measured.
@@ -45,6 +47,7 @@ impl Measuring<'_> {
             Across::Clients => self.across_clients().await,
             Across::Sizes => self.across_sizes().await,
             Across::Depths => self.across_depths().await,
+            Across::Channels => self.across_channels().await,
         }
     }
 
@@ -65,7 +68,7 @@ impl Measuring<'_> {
         for (name, share) in SIZES.into_iter().step_by(1 + usize::from(self.options.quick)) {
             let bytes = (all as f64 * share) as u64 / 1024 * 1024;
             self.warm(bytes).await?;
-            let mut row = self.row(name.to_owned(), &load).await?;
+            let mut row = self.row(name.to_owned(), load.clone()).await?;
             row.notes.push(("MiB", format!("{:.1}", bytes as f64 / MIB)));
             row.notes
                 .push(("at best", format!("{:.0} %", 100.0 * ideal::hits(&load.draw, load.keys, share))));
@@ -80,11 +83,34 @@ impl Measuring<'_> {
         Ok(Measured { table: self.table, rows, at_rate: None })
     }
 
+    async fn across_channels(&self) -> Result<Measured, Failure> {
+        self.warm(self.table.cache_bytes).await?;
+        let with_tls = Account { tls: true, ..self.options.account.clone() };
+        let mut have_tls = Vec::new();
+        for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.has_data()) {
+            // From then on the account's password is known to what is before a server too.
+            match timeout(TLS_MAX, login::open(&with_tls, &column.target, "")).await {
+                Ok(Ok(_)) => have_tls.push(at),
+                _ => progress(&format!("  {} has no TLS", column.target.name))?,
+            }
+        }
+        let mut rows = Vec::new();
+        let clients = &self.options.clients;
+        for &clients in if clients.is_empty() { &[VISITORS] } else { clients.as_slice() } {
+            let in_clear = self.turns(self.load(clients));
+            rows.push(in_clear.row(format!("{clients} in clear")).await?);
+            let mut turns = Turns { account: with_tls.clone(), ..in_clear };
+            turns.columns.retain(|(at, _)| have_tls.contains(at));
+            rows.push(turns.row(format!("{clients} with TLS")).await?);
+        }
+        Ok(Measured { table: self.table, rows, at_rate: None })
+    }
+
     /// Measures a row for each load, under its number.
     async fn rows(&self, loads: impl IntoIterator<Item = (u32, Load)>) -> Result<Vec<Row>, Failure> {
         let mut rows = Vec::new();
         for (number, load) in loads {
-            rows.push(self.row(number.to_string(), &load).await?);
+            rows.push(self.row(number.to_string(), load).await?);
         }
         Ok(rows)
     }
@@ -129,66 +155,16 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Measures all rounds of all columns, in turns.
-    async fn row(&self, at: String, load: &Load) -> Result<Row, Failure> {
-        let mut row = Row { at, ..Row::default() };
-        let mut crews = self.crews(load).await?;
-        for number in 0..self.options.rounds as usize {
-            // Each round begins with another column.
-            for at in 0..self.columns.len() {
-                let at = (at + number) % self.columns.len();
-                if let Some(sample) = self.sample(at, load, crews.get_mut(at)).await? {
-                    row.add(at, sample);
-                }
-                if load.mix.writes() {
-                    tokio::time::sleep(PAUSE_AFTER_WRITES).await;
-                }
-            }
-        }
-        progress(&format!("  {}: {}", row.at, self.said(&row)))?;
-        Ok(row)
+    /// Measures a row of all columns that take part in the table.
+    async fn row(&self, at: String, load: Load) -> Result<Row, Failure> {
+        self.turns(load).row(at).await
     }
 
-    /// Returns the connected clients of all columns; none if sysbench brings its own.
-    async fn crews(&self, load: &Load) -> Result<Vec<Crew>, Failure> {
-        let mut crews = Vec::new();
-        for column in self.columns.iter().filter(|_| self.table.sysbench.is_none()) {
-            let mut crew = Crew::open(&self.options.account, &column.target, load, self.seed(load)).await?;
-            crew.round(self.options.settle()).await?;
-            crews.push(crew);
-        }
-        Ok(crews)
-    }
-
-    /// Measures one round of one column.
-    async fn sample(
-        &self,
-        at: usize,
-        load: &Load,
-        crew: Option<&mut Crew>,
-    ) -> Result<Option<Sample>, Failure> {
-        let Some(column) = self.columns.get(at) else { return Ok(None) };
-        let (account, target, length) = (&self.options.account, &column.target, self.options.round());
-        match (self.table.sysbench, crew) {
-            // The floor has no cache, and knows no more than what our own clients ask.
-            _ if column.role == Role::Floor && self.table.across == Across::Sizes => Ok(None),
-            (Some(_), _) if column.role == Role::Floor => Ok(None),
-            (Some(test), _) => Ok(Some(stock::round(account, target, test, load.clients, length).await?)),
-            (None, Some(crew)) => Ok(Some(Sample::new(&round::run(account, target, crew, length).await?))),
-            (None, None) => Ok(None),
-        }
-    }
-
-    /// Returns the seed of a row: a different one for each row, the same one for all columns.
-    fn seed(&self, load: &Load) -> u64 {
-        SEED_STEP * (2 + u64::from(load.clients) + u64::from(load.rate.unwrap_or_default()))
-    }
-
-    fn said(&self, row: &Row) -> String {
-        let of = |(at, column): (usize, &Column)| {
-            format!("{} {:.0}/s", column.target.name, row.spread(at, |sample| sample.per_second).median)
-        };
-        self.columns.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
+    fn turns(&self, load: Load) -> Turns<'_> {
+        let (options, table) = (self.options, self.table);
+        let columns = self.columns.iter().enumerate();
+        let columns = columns.filter(|(_, column)| takes_part(column, table)).collect();
+        Turns { options, table, columns, account: options.account.clone(), load }
     }
 
     /// Measures the latencies while the clients ask for half of the throughput of the slowest direct column.
@@ -203,6 +179,6 @@ impl Measuring<'_> {
         let load = Load { rate: Some((rate as u32).max(1)), ..load };
         let at =
             format!("{:.0} statements a second of {} clients", f64::from(rate as u32) * of_cycle, row.at);
-        Ok(Some(self.row(at, &load).await?))
+        Ok(Some(self.row(at, load).await?))
     }
 }

@@ -21,10 +21,10 @@ pub struct Options {
     /// Fewer numbers of clients, and shorter rounds: for a look at the form
     #[arg(long)]
     pub quick: bool,
-    /// Only these tables: 1, 2, 3, 4, 5, pk, range, or one part, as 3c
+    /// Only these tables: 1, 2, 3, 4, 5, pk, range, connect, or one part, as 3c
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Numbers of clients; 1,8,64,256 if nothing is said, and 1,64 with --quick
+    /// Numbers of clients; 1,8,64,256 if nothing is said, 1,64 with --quick, and 16 for logins
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub clients: Vec<u32>,
     /// Rounds for each number of clients and each column

@@ -35,13 +35,15 @@ pub enum Across {
     Sizes,
     /// The number of statements that one client sends at once.
     Depths,
+    /// The number of clients, in clear and with TLS.
+    Channels,
 }
 
 impl Across {
     /// Returns the name of the quantity.
     pub fn name(self) -> &'static str {
         match self {
-            Across::Clients => "clients",
+            Across::Clients | Across::Channels => "clients",
             Across::Sizes => "size",
             Across::Depths => "at once",
         }
@@ -55,6 +57,17 @@ pub enum Warm {
     Asked,
     /// The answer for each row.
     Everything,
+}
+
+/// Those who send the statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Clients that stay connected.
+    Crew,
+    /// Clients that connect, ask once and leave.
+    Visitors,
+    /// Stock sysbench, with this test.
+    Sysbench(&'static str),
 }
 
 /// One table of the report.
@@ -86,8 +99,8 @@ pub struct Table {
     pub across: Across,
     /// Whether latencies at a given rate are measured too.
     pub rate: bool,
-    /// The test of stock sysbench that sends the statements, if our own clients do not.
-    pub sysbench: Option<&'static str>,
+    /// Those who send the statements.
+    pub by: By,
     /// The gains of the article's cache, at each number of clients or each size.
     pub published: &'static [(&'static str, &'static str)],
 }
@@ -106,7 +119,7 @@ const ALL_HITS: Table = Table {
     warm: Warm::Everything,
     across: Across::Clients,
     rate: true,
-    sysbench: None,
+    by: By::Crew,
     published: &[("1", "+14 %"), ("8", "+21 %"), ("64", "+109 %"), ("256", "+108 %"), ("1024", "+127 %")],
 };
 
@@ -137,7 +150,7 @@ const STOCK: Table = Table {
     title: "Stock sysbench: oltp_point_select",
     about: "sysbench's own script and clients, with no option but connection, threads, and the tables' number and size. Its statements are \
             prepared. Each round is of whole seconds, p99 is that of whole transactions, and of its clients the processor time is not known.",
-    sysbench: Some("oltp_point_select"),
+    by: By::Sysbench("oltp_point_select"),
     prepared: true,
     rate: false,
     published: &[],
@@ -145,7 +158,7 @@ const STOCK: Table = Table {
 };
 
 /// All tables, in their order.
-static ALL: [Table; 16] = [
+static ALL: [Table; 17] = [
     ALL_HITS,
     Table {
         id: "1b",
@@ -260,11 +273,22 @@ static ALL: [Table; 16] = [
         mix: Mix::Ranges,
         ..LEGACY
     },
+    Table {
+        id: "connect",
+        title: "Logins",
+        about: "Clients that connect, ask one point select and leave, one after another: what is called a statement here is such a visit. \
+                All answers are in memory, and the account has logged in once with TLS through each column before.",
+        across: Across::Channels,
+        by: By::Visitors,
+        rate: false,
+        published: &[],
+        ..ALL_HITS
+    },
     STOCK,
     Table {
         id: "s2",
         title: "Stock sysbench: oltp_read_only",
-        sysbench: Some("oltp_read_only"),
+        by: By::Sysbench("oltp_read_only"),
         mix: Mix::ReadOnly,
         transactions: true,
         ..STOCK
@@ -272,7 +296,7 @@ static ALL: [Table; 16] = [
     Table {
         id: "s4",
         title: "Stock sysbench: oltp_read_write",
-        sysbench: Some("oltp_read_write"),
+        by: By::Sysbench("oltp_read_write"),
         mix: Mix::ReadWrite,
         transactions: true,
         warm: Warm::Asked,
@@ -313,7 +337,7 @@ pub fn tables(only: &[String], sysbench: bool) -> Result<Vec<&'static Table>, Fa
         }
     }
     let is_wanted = |table: &&Table| match only {
-        [] => sysbench || table.sysbench.is_none(),
+        [] => sysbench || !matches!(table.by, By::Sysbench(_)),
         _ => only.iter().any(|name| table.is(name)),
     };
     Ok(ALL.iter().filter(is_wanted).collect())
@@ -341,7 +365,8 @@ mod tests {
         assert_eq!(named(&["3"], false), ["3a", "3b", "3c", "3d", "3e"]);
         assert_eq!(named(&["3c", "pk"], false), ["3c", "pk"]);
         assert_eq!(named(&["s"], false), ["s1", "s2", "s4"]);
-        assert_eq!((named(&[], false).len(), named(&[], true).len()), (13, 16));
+        assert_eq!(named(&["connect"], false), ["connect"]);
+        assert_eq!((named(&[], false).len(), named(&[], true).len()), (14, 17));
         assert!(tables(&["6".to_owned()], false).is_err());
     }
 }
