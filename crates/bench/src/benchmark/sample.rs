@@ -19,6 +19,10 @@ pub struct Sample {
     pub p99_us: f64,
     /// The latency that 999 of 1,000 statements did not exceed, in microseconds.
     pub p999_us: f64,
+    /// Latencies of the statements that write, or commit what was written, in microseconds; 0 if there were none.
+    pub write_p50_us: f64,
+    /// The latency that 99 of 100 of these did not exceed, in microseconds.
+    pub write_p99_us: f64,
     /// Processor time of the server for each statement, in microseconds.
     pub server_us: f64,
     /// Processor time of the process before the server for each statement, in microseconds.
@@ -55,6 +59,8 @@ impl Sample {
             p50_us: tally.latency.quantile_us(0.5),
             p99_us: tally.latency.quantile_us(0.99),
             p999_us: tally.latency.quantile_us(0.999),
+            write_p50_us: tally.writes.quantile_us(0.5),
+            write_p99_us: tally.writes.quantile_us(0.99),
             server_us: used.server as f64 / count,
             proxy_us: used.proxy.all() as f64 / count,
             proxy_user_us: used.proxy.user as f64 / count,

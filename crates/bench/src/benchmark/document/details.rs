@@ -3,6 +3,7 @@
 use crate::benchmark::column::Column;
 use crate::benchmark::measured::{Measured, Row};
 use crate::benchmark::numbers::{short, whole, wobble};
+use crate::benchmark::plan::Table;
 use crate::benchmark::sample::Sample;
 
 use super::grid::{self, line, of_group};
@@ -10,10 +11,15 @@ use super::grid::{self, line, of_group};
 /// The numbers of a detail, and the format in which they are written.
 type Detail = (&'static str, fn(&Sample) -> f64, fn(f64) -> String);
 
-const DETAILS: [Detail; 13] = [
+const LATENCIES: [Detail; 3] = [
     ("p50", |sample| sample.p50_us, short),
     ("p99", |sample| sample.p99_us, short),
     ("p99.9", |sample| sample.p999_us, short),
+];
+/// Only of tables with statements that write.
+const WRITES: [Detail; 2] =
+    [("write p50", |sample| sample.write_p50_us, short), ("write p99", |sample| sample.write_p99_us, short)];
+const COSTS: [Detail; 10] = [
     ("server CPU", |sample| sample.server_us, short),
     ("proxy CPU", |sample| sample.proxy_us, short),
     ("of it user", |sample| sample.proxy_user_us, short),
@@ -29,9 +35,10 @@ const DETAILS: [Detail; 13] = [
 /// Returns a group's details, folded, and its latencies at a given rate.
 pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String> {
     let mut lines = Vec::new();
+    let grid = Grid { columns, group, details: details(measured.table) };
     if let Some(row) = &measured.at_rate {
         lines.extend([format!("Latencies at a given rate, {}:", row.at), String::new()]);
-        lines.extend(table("rate", columns, group, [("given", row)].into_iter()));
+        lines.extend(grid.lines("rate", [("given", row)].into_iter()));
         lines.push(String::new());
     }
     lines.extend([
@@ -39,27 +46,38 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
         String::new(),
     ]);
     let rows = measured.rows.iter().map(|row| (row.at.as_str(), row));
-    lines.extend(table(measured.table.across.name(), columns, group, rows));
+    lines.extend(grid.lines(measured.table.across.name(), rows));
     lines.extend([String::new(), "</details>".to_owned()]);
     lines
 }
 
-fn table<'a>(
-    first: &str,
-    columns: &[Column],
-    group: &str,
-    rows: impl Iterator<Item = (&'a str, &'a Row)>,
-) -> Vec<String> {
-    let mut head: Vec<String> = [first, "column", "statements/s", "spread"].map(str::to_owned).to_vec();
-    head.extend(DETAILS.iter().map(|(name, _, _)| (*name).to_owned()));
-    let mut lines = grid::head(&head, 2).to_vec();
-    for (name, row) in rows {
-        for (at, column) in of_group(columns, group).filter(|(at, _)| !row.cell(*at).is_empty()) {
-            let rate = row.spread(at, |sample| sample.per_second);
-            let mut cells = vec![name.to_owned(), column.title.clone(), whole(rate.median), wobble(rate)];
-            cells.extend(DETAILS.iter().map(|(_, number, written)| written(row.spread(at, number).median)));
-            lines.push(line(&cells));
+fn details(table: &Table) -> Vec<Detail> {
+    let writes = if table.mix.writes() { WRITES.as_slice() } else { &[] };
+    [LATENCIES.as_slice(), writes, &COSTS].concat()
+}
+
+/// The form of the tables of a group.
+struct Grid<'a> {
+    columns: &'a [Column],
+    group: &'a str,
+    details: Vec<Detail>,
+}
+
+impl Grid<'_> {
+    fn lines<'r>(&self, first: &str, rows: impl Iterator<Item = (&'r str, &'r Row)>) -> Vec<String> {
+        let mut head: Vec<String> = [first, "column", "statements/s", "spread"].map(str::to_owned).to_vec();
+        head.extend(self.details.iter().map(|(name, _, _)| (*name).to_owned()));
+        let mut lines = grid::head(&head, 2).to_vec();
+        for (name, row) in rows {
+            let shown = of_group(self.columns, self.group).filter(|(at, _)| !row.cell(*at).is_empty());
+            for (at, column) in shown {
+                let rate = row.spread(at, |sample| sample.per_second);
+                let mut cells = vec![name.to_owned(), column.title.clone(), whole(rate.median), wobble(rate)];
+                let cell = |(_, number, written): &Detail| written(row.spread(at, number).median);
+                cells.extend(self.details.iter().map(cell));
+                lines.push(line(&cells));
+            }
         }
+        lines
     }
-    lines
 }
