@@ -2,35 +2,45 @@
 
 use crate::benchmark::column::Column;
 use crate::benchmark::measured::{Measured, Row};
-use crate::benchmark::numbers::{short, whole, wobble};
+use crate::benchmark::numbers::{short, steadiness, whole, wobble};
 use crate::benchmark::plan::Table;
-use crate::benchmark::sample::Sample;
+use crate::benchmark::sample::{Sample, Spread};
 
 use super::grid::{self, line, of_group};
 
-/// The numbers of a detail, and the format in which they are written.
-type Detail = (&'static str, fn(&Sample) -> f64, fn(f64) -> String);
+/// The numbers of a detail, and the format in which their spread is written.
+type Detail = (&'static str, fn(&Sample) -> f64, fn(Spread) -> String);
 
 const LATENCIES: [Detail; 3] = [
-    ("p50", |sample| sample.p50_us, short),
-    ("p99", |sample| sample.p99_us, short),
-    ("p99.9", |sample| sample.p999_us, short),
+    ("p50", |sample| sample.p50_us, steadiness),
+    ("p99", |sample| sample.p99_us, steadiness),
+    ("p99.9", |sample| sample.p999_us, median),
 ];
 /// Only of tables with statements that write.
-const WRITES: [Detail; 2] =
-    [("write p50", |sample| sample.write_p50_us, short), ("write p99", |sample| sample.write_p99_us, short)];
-const COSTS: [Detail; 10] = [
-    ("server CPU", |sample| sample.server_us, short),
-    ("proxy CPU", |sample| sample.proxy_us, short),
-    ("of it user", |sample| sample.proxy_user_us, short),
-    ("client CPU", |sample| sample.client_us, short),
-    ("client cores", |sample| sample.client_cores, short),
-    ("busy %", |sample| sample.busy, whole),
-    ("hits %", |sample| sample.hits, short),
-    ("refused %", |sample| sample.refused, short),
-    ("server MiB", |sample| sample.server_mib, whole),
-    ("proxy MiB", |sample| sample.proxy_mib, whole),
+const WRITES: [Detail; 2] = [
+    ("write p50", |sample| sample.write_p50_us, steadiness),
+    ("write p99", |sample| sample.write_p99_us, steadiness),
 ];
+const COSTS: [Detail; 10] = [
+    ("server CPU", |sample| sample.server_us, steadiness),
+    ("proxy CPU", |sample| sample.proxy_us, steadiness),
+    ("of it user", |sample| sample.proxy_user_us, median),
+    ("client CPU", |sample| sample.client_us, median),
+    ("client cores", |sample| sample.client_cores, median),
+    ("busy %", |sample| sample.busy, whole_median),
+    ("hits %", |sample| sample.hits, median),
+    ("refused %", |sample| sample.refused, median),
+    ("server MiB", |sample| sample.server_mib, whole_median),
+    ("proxy MiB", |sample| sample.proxy_mib, whole_median),
+];
+
+fn median(spread: Spread) -> String {
+    short(spread.median)
+}
+
+fn whole_median(spread: Spread) -> String {
+    whole(spread.median)
+}
 
 /// Returns a group's details, folded, and its latencies at a given rate.
 pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String> {
@@ -73,7 +83,7 @@ impl Grid<'_> {
             for (at, column) in shown {
                 let rate = row.spread(at, |sample| sample.per_second);
                 let mut cells = vec![name.to_owned(), column.title.clone(), whole(rate.median), wobble(rate)];
-                let cell = |(_, number, written): &Detail| written(row.spread(at, number).median);
+                let cell = |(_, number, written): &Detail| written(row.spread(at, number));
                 cells.extend(self.details.iter().map(cell));
                 lines.push(line(&cells));
             }

@@ -51,7 +51,8 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     lines.push(format!(
         "Clients, Freshet and servers share {} cores ({}, {:.0} GiB, Linux {}), so **the ratios count and not the rates**. All columns \
          of a table are measured in turns: {} rounds of {} ms each. Each number is the median of the rounds, ratios are taken within a \
-         round, and what stands in brackets is the least and the most. The data: {TABLES} tables of {} rows in sysbench's form, on {}.",
+         round. In brackets are the least and the most, and behind ± is half of the distance between them, in percent of the median. The \
+         data: {TABLES} tables of {} rows in sysbench's form, on {}.",
         machine.cores,
         machine.processor,
         machine.gib,

@@ -49,12 +49,12 @@ fn row(at: &str, many: f64, columns: usize) -> Row {
             let times = f64::from(column as u32 + 1);
             let sample = Sample {
                 per_second: 1_000.0 * many * times * round,
-                p50_us: 64.0 / times,
+                p50_us: 64.0 / times / round,
                 p99_us: 640.0 / times,
                 p999_us: 6_400.0,
                 write_p50_us: 80.0 * round,
                 write_p99_us: 800.0 * round,
-                server_us: 20.0,
+                server_us: 20.0 * round,
                 client_us: 4.0,
                 client_cores: 0.1 * many,
                 busy: 95.0,
