@@ -54,7 +54,7 @@ impl Measuring<'_> {
     async fn across_clients(&self) -> Result<Measured, Failure> {
         self.warm(self.table.cache_bytes).await?;
         let rows = self
-            .rows(self.options.clients().into_iter().map(|clients| (clients, self.load(clients))))
+            .rows(self.table.clients(self.options).into_iter().map(|clients| (clients, self.load(clients))))
             .await?;
         let at_rate = if self.table.rate { self.at_rate(&rows).await? } else { None };
         Ok(Measured { table: self.table, rows, at_rate })

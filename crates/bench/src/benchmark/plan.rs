@@ -5,6 +5,8 @@ use crate::load::Load;
 use crate::mix::Mix;
 use crate::target::Failure;
 
+use super::options::Options;
+
 /// The schema with the data, which has sysbench's form.
 pub const DATABASE: &str = "sbtest";
 /// The beginning of the tables' names.
@@ -322,6 +324,17 @@ impl Table {
             writes: 0,
         }
     }
+
+    /// Returns the numbers of clients: the usual ones, and those that the article has a gain for, unless others are wanted.
+    pub fn clients(&self, options: &Options) -> Vec<u32> {
+        let mut clients = options.clients();
+        if options.clients.is_empty() && !options.quick {
+            clients.extend(self.published.iter().filter_map(|(clients, _)| clients.parse::<u32>().ok()));
+            clients.sort_unstable();
+            clients.dedup();
+        }
+        clients
+    }
 }
 
 /// Returns the wanted tables: all, or those whose number begins with one of the names in `only`. Tables of stock sysbench are returned
@@ -368,5 +381,29 @@ mod tests {
         assert_eq!(named(&["connect"], false), ["connect"]);
         assert_eq!((named(&[], false).len(), named(&[], true).len()), (14, 17));
         assert!(tables(&["6".to_owned()], false).is_err());
+    }
+
+    fn clients(table: &str, said: &[&str]) -> Vec<u32> {
+        #[derive(clap::Parser)]
+        struct Wanted {
+            #[command(flatten)]
+            options: Options,
+        }
+        let said = ["test", "--column", "a:direct=a:1"].iter().chain(said);
+        let wanted = <Wanted as clap::Parser>::parse_from(said);
+        tables(&[table.to_owned()], false).unwrap()[0].clients(&wanted.options)
+    }
+
+    #[test]
+    fn the_tables_of_the_article_have_its_numbers_of_clients() {
+        for (table, said, expected) in [
+            ("1a", vec![], vec![1, 8, 64, 256, 1024]),
+            ("4", vec![], vec![1, 8, 64, 256, 1024]),
+            ("1b", vec![], vec![1, 8, 64, 256]),
+            ("1a", vec!["--quick"], vec![1, 64]),
+            ("1a", vec!["--clients", "64,8"], vec![64, 8]),
+        ] {
+            assert_eq!(clients(table, &said), expected, "{table} {said:?}");
+        }
     }
 }
