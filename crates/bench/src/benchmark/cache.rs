@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::asker::Asker;
-use crate::counters::{second, status};
+use crate::counters::{rows, second, status};
 use crate::load::Load;
 use crate::login;
 use crate::reply::read_answer;
@@ -27,6 +27,20 @@ pub async fn resize(account: &Account, column: &Column, bytes: u64) -> Result<()
         say(&mut wire, &format!("SET GLOBAL query_cache_size = {bytes}")).await?;
     }
     Ok(())
+}
+
+/// Returns the value of the column's `query_cache_type`.
+pub async fn kind(account: &Account, column: &Column) -> Result<String, Failure> {
+    let mut wire = login::open(account, &column.target, "").await?;
+    let found = rows(&mut wire, "SHOW GLOBAL VARIABLES LIKE 'query_cache_type'").await?;
+    let value = found.into_iter().flatten().nth(1).flatten();
+    Ok(value.ok_or_else(|| format!("{} has no query_cache_type", column.target.name))?)
+}
+
+/// Sets the column's `query_cache_type`, for clients that connect from now on.
+pub async fn set_kind(account: &Account, column: &Column, value: &str) -> Result<(), Failure> {
+    let mut wire = login::open(account, &column.target, "").await?;
+    say(&mut wire, &format!("SET GLOBAL query_cache_type = {value}")).await
 }
 
 /// Asks once for each row, with each form of the load that has one row, or by ranges if the load has no such form.

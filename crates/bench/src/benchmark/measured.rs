@@ -10,8 +10,27 @@ pub struct Measured {
     pub table: &'static Table,
     /// The rows, by the number of clients or the size.
     pub rows: Vec<Row>,
+    /// The row with Freshet's cache off, if it was measured. It is no place of the plots.
+    pub without_cache: Option<Row>,
     /// The row at a given rate, if it was measured.
     pub at_rate: Option<Row>,
+}
+
+impl Measured {
+    /// Returns a table with no other rows.
+    pub fn new(table: &'static Table, rows: Vec<Row>) -> Measured {
+        Measured { table, rows, without_cache: None, at_rate: None }
+    }
+
+    /// Returns the rows of the table in the articles' form.
+    pub fn shown(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain(&self.without_cache)
+    }
+
+    /// Returns all rows.
+    pub fn all(&self) -> impl Iterator<Item = &Row> {
+        self.shown().chain(&self.at_rate)
+    }
 }
 
 /// One row of a table: the rounds that were measured in turns.

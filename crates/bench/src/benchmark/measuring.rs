@@ -57,7 +57,8 @@ impl Measuring<'_> {
             .rows(self.table.clients(self.options).into_iter().map(|clients| (clients, self.load(clients))))
             .await?;
         let at_rate = if self.table.rate { self.at_rate(&rows).await? } else { None };
-        Ok(Measured { table: self.table, rows, at_rate })
+        let without_cache = if self.table.without_cache { self.without_cache(&rows).await? } else { None };
+        Ok(Measured { without_cache, at_rate, ..Measured::new(self.table, rows) })
     }
 
     async fn across_sizes(&self) -> Result<Measured, Failure> {
@@ -74,13 +75,13 @@ impl Measuring<'_> {
                 .push(("at best", format!("{:.0} %", 100.0 * ideal::hits(&load.draw, load.keys, share))));
             rows.push(row);
         }
-        Ok(Measured { table: self.table, rows, at_rate: None })
+        Ok(Measured::new(self.table, rows))
     }
 
     async fn across_depths(&self) -> Result<Measured, Failure> {
         self.warm(self.table.cache_bytes).await?;
         let rows = self.rows(DEPTHS.map(|depth| (depth, Load { pipeline: depth, ..self.load(1) }))).await?;
-        Ok(Measured { table: self.table, rows, at_rate: None })
+        Ok(Measured::new(self.table, rows))
     }
 
     async fn across_channels(&self) -> Result<Measured, Failure> {
@@ -103,7 +104,7 @@ impl Measuring<'_> {
             turns.columns.retain(|(at, _)| have_tls.contains(at));
             rows.push(turns.row(format!("{clients} with TLS")).await?);
         }
-        Ok(Measured { table: self.table, rows, at_rate: None })
+        Ok(Measured::new(self.table, rows))
     }
 
     /// Measures a row for each load, under its number.
@@ -155,6 +156,25 @@ impl Measuring<'_> {
         Ok(())
     }
 
+    /// Measures Freshet with its cache off, beside the server itself.
+    async fn without_cache(&self, rows: &[Row]) -> Result<Option<Row>, Failure> {
+        let Some(clients) = usual(rows) else { return Ok(None) };
+        let mut turns = self.turns(self.load(clients));
+        turns.columns.retain(|(_, column)| matches!(column.role, Role::Direct | Role::Freshet));
+        let mut types = Vec::new();
+        for (_, column) in turns.columns.iter().filter(|(_, column)| column.has_cache()) {
+            let before = cache::kind(&self.options.account, column).await?;
+            cache::set_kind(&self.options.account, column, "OFF").await?;
+            types.push((*column, before));
+        }
+        // The tables behind this one need their caches, whatever comes of the row.
+        let row = turns.row(format!("{clients}, cache off")).await;
+        for (column, before) in types {
+            cache::set_kind(&self.options.account, column, &before).await?;
+        }
+        row.map(Some)
+    }
+
     /// Measures a row of all columns that take part in the table.
     async fn row(&self, at: String, load: Load) -> Result<Row, Failure> {
         self.turns(load).row(at).await
@@ -169,11 +189,12 @@ impl Measuring<'_> {
 
     /// Measures the latencies while the clients ask for half of the throughput of the slowest direct column.
     async fn at_rate(&self, rows: &[Row]) -> Result<Option<Row>, Failure> {
-        let wanted = CLIENTS.to_string();
-        let Some(row) = rows.iter().find(|row| row.at == wanted).or(rows.last()) else { return Ok(None) };
+        let Some(clients) = usual(rows) else { return Ok(None) };
+        let wanted = clients.to_string();
+        let Some(row) = rows.iter().find(|row| row.at == wanted) else { return Ok(None) };
         let directs = (0..self.columns.len()).filter(|at| self.columns[*at].role == Role::Direct);
         let rates = directs.map(|at| row.spread(at, |sample| sample.per_second).median);
-        let load = self.load(row.at.parse().unwrap_or(CLIENTS));
+        let load = self.load(clients);
         let of_cycle = (load.mix.cycle().len() + 2 * usize::from(load.transactions)) as f64;
         let rate = rates.fold(f64::INFINITY, f64::min) * RATE_SHARE / of_cycle;
         let load = Load { rate: Some((rate as u32).max(1)), ..load };
@@ -181,4 +202,10 @@ impl Measuring<'_> {
             format!("{:.0} statements a second of {} clients", f64::from(rate as u32) * of_cycle, row.at);
         Ok(Some(self.row(at, load).await?))
     }
+}
+
+/// Returns the number of clients of what is measured with one number only: the usual one if there is a row of it, or else the last one.
+fn usual(rows: &[Row]) -> Option<u32> {
+    let mut clients = rows.iter().filter_map(|row| row.at.parse().ok());
+    clients.clone().find(|clients| *clients == CLIENTS).or_else(|| clients.next_back())
 }

@@ -101,6 +101,8 @@ pub struct Table {
     pub across: Across,
     /// Whether latencies at a given rate are measured too.
     pub rate: bool,
+    /// Whether a row with Freshet's cache off stands beside the others.
+    pub without_cache: bool,
     /// Those who send the statements.
     pub by: By,
     /// The gains of the article's cache, at each number of clients or each size.
@@ -121,6 +123,7 @@ const ALL_HITS: Table = Table {
     warm: Warm::Everything,
     across: Across::Clients,
     rate: true,
+    without_cache: false,
     by: By::Crew,
     published: &[("1", "+14 %"), ("8", "+21 %"), ("64", "+109 %"), ("256", "+108 %"), ("1024", "+127 %")],
 };
@@ -216,7 +219,7 @@ static ALL: [Table; 17] = [
         published: &[],
         ..ALL_HITS
     },
-    UNCACHEABLE,
+    Table { without_cache: true, ..UNCACHEABLE },
     Table {
         id: "3d",
         title: "Nothing cacheable at all, prepared",

@@ -55,7 +55,7 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
         "<details><summary>Latencies, processor time, memory, hits</summary>".to_owned(),
         String::new(),
     ]);
-    let rows = measured.rows.iter().map(|row| (row.at.as_str(), row));
+    let rows = measured.shown().map(|row| (row.at.as_str(), row));
     lines.extend(grid.lines(measured.table.across.name(), rows));
     lines.extend([String::new(), "</details>".to_owned()]);
     lines

@@ -21,7 +21,7 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
         head.push("published".to_owned());
     }
     let mut lines = grid::head(&head, 1).to_vec();
-    for row in &measured.rows {
+    for row in measured.shown() {
         let mut cells = vec![row.at.clone()];
         cells.extend(row.notes.iter().map(|(_, note)| note.clone()));
         let of_column = |(at, column)| cell(row, at, column, direct, measured.table.across);

@@ -4,6 +4,7 @@ use std::fs;
 use std::thread;
 
 use crate::benchmark::column::{groups, server_of};
+use crate::benchmark::measured::Measured;
 use crate::benchmark::numbers::whole;
 use crate::benchmark::plan::{ROWS, TABLES};
 use crate::benchmark::sample::Spread;
@@ -93,7 +94,7 @@ const COLUMNS: [&str; 7] = [
 
 /// Returns the sentence that says how much of the machine other processes used.
 fn others(results: &Results<'_>) -> String {
-    let rows = results.tables.iter().flat_map(|measured| measured.rows.iter().chain(&measured.at_rate));
+    let rows = results.tables.iter().flat_map(Measured::all);
     let others = rows.flat_map(|row| row.cells.iter().flatten()).map(|sample| sample.others);
     let others = Spread::of(others.filter(|others| !others.is_nan()));
     format!(

@@ -78,10 +78,14 @@ fn measured() -> Vec<Measured> {
         Measured {
             table: wanted[0],
             rows: vec![row("1", 1.0, 6), row("64", 8.0, 6)],
+            without_cache: None,
             at_rate: Some(row("500 statements a second of 64 clients", 0.5, 6)),
         },
-        Measured { table: wanted[1], rows: vec![row("64", 2.0, 6)], at_rate: None },
-        Measured { table: wanted[2], rows: vec![size], at_rate: None },
+        Measured {
+            without_cache: Some(row("64, cache off", 1.5, 3)),
+            ..Measured::new(wanted[1], vec![row("64", 2.0, 6)])
+        },
+        Measured::new(wanted[2], vec![size]),
     ]
 }
 
