@@ -42,6 +42,8 @@ pub struct Row {
     pub notes: Vec<(&'static str, String)>,
     /// The highest percentage of hits that a cache of this size can have, where this matters.
     pub best: Option<f64>,
+    /// The percentage of hits that `freshet.curve` foretold of this size, where it did, with the places of the columns that it is of.
+    pub foretold: Vec<(usize, f64)>,
     /// The rounds of each column, in the order of the columns.
     pub cells: Vec<Vec<Sample>>,
 }
@@ -50,6 +52,11 @@ impl Row {
     /// Returns the rounds of a column.
     pub fn cell(&self, column: usize) -> &[Sample] {
         self.cells.get(column).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the percentage of hits that was foretold of a column.
+    pub fn foretold(&self, column: usize) -> Option<f64> {
+        self.foretold.iter().find(|(at, _)| *at == column).map(|(_, hits)| *hits)
     }
 
     /// Returns the spread of a number of a column.

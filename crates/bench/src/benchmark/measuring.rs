@@ -20,6 +20,8 @@ use super::{cache, ideal};
 /// The sizes of table 5, as shares of the bytes of all results.
 const SIZES: [(&str, f64); 7] =
     [("1/40", 0.025), ("1/20", 0.05), ("1/10", 0.1), ("1/5", 0.2), ("2/5", 0.4), ("4/5", 0.8), ("8/5", 1.6)];
+/// The size at which the curve is asked. The curve has sizes from a sixteenth of its own to sixteen times as large: all of the others.
+const CURVE_SHARE: f64 = 0.2;
 /// The numbers of statements that a client sends at once.
 const DEPTHS: [u32; 3] = [1, 16, 64];
 /// The rate that the clients ask for, as a share of the server's own throughput.
@@ -64,18 +66,33 @@ impl Measuring<'_> {
     async fn across_sizes(&self) -> Result<Measured, Failure> {
         let load = self.load(CLIENTS);
         let all = self.all_results_bytes(&load).await?;
+        let curves = self.curves(bytes_of(all, CURVE_SHARE)).await?;
         let mut rows = Vec::new();
         // A quick run takes every other size.
         for (name, share) in SIZES.into_iter().step_by(1 + usize::from(self.options.quick)) {
-            let bytes = (all as f64 * share) as u64 / 1024 * 1024;
+            let bytes = bytes_of(all, share);
             self.warm(bytes).await?;
             let mut row = self.row(name.to_owned(), load.clone()).await?;
             row.notes.push(("MiB", format!("{:.1}", bytes as f64 / MIB)));
-            row.notes
-                .push(("at best", format!("{:.0} %", 100.0 * ideal::hits(&load.draw, load.keys, share))));
+            let best = 100.0 * ideal::hits(&load.draw, load.keys, share);
+            row.notes.push(("at best", format!("{best:.0} %")));
+            row.best = Some(best);
+            let foretold = |(at, curve): &(usize, Vec<_>)| Some((*at, cache::foretold(curve, bytes as f64)?));
+            row.foretold = curves.iter().filter_map(foretold).collect();
             rows.push(row);
         }
         Ok(Measured::new(self.table, rows))
+    }
+
+    /// Returns what each Freshet says of other sizes once its clients have asked with this one, with the columns' places.
+    async fn curves(&self, bytes: u64) -> Result<Vec<(usize, Vec<(f64, f64)>)>, Failure> {
+        self.warm(bytes).await?;
+        let mut curves = Vec::new();
+        for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.role == Role::Freshet)
+        {
+            curves.push((at, cache::curve(&self.options.account, column).await?));
+        }
+        Ok(curves)
     }
 
     async fn across_depths(&self) -> Result<Measured, Failure> {
@@ -202,6 +219,11 @@ impl Measuring<'_> {
             format!("{:.0} statements a second of {} clients", f64::from(rate as u32) * of_cycle, row.at);
         Ok(Some(self.row(at, load).await?))
     }
+}
+
+/// Returns a share of the bytes of all results, in whole kibibytes as the caches have them.
+fn bytes_of(all: u64, share: f64) -> u64 {
+    (all as f64 * share) as u64 / 1024 * 1024
 }
 
 /// Returns the number of clients of what is measured with one number only: the usual one if there is a row of it, or else the last one.

@@ -254,7 +254,8 @@ static ALL: [Table; 17] = [
         id: "5",
         title: "The cache's size against hits and gain",
         about: "Point selects of 64 clients, with more rows; sizes as shares of what all results take in Freshet's memory. \
-                *At best* is the share of hits of a cache that holds those results that are asked for most.",
+                *At best* is the share of hits of a cache that holds those results that are asked for most. *Curve said* is what \
+                `freshet.curve` said of the size before, when the cache had 1/5.",
         keys: ROWS,
         warm: Warm::Asked,
         across: Across::Sizes,

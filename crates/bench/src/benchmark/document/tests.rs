@@ -73,6 +73,7 @@ fn measured() -> Vec<Measured> {
     let wanted = tables(&["1a", "4", "5"].map(str::to_owned), false).unwrap();
     let mut size = row("1/40", 3.0, 5);
     size.best = Some(12.0);
+    size.foretold = vec![(2, 28.6)];
     size.notes = vec![("MiB", "1.2".to_owned()), ("at best", "12 %".to_owned())];
     vec![
         Measured {
