@@ -136,6 +136,7 @@ impl Measuring<'_> {
     fn load(&self, clients: u32) -> Load {
         let mut load = self.table.load(clients);
         load.prepared |= self.options.prepared;
+        load.draw = self.options.draw(load.draw);
         if self.table.across == Across::Sizes {
             load.draw.hot_keys = self.options.hot;
         }
