@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, status};
 use crate::crew::{Crew, Tally};
 use crate::load::Load;
 use crate::login;
@@ -14,6 +14,7 @@ use crate::reply::{Done, read_answer};
 use crate::statements::Statements;
 use crate::target::{Account, Failure, Target};
 use crate::texts::Texts;
+use crate::wire::Wire;
 
 /// The result of a round.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,8 @@ pub struct Outcome {
     pub used: Used,
     /// The memory of the target's processes at the end.
     pub memory: Memory,
+    /// The connections that the server had amidst the round, with the one that asks for their number, where this is known.
+    pub connections: Option<u64>,
 }
 
 /// Memory in bytes.
@@ -91,12 +94,7 @@ pub async fn run(
     crew: &mut Crew,
     length: Duration,
 ) -> Result<Outcome, Failure> {
-    let before = Counters::read(account, target).await?;
-    let (used, started) = (Used::now(target), Instant::now());
-    let tally = crew.round(length).await?;
-    let (used, elapsed) = (Used::now(target).since(used), started.elapsed());
-    let counters = Counters::read(account, target).await?.since(before);
-    Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
+    measure(account, target, length, crew.round(length)).await
 }
 
 /// Drives clients that connect, ask once and leave, one after another, for one round.
@@ -106,23 +104,43 @@ pub async fn come_and_go(
     load: &Load,
     length: Duration,
 ) -> Result<Outcome, Failure> {
+    let clients = async {
+        let until = Instant::now() + length;
+        let mut clients = JoinSet::new();
+        for number in 0..load.clients {
+            let statements = Statements::new(load, u64::from(number));
+            let (account, target) = (account.clone(), target.clone());
+            clients.spawn_local(Visits { account, target, texts: Texts::new(load), statements }.until(until));
+        }
+        let mut tally = Tally::default();
+        while let Some(client) = clients.join_next().await {
+            tally.merge(&client??);
+        }
+        Ok(tally)
+    };
+    measure(account, target, length, clients).await
+}
+
+/// Drives clients for one round, and reads what the system and the target have counted meanwhile.
+async fn measure(
+    account: &Account,
+    target: &Target,
+    length: Duration,
+    clients: impl Future<Output = Result<Tally, Failure>>,
+) -> Result<Outcome, Failure> {
+    let mut watch = login::open(account, target, "").await?;
     let before = Counters::read(account, target).await?;
     let (used, started) = (Used::now(target), Instant::now());
-    let until = started + length;
-    let mut clients = JoinSet::new();
-    for number in 0..load.clients {
-        let statements = Statements::new(load, u64::from(number));
-        let visits =
-            Visits { account: account.clone(), target: target.clone(), texts: Texts::new(load), statements };
-        clients.spawn_local(visits.until(until));
-    }
-    let mut tally = Tally::default();
-    while let Some(client) = clients.join_next().await {
-        tally.merge(&client??);
-    }
+    let (tally, connections) = tokio::join!(clients, connections_after(&mut watch, length / 2));
     let (used, elapsed) = (Used::now(target).since(used), started.elapsed());
     let counters = Counters::read(account, target).await?.since(before);
-    Ok(Outcome { tally, counters, elapsed, used, memory: Memory::now(target) })
+    Ok(Outcome { tally: tally?, counters, elapsed, used, memory: Memory::now(target), connections })
+}
+
+/// Returns how many connections the server has after a time, with the one that asks; `None` if it does not say.
+async fn connections_after(watch: &mut Wire, time: Duration) -> Option<u64> {
+    tokio::time::sleep(time).await;
+    status(watch, "Threads_connected").await.ok().flatten()
 }
 
 /// Clients that come one after another.

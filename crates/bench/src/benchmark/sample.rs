@@ -41,6 +41,8 @@ pub struct Sample {
     pub hits: f64,
     /// Percent of the statements that were refused, as writers may be.
     pub refused: f64,
+    /// Connections that the server had amidst the round, with the one that asks for their number.
+    pub connections: f64,
     /// Memory of the server in MiB.
     pub server_mib: f64,
     /// Memory of the process before the server, in MiB.
@@ -70,6 +72,7 @@ impl Sample {
             others: percent(used.machine.busy.saturating_sub(known), used.machine.all),
             hits: percent(outcome.counters.hits, tally.reads),
             refused: percent(tally.refused, tally.statements),
+            connections: outcome.connections.map_or(f64::NAN, |count| count as f64),
             server_mib: outcome.memory.server as f64 / MIB,
             proxy_mib: outcome.memory.proxy as f64 / MIB,
         }

@@ -21,7 +21,7 @@ const WRITES: [Detail; 2] = [
     ("write p50", |sample| sample.write_p50_us, steadiness),
     ("write p99", |sample| sample.write_p99_us, steadiness),
 ];
-const COSTS: [Detail; 10] = [
+const COSTS: [Detail; 11] = [
     ("server CPU", |sample| sample.server_us, steadiness),
     ("proxy CPU", |sample| sample.proxy_us, steadiness),
     ("of it user", |sample| sample.proxy_user_us, median),
@@ -30,6 +30,7 @@ const COSTS: [Detail; 10] = [
     ("busy %", |sample| sample.busy, whole_median),
     ("hits %", |sample| sample.hits, median),
     ("refused %", |sample| sample.refused, median),
+    ("server connections", |sample| sample.connections, whole_median),
     ("server MiB", |sample| sample.server_mib, whole_median),
     ("proxy MiB", |sample| sample.proxy_mib, whole_median),
 ];

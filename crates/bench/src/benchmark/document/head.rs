@@ -80,7 +80,7 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
 }
 
 /// The explanations of the columns.
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 8] = [
     "- *direct*: the server itself, its query cache off. Each column has a server of its own, all alike.",
     "- *native cache*: MariaDB with its query cache on, of the same size as Freshet's.",
     "- *floor*: a server that writes an answer which lies ready. No server answers for less.",
@@ -88,6 +88,7 @@ const COLUMNS: [&str; 7] = [
      at which the question was due, so that a pause of the server counts for all that waited for it.",
     "- *write p50, write p99*: the same for writes alone: updates, deletes, inserts, and the COMMIT behind them.",
     "- *CPU*: microseconds of processor time for each statement, of the server, of what stands before it (*of it user*: in its own code), and of the clients.",
+    "- *server connections*: what the server says amidst a round (`Threads_connected`), with the one connection that asks it.",
     "- ▲: the clients, who share one thread, took more than half of a core while no core was idle. Such a column could be faster than it \
      shows.",
 ];

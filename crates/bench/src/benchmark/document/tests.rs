@@ -60,6 +60,7 @@ fn row(at: &str, many: f64, columns: usize) -> Row {
                 busy: 95.0,
                 others: 2.0,
                 hits: 10.0 * times,
+                connections: if column == 5 { f64::NAN } else { 1.0 + 64.0 / times },
                 server_mib: 130.0,
                 ..Sample::default()
             };
