@@ -3,7 +3,7 @@
 use freshet_protocol::HEADER_LEN;
 
 /// EOF packets are shorter than this; a row that begins with the same byte is not.
-const EOF_BYTES_MAX: usize = 9;
+pub const EOF_BYTES_MAX: usize = 9;
 
 /// How far an answer has been walked. What is expected: OK, ERR, or one result set without DEPRECATE_EOF.
 #[derive(Debug, Default)]

@@ -12,6 +12,7 @@ mod column;
 // How a table is measured.
 mod cache;
 mod ideal;
+mod turns;
 mod stock;
 mod measuring;
 mod progress;

@@ -2,11 +2,15 @@
 
 use freshet_protocol::{HEADER_LEN, Reader};
 
-use crate::answer::{Step, Walk};
+use crate::answer::{EOF_BYTES_MAX, Step, Walk};
 use crate::login;
 use crate::question::query_packet;
 use crate::target::{Account, Failure, Target};
 use crate::wire::Wire;
+
+/// The first bytes of an EOF packet, and of a value that is NULL.
+const EOF: u8 = 0xfe;
+const NULL: u8 = 0xfb;
 
 /// Counters since the target's start, or the difference of two readings. Zero where a target has no such counter.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,28 +57,22 @@ pub async fn status(wire: &mut Wire, name: &str) -> Result<Option<u64>, Failure>
     second(wire, &format!("SHOW GLOBAL STATUS LIKE '{name}'")).await
 }
 
-/// Returns the second column of the only row of an answer of two columns, if it is a number.
+/// Returns the second column of an answer's first row, if it is a number.
 pub async fn second(wire: &mut Wire, question: &str) -> Result<Option<u64>, Failure> {
-    const ROW: usize = 4;
-    let row = row(wire, question, ROW).await?;
-    let value = |row: &[u8]| {
-        let mut reader = Reader::new(row);
-        reader.lenenc_bytes().ok()?;
-        std::str::from_utf8(reader.lenenc_bytes().ok()?).ok()?.parse().ok()
-    };
-    Ok(row.and_then(|row| value(&row)))
+    let value = rows(wire, question).await?.into_iter().next().and_then(|row| row.into_iter().nth(1));
+    Ok(value.flatten().and_then(|value| value.parse().ok()))
 }
 
-/// Returns the only value of an answer of one column.
+/// Returns the first column of an answer's first row.
 pub async fn first(wire: &mut Wire, question: &str) -> Result<Option<String>, Failure> {
-    const ROW: usize = 3;
-    let row = row(wire, question, ROW).await?;
-    let value = |row: &[u8]| String::from_utf8(Reader::new(row).lenenc_bytes().ok()?.to_vec()).ok();
-    Ok(row.and_then(|row| value(&row)))
+    Ok(rows(wire, question).await?.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
 }
 
-/// Returns the only row of an answer: the packet of that number, counted from 0, behind the count, the definitions and an EOF.
-async fn row(wire: &mut Wire, question: &str, at: usize) -> Result<Option<Vec<u8>>, Failure> {
+/// The values of a row as texts; `None` is NULL.
+type Row = Vec<Option<String>>;
+
+/// Returns the rows of an answer.
+pub async fn rows(wire: &mut Wire, question: &str) -> Result<Vec<Row>, Failure> {
     let mut sent = Vec::new();
     query_packet(&mut sent, question);
     wire.send_raw(&sent).await?;
@@ -83,24 +81,53 @@ async fn row(wire: &mut Wire, question: &str, at: usize) -> Result<Option<Vec<u8
         // From the front each time: these answers are a few packets.
         match Walk::default().step(wire.buffer()) {
             Step::More(_) => {}
-            Step::End(end) => return Ok(packet_at(&wire.buffer().split_to(end), at)),
+            Step::End(end) => return Ok(rows_in(&wire.buffer().split_to(end))),
             Step::Err(_) => return Err(format!("{question} is answered by an error").into()),
         }
     }
 }
 
-/// Returns the packet of a number, if another one follows.
-fn packet_at(answer: &[u8], at: usize) -> Option<Vec<u8>> {
-    let mut rest = answer;
-    for _ in 0..at {
-        rest = packet(rest)?.1;
+/// Returns the rows in a whole answer: what stands between its two EOF packets.
+fn rows_in(answer: &[u8]) -> Vec<Row> {
+    let (mut rest, mut found, mut eofs) = (answer, Vec::new(), 0);
+    while let Some((payload, after)) = packet(rest) {
+        rest = after;
+        match payload.first() {
+            Some(&EOF) if payload.len() < EOF_BYTES_MAX => eofs += 1,
+            _ if eofs == 1 => found.push(values(payload)),
+            _ => {}
+        }
     }
-    let (row, after) = packet(rest)?;
-    packet(after)?;
-    Some(row.to_vec())
+    found
+}
+
+fn values(payload: &[u8]) -> Row {
+    let (mut reader, mut values) = (Reader::new(payload), Vec::new());
+    while let Some(first) = reader.peek() {
+        let value = if first == NULL { reader.u8().map(|_| None) } else { reader.lenenc_bytes().map(Some) };
+        let Ok(value) = value else { break };
+        values.push(value.map(|value| String::from_utf8_lossy(value).into_owned()));
+    }
+    values
 }
 
 fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let &[a, b, c, _] = bytes.first_chunk::<HEADER_LEN>()?;
     bytes.get(HEADER_LEN..)?.split_at_checked(u32::from_le_bytes([a, b, c, 0]) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_between_two_eofs() {
+        let packets: [&[u8]; 6] =
+            [b"\x02", b"\x03def", b"\xfe\0\0\x02\0", b"\x03abc\x0242", b"\xfb\x00", b"\xfe\0\0\x02\0"];
+        let framed = |payload: &&[u8]| [&[payload.len() as u8, 0, 0, 1], *payload].concat();
+        let answer: Vec<u8> = packets.iter().flat_map(framed).collect();
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(rows_in(&answer), [vec![text("abc"), text("42")], vec![None, text("")]]);
+        assert!(rows_in(b"\x07\0\0\x01\0\0\0\x02\0\0\0").is_empty());
+    }
 }

@@ -37,6 +37,8 @@ pub struct Tally {
     pub statements: u64,
     /// The latencies. With a given rate, this includes statements that were due but not even sent when the round ended.
     pub latency: Latency,
+    /// The latencies of those statements that write, or commit what was written.
+    pub writes: Latency,
     /// The number of statements that were reads.
     pub reads: u64,
     /// The number of statements that were refused with an expected error.
@@ -48,6 +50,7 @@ impl Tally {
     pub fn merge(&mut self, other: &Tally) {
         self.statements += other.statements;
         self.latency.merge(&other.latency);
+        self.writes.merge(&other.writes);
         self.reads += other.reads;
         self.refused += other.refused;
     }
@@ -107,9 +110,11 @@ impl Client {
                 now = due;
             }
             packet.clear();
+            let mut writes = 0;
             for _ in 0..depth {
                 let statement = self.statements.next();
                 tally.reads += u64::from(statement.reads());
+                writes += u32::from(self.statements.writes(&statement));
                 self.asker.put(&mut packet, &statement);
             }
             self.wire.send_raw(&packet).await.map_err(|error| error.to_string())?;
@@ -119,6 +124,7 @@ impl Client {
             let answered = Instant::now();
             tally.statements += u64::from(depth);
             (0..depth).for_each(|_| tally.latency.add(answered - now));
+            (0..writes).for_each(|_| tally.writes.add(answered - now));
             now = answered;
         }
         Ok((self, tally))

@@ -121,7 +121,7 @@ async fn in_turns(args: &Args) -> Result<(), Failure> {
         for (at, target) in args.targets.iter().enumerate() {
             let outcome = match crews.get_mut(at) {
                 Some(crew) => round::run(&args.account, target, crew, length).await?,
-                None => round::come_and_go(args, target).await?,
+                None => round::come_and_go(&args.account, target, &args.load, length).await?,
             };
             rounds.add(number, target, &outcome)?;
         }

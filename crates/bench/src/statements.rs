@@ -27,6 +27,8 @@ pub struct Statements {
     before: (Form, u32),
     /// The row that a cycle deletes and inserts again.
     moved: u32,
+    /// Whether rows were changed since the last BEGIN.
+    changed: bool,
 }
 
 impl Statements {
@@ -41,6 +43,7 @@ impl Statements {
             at: 0,
             before: (Form::Insert, 1),
             moved: 1,
+            changed: false,
         }
     }
 
@@ -56,8 +59,20 @@ impl Statements {
         self.at = (at + 1) % (self.cycle.len() + 2 * around);
         match self.cycle.get(at.wrapping_sub(around)) {
             Some(form) => self.of(*form),
-            None if at == 0 => Statement::Begin,
+            None if at == 0 => {
+                self.changed = false;
+                Statement::Begin
+            }
             None => Statement::Commit,
+        }
+    }
+
+    /// Whether the statement, which is the latest one, changes rows or commits such a change.
+    pub fn writes(&self, latest: &Statement) -> bool {
+        match latest {
+            Statement::Begin => false,
+            Statement::Commit => self.changed,
+            Statement::Of { form, .. } => !form.reads(),
         }
     }
 
@@ -69,6 +84,7 @@ impl Statements {
         let same = form == Form::Insert || (form == self.before.0 && self.cycle.len() > 1);
         let table = if same { self.before.1 } else { self.keys.one_of(self.tables) };
         self.before = (form, table);
+        self.changed |= !form.reads();
         Statement::Of { form, table, values: self.values(form, id) }
     }
 

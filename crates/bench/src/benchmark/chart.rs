@@ -59,7 +59,7 @@ fn plot(measured: &Measured, columns: &[Column], group: &str, server: &str, numb
         });
     }
     let across = match measured.table.across {
-        Across::Clients => "clients",
+        Across::Clients | Across::Channels => "clients",
         Across::Depths => "statements at once",
         Across::Sizes => "query_cache_size, as a share of what all results take",
     };

@@ -10,8 +10,27 @@ pub struct Measured {
     pub table: &'static Table,
     /// The rows, by the number of clients or the size.
     pub rows: Vec<Row>,
+    /// The row with Freshet's cache off, if it was measured. It is no place of the plots.
+    pub without_cache: Option<Row>,
     /// The row at a given rate, if it was measured.
     pub at_rate: Option<Row>,
+}
+
+impl Measured {
+    /// Returns a table with no other rows.
+    pub fn new(table: &'static Table, rows: Vec<Row>) -> Measured {
+        Measured { table, rows, without_cache: None, at_rate: None }
+    }
+
+    /// Returns the rows of the table in the articles' form.
+    pub fn shown(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain(&self.without_cache)
+    }
+
+    /// Returns all rows.
+    pub fn all(&self) -> impl Iterator<Item = &Row> {
+        self.shown().chain(&self.at_rate)
+    }
 }
 
 /// One row of a table: the rounds that were measured in turns.
@@ -23,6 +42,8 @@ pub struct Row {
     pub notes: Vec<(&'static str, String)>,
     /// The highest percentage of hits that a cache of this size can have, where this matters.
     pub best: Option<f64>,
+    /// The percentage of hits that `freshet.curve` foretold of this size, where it did, with the places of the columns that it is of.
+    pub foretold: Vec<(usize, f64)>,
     /// The rounds of each column, in the order of the columns.
     pub cells: Vec<Vec<Sample>>,
 }
@@ -31,6 +52,11 @@ impl Row {
     /// Returns the rounds of a column.
     pub fn cell(&self, column: usize) -> &[Sample] {
         self.cells.get(column).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the percentage of hits that was foretold of a column.
+    pub fn foretold(&self, column: usize) -> Option<f64> {
+        self.foretold.iter().find(|(at, _)| *at == column).map(|(_, hits)| *hits)
     }
 
     /// Returns the spread of a number of a column.

@@ -43,6 +43,12 @@ pub fn wobble(spread: Spread) -> String {
     format!("± {:.0} %", 100.0 * half / spread.median.max(f64::MIN_POSITIVE))
 }
 
+/// Returns the median and its wobble, as "64.0 ± 4 %"; the median alone if it is zero or not known.
+pub fn steadiness(spread: Spread) -> String {
+    let median = short(spread.median);
+    if spread.median > 0.0 { format!("{median} {}", wobble(spread)) } else { median }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +69,8 @@ mod tests {
         assert_eq!(ratio(spread), "2.00 × (1.90–2.30)");
         assert_eq!(wobble(spread), "± 10 %");
         assert_eq!(wobble(Spread::default()), "± 0 %");
+        assert_eq!(steadiness(spread), "2.00 ± 10 %");
+        assert_eq!(steadiness(Spread { most: 1.0, ..Spread::default() }), "0.00");
+        assert_eq!(steadiness(Spread::of([f64::NAN])), "–");
     }
 }

@@ -5,6 +5,8 @@ use crate::load::Load;
 use crate::mix::Mix;
 use crate::target::Failure;
 
+use super::options::Options;
+
 /// The schema with the data, which has sysbench's form.
 pub const DATABASE: &str = "sbtest";
 /// The beginning of the tables' names.
@@ -35,13 +37,15 @@ pub enum Across {
     Sizes,
     /// The number of statements that one client sends at once.
     Depths,
+    /// The number of clients, in clear and with TLS.
+    Channels,
 }
 
 impl Across {
     /// Returns the name of the quantity.
     pub fn name(self) -> &'static str {
         match self {
-            Across::Clients => "clients",
+            Across::Clients | Across::Channels => "clients",
             Across::Sizes => "size",
             Across::Depths => "at once",
         }
@@ -55,6 +59,17 @@ pub enum Warm {
     Asked,
     /// The answer for each row.
     Everything,
+}
+
+/// Those who send the statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Clients that stay connected.
+    Crew,
+    /// Clients that connect, ask once and leave.
+    Visitors,
+    /// Stock sysbench, with this test.
+    Sysbench(&'static str),
 }
 
 /// One table of the report.
@@ -86,8 +101,10 @@ pub struct Table {
     pub across: Across,
     /// Whether latencies at a given rate are measured too.
     pub rate: bool,
-    /// The test of stock sysbench that sends the statements, if our own clients do not.
-    pub sysbench: Option<&'static str>,
+    /// Whether a row with Freshet's cache off stands beside the others.
+    pub without_cache: bool,
+    /// Those who send the statements.
+    pub by: By,
     /// The gains of the article's cache, at each number of clients or each size.
     pub published: &'static [(&'static str, &'static str)],
 }
@@ -106,7 +123,8 @@ const ALL_HITS: Table = Table {
     warm: Warm::Everything,
     across: Across::Clients,
     rate: true,
-    sysbench: None,
+    without_cache: false,
+    by: By::Crew,
     published: &[("1", "+14 %"), ("8", "+21 %"), ("64", "+109 %"), ("256", "+108 %"), ("1024", "+127 %")],
 };
 
@@ -137,7 +155,7 @@ const STOCK: Table = Table {
     title: "Stock sysbench: oltp_point_select",
     about: "sysbench's own script and clients, with no option but connection, threads, and the tables' number and size. Its statements are \
             prepared. Each round is of whole seconds, p99 is that of whole transactions, and of its clients the processor time is not known.",
-    sysbench: Some("oltp_point_select"),
+    by: By::Sysbench("oltp_point_select"),
     prepared: true,
     rate: false,
     published: &[],
@@ -145,7 +163,7 @@ const STOCK: Table = Table {
 };
 
 /// All tables, in their order.
-static ALL: [Table; 16] = [
+static ALL: [Table; 17] = [
     ALL_HITS,
     Table {
         id: "1b",
@@ -201,7 +219,7 @@ static ALL: [Table; 16] = [
         published: &[],
         ..ALL_HITS
     },
-    UNCACHEABLE,
+    Table { without_cache: true, ..UNCACHEABLE },
     Table {
         id: "3d",
         title: "Nothing cacheable at all, prepared",
@@ -236,7 +254,8 @@ static ALL: [Table; 16] = [
         id: "5",
         title: "The cache's size against hits and gain",
         about: "Point selects of 64 clients, with more rows; sizes as shares of what all results take in Freshet's memory. \
-                *At best* is the share of hits of a cache that holds those results that are asked for most.",
+                *At best* is the share of hits of a cache that holds those results that are asked for most. *Curve said* is what \
+                `freshet.curve` said of the size before, when the cache had 1/5.",
         keys: ROWS,
         warm: Warm::Asked,
         across: Across::Sizes,
@@ -260,11 +279,22 @@ static ALL: [Table; 16] = [
         mix: Mix::Ranges,
         ..LEGACY
     },
+    Table {
+        id: "connect",
+        title: "Logins",
+        about: "Clients that connect, ask one point select and leave, one after another: what is called a statement here is such a visit. \
+                All answers are in memory, and the account has logged in once with TLS through each column before.",
+        across: Across::Channels,
+        by: By::Visitors,
+        rate: false,
+        published: &[],
+        ..ALL_HITS
+    },
     STOCK,
     Table {
         id: "s2",
         title: "Stock sysbench: oltp_read_only",
-        sysbench: Some("oltp_read_only"),
+        by: By::Sysbench("oltp_read_only"),
         mix: Mix::ReadOnly,
         transactions: true,
         ..STOCK
@@ -272,7 +302,7 @@ static ALL: [Table; 16] = [
     Table {
         id: "s4",
         title: "Stock sysbench: oltp_read_write",
-        sysbench: Some("oltp_read_write"),
+        by: By::Sysbench("oltp_read_write"),
         mix: Mix::ReadWrite,
         transactions: true,
         warm: Warm::Asked,
@@ -298,6 +328,17 @@ impl Table {
             writes: 0,
         }
     }
+
+    /// Returns the numbers of clients: the usual ones, and those that the article has a gain for, unless others are wanted.
+    pub fn clients(&self, options: &Options) -> Vec<u32> {
+        let mut clients = options.clients();
+        if options.clients.is_empty() && !options.quick {
+            clients.extend(self.published.iter().filter_map(|(clients, _)| clients.parse::<u32>().ok()));
+            clients.sort_unstable();
+            clients.dedup();
+        }
+        clients
+    }
 }
 
 /// Returns the wanted tables: all, or those whose number begins with one of the names in `only`. Tables of stock sysbench are returned
@@ -313,7 +354,7 @@ pub fn tables(only: &[String], sysbench: bool) -> Result<Vec<&'static Table>, Fa
         }
     }
     let is_wanted = |table: &&Table| match only {
-        [] => sysbench || table.sysbench.is_none(),
+        [] => sysbench || !matches!(table.by, By::Sysbench(_)),
         _ => only.iter().any(|name| table.is(name)),
     };
     Ok(ALL.iter().filter(is_wanted).collect())
@@ -341,7 +382,32 @@ mod tests {
         assert_eq!(named(&["3"], false), ["3a", "3b", "3c", "3d", "3e"]);
         assert_eq!(named(&["3c", "pk"], false), ["3c", "pk"]);
         assert_eq!(named(&["s"], false), ["s1", "s2", "s4"]);
-        assert_eq!((named(&[], false).len(), named(&[], true).len()), (13, 16));
+        assert_eq!(named(&["connect"], false), ["connect"]);
+        assert_eq!((named(&[], false).len(), named(&[], true).len()), (14, 17));
         assert!(tables(&["6".to_owned()], false).is_err());
+    }
+
+    fn clients(table: &str, said: &[&str]) -> Vec<u32> {
+        #[derive(clap::Parser)]
+        struct Wanted {
+            #[command(flatten)]
+            options: Options,
+        }
+        let said = ["test", "--column", "a:direct=a:1"].iter().chain(said);
+        let wanted = <Wanted as clap::Parser>::parse_from(said);
+        tables(&[table.to_owned()], false).unwrap()[0].clients(&wanted.options)
+    }
+
+    #[test]
+    fn the_tables_of_the_article_have_its_numbers_of_clients() {
+        for (table, said, expected) in [
+            ("1a", vec![], vec![1, 8, 64, 256, 1024]),
+            ("4", vec![], vec![1, 8, 64, 256, 1024]),
+            ("1b", vec![], vec![1, 8, 64, 256]),
+            ("1a", vec!["--quick"], vec![1, 64]),
+            ("1a", vec!["--clients", "64,8"], vec![64, 8]),
+        ] {
+            assert_eq!(clients(table, &said), expected, "{table} {said:?}");
+        }
     }
 }

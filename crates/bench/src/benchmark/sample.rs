@@ -19,6 +19,10 @@ pub struct Sample {
     pub p99_us: f64,
     /// The latency that 999 of 1,000 statements did not exceed, in microseconds.
     pub p999_us: f64,
+    /// Latencies of the statements that write, or commit what was written, in microseconds; 0 if there were none.
+    pub write_p50_us: f64,
+    /// The latency that 99 of 100 of these did not exceed, in microseconds.
+    pub write_p99_us: f64,
     /// Processor time of the server for each statement, in microseconds.
     pub server_us: f64,
     /// Processor time of the process before the server for each statement, in microseconds.
@@ -37,6 +41,8 @@ pub struct Sample {
     pub hits: f64,
     /// Percent of the statements that were refused, as writers may be.
     pub refused: f64,
+    /// Connections that the server had amidst the round, with the one that asks for their number.
+    pub connections: f64,
     /// Memory of the server in MiB.
     pub server_mib: f64,
     /// Memory of the process before the server, in MiB.
@@ -55,6 +61,8 @@ impl Sample {
             p50_us: tally.latency.quantile_us(0.5),
             p99_us: tally.latency.quantile_us(0.99),
             p999_us: tally.latency.quantile_us(0.999),
+            write_p50_us: tally.writes.quantile_us(0.5),
+            write_p99_us: tally.writes.quantile_us(0.99),
             server_us: used.server as f64 / count,
             proxy_us: used.proxy.all() as f64 / count,
             proxy_user_us: used.proxy.user as f64 / count,
@@ -64,6 +72,7 @@ impl Sample {
             others: percent(used.machine.busy.saturating_sub(known), used.machine.all),
             hits: percent(outcome.counters.hits, tally.reads),
             refused: percent(tally.refused, tally.statements),
+            connections: outcome.connections.map_or(f64::NAN, |count| count as f64),
             server_mib: outcome.memory.server as f64 / MIB,
             proxy_mib: outcome.memory.proxy as f64 / MIB,
         }

@@ -33,6 +33,8 @@ pub async fn round(
         p50_us: f64::NAN,
         p99_us: said.p99_ms * 1_000.0,
         p999_us: f64::NAN,
+        write_p50_us: f64::NAN,
+        write_p99_us: f64::NAN,
         client_us: f64::NAN,
         client_cores: f64::NAN,
         // The processor time of the clients would be counted here too.

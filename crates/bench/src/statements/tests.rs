@@ -28,6 +28,28 @@ fn a_transaction_has_its_beginning_and_its_end() {
 }
 
 #[test]
+fn a_commit_writes_if_its_transaction_does() {
+    for (mix, writes, expected) in [
+        (Mix::ReadWrite, 0, vec![15, 16, 17, 18, 19]),
+        (Mix::ReadOnly, 0, vec![]),
+        (Mix::Points, 100, vec![1, 2]),
+    ] {
+        let load = Load { mix, transactions: true, writes, ..load() };
+        let mut statements = Statements::new(&load, 3);
+        let length = mix.cycle().len() + 2;
+        for _ in 0..2 {
+            let found: Vec<usize> = (0..length)
+                .filter(|_| {
+                    let statement = statements.next();
+                    statements.writes(&statement)
+                })
+                .collect();
+            assert_eq!(found, expected, "{mix:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_deleted_is_inserted_again() {
     let load = Load { mix: Mix::ReadWrite, tables: 5, ..load() };
     for cycle in forms(&load, 18 * 50).chunks(18) {

@@ -17,15 +17,20 @@ pub fn lines(columns: &[Column], measured: &Measured, group: &str) -> Vec<String
     let is_measured = |at: usize| measured.rows.iter().any(|row| !row.cell(at).is_empty());
     let shown = || of_group(columns, group).filter(|(at, _)| is_measured(*at));
     head.extend(shown().map(|(_, column)| column.title.clone()));
+    let is_foretold = |at: usize| measured.rows.iter().any(|row| row.foretold(at).is_some());
+    let foretold = of_group(columns, group).map(|(at, _)| at).find(|at| is_foretold(*at));
+    head.extend(foretold.map(|_| "curve said".to_owned()));
     if !published.is_empty() {
         head.push("published".to_owned());
     }
     let mut lines = grid::head(&head, 1).to_vec();
-    for row in &measured.rows {
+    for row in measured.shown() {
         let mut cells = vec![row.at.clone()];
         cells.extend(row.notes.iter().map(|(_, note)| note.clone()));
         let of_column = |(at, column)| cell(row, at, column, direct, measured.table.across);
         cells.extend(shown().map(of_column));
+        let said = |at| row.foretold(at).map_or_else(String::new, |hits| format!("{hits:.0} % hits"));
+        cells.extend(foretold.map(said));
         if !published.is_empty() {
             let found = published.iter().find(|(at, _)| *at == row.at);
             cells.push(found.map(|(_, gain)| (*gain).to_owned()).unwrap_or_default());

@@ -4,6 +4,7 @@ use std::fs;
 use std::thread;
 
 use crate::benchmark::column::{groups, server_of};
+use crate::benchmark::measured::Measured;
 use crate::benchmark::numbers::whole;
 use crate::benchmark::plan::{ROWS, TABLES};
 use crate::benchmark::sample::Spread;
@@ -51,7 +52,8 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
     lines.push(format!(
         "Clients, Freshet and servers share {} cores ({}, {:.0} GiB, Linux {}), so **the ratios count and not the rates**. All columns \
          of a table are measured in turns: {} rounds of {} ms each. Each number is the median of the rounds, ratios are taken within a \
-         round, and what stands in brackets is the least and the most. The data: {TABLES} tables of {} rows in sysbench's form, on {}.",
+         round. In brackets are the least and the most, and behind ± is half of the distance between them, in percent of the median. The \
+         data: {TABLES} tables of {} rows in sysbench's form, on {}.",
         machine.cores,
         machine.processor,
         machine.gib,
@@ -78,20 +80,22 @@ pub fn lines(results: &Results<'_>, machine: &Machine) -> Vec<String> {
 }
 
 /// The explanations of the columns.
-const COLUMNS: [&str; 6] = [
+const COLUMNS: [&str; 8] = [
     "- *direct*: the server itself, its query cache off. Each column has a server of its own, all alike.",
     "- *native cache*: MariaDB with its query cache on, of the same size as Freshet's.",
     "- *floor*: a server that writes an answer which lies ready. No server answers for less.",
     "- *p50, p99, p99.9*: microseconds from the question to the end of its answer. Where a rate is given, they count from the moment \
      at which the question was due, so that a pause of the server counts for all that waited for it.",
+    "- *write p50, write p99*: the same for writes alone: updates, deletes, inserts, and the COMMIT behind them.",
     "- *CPU*: microseconds of processor time for each statement, of the server, of what stands before it (*of it user*: in its own code), and of the clients.",
+    "- *server connections*: what the server says amidst a round (`Threads_connected`), with the one connection that asks it.",
     "- ▲: the clients, who share one thread, took more than half of a core while no core was idle. Such a column could be faster than it \
      shows.",
 ];
 
 /// Returns the sentence that says how much of the machine other processes used.
 fn others(results: &Results<'_>) -> String {
-    let rows = results.tables.iter().flat_map(|measured| measured.rows.iter().chain(&measured.at_rate));
+    let rows = results.tables.iter().flat_map(Measured::all);
     let others = rows.flat_map(|row| row.cells.iter().flatten()).map(|sample| sample.others);
     let others = Spread::of(others.filter(|others| !others.is_nan()));
     format!(

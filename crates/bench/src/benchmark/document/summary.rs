@@ -10,7 +10,14 @@ use super::grid::{self, line, of_group};
 
 /// Returns the table of ratios, and the notes below it.
 pub fn lines(results: &Results<'_>) -> Vec<String> {
-    let clients: Vec<String> = results.options.clients().iter().map(u32::to_string).collect();
+    let measured = || results.tables.iter().filter(|measured| measured.table.across == Across::Clients);
+    let mut clients = results.options.clients();
+    for more in measured().flat_map(|measured| measured.table.clients(results.options)) {
+        if !clients.contains(&more) {
+            clients.push(more);
+        }
+    }
+    let clients: Vec<String> = clients.iter().map(u32::to_string).collect();
     let mut lines = vec![String::new(), "## In short".to_owned(), String::new()];
     lines.push(
         "Statements a second through Freshet, as multiples of the server's own, by the number of clients:"
@@ -20,8 +27,7 @@ pub fn lines(results: &Results<'_>) -> Vec<String> {
     let mut head = vec!["table".to_owned(), "server".to_owned()];
     head.extend(clients.clone());
     lines.extend(grid::head(&head, 2));
-    let measured = results.tables.iter().filter(|measured| measured.table.across == Across::Clients);
-    for measured in measured {
+    for measured in measured() {
         for group in groups(results.columns) {
             let Some((direct, freshet)) = pair(results.columns, group) else { continue };
             let mut cells = vec![name(measured), server_of(results.columns, group)];

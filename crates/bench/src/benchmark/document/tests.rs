@@ -49,15 +49,18 @@ fn row(at: &str, many: f64, columns: usize) -> Row {
             let times = f64::from(column as u32 + 1);
             let sample = Sample {
                 per_second: 1_000.0 * many * times * round,
-                p50_us: 64.0 / times,
+                p50_us: 64.0 / times / round,
                 p99_us: 640.0 / times,
                 p999_us: 6_400.0,
-                server_us: 20.0,
+                write_p50_us: 80.0 * round,
+                write_p99_us: 800.0 * round,
+                server_us: 20.0 * round,
                 client_us: 4.0,
                 client_cores: 0.1 * many,
                 busy: 95.0,
                 others: 2.0,
                 hits: 10.0 * times,
+                connections: if column == 5 { f64::NAN } else { 1.0 + 64.0 / times },
                 server_mib: 130.0,
                 ..Sample::default()
             };
@@ -68,17 +71,23 @@ fn row(at: &str, many: f64, columns: usize) -> Row {
 }
 
 fn measured() -> Vec<Measured> {
-    let wanted = tables(&["1a".to_owned(), "5".to_owned()], false).unwrap();
+    let wanted = tables(&["1a", "4", "5"].map(str::to_owned), false).unwrap();
     let mut size = row("1/40", 3.0, 5);
     size.best = Some(12.0);
+    size.foretold = vec![(2, 28.6)];
     size.notes = vec![("MiB", "1.2".to_owned()), ("at best", "12 %".to_owned())];
     vec![
         Measured {
             table: wanted[0],
             rows: vec![row("1", 1.0, 6), row("64", 8.0, 6)],
+            without_cache: None,
             at_rate: Some(row("500 statements a second of 64 clients", 0.5, 6)),
         },
-        Measured { table: wanted[1], rows: vec![size], at_rate: None },
+        Measured {
+            without_cache: Some(row("64, cache off", 1.5, 3)),
+            ..Measured::new(wanted[1], vec![row("64", 2.0, 6)])
+        },
+        Measured::new(wanted[2], vec![size]),
     ]
 }
 
@@ -123,7 +132,7 @@ fn every_plot_that_the_text_shows_is_written() {
     let text = fs::read_to_string(out.join("report.md")).unwrap();
     let shown: Vec<&str> =
         text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name).collect();
-    assert_eq!(shown.len(), 6);
+    assert_eq!(shown.len(), 8);
     for name in shown {
         assert!(fs::read_to_string(out.join(name)).unwrap().contains("<polyline"), "{name}");
     }

@@ -28,6 +28,7 @@ fn outcome(own: u64) -> Outcome {
         counters: Counters { hits: 250, ..Counters::default() },
         elapsed: Duration::from_millis(500),
         used: Used { server: 100_000, proxy: Time { user: 20_000, system: 30_000 }, own, machine },
+        connections: Some(17),
         memory: Memory { server: 3 << 20, proxy: 1 << 20 },
     }
 }
@@ -39,7 +40,7 @@ fn what_a_round_comes_to() {
     assert_eq!((sample.server_us, sample.proxy_us, sample.client_us), (100.0, 50.0, 300.0));
     assert_eq!(sample.proxy_user_us, 20.0);
     assert_eq!((sample.client_cores, sample.busy, sample.others), (0.6, 95.0, 40.0));
-    assert_eq!((sample.hits, sample.refused), (50.0, 1.0));
+    assert_eq!((sample.hits, sample.refused, sample.connections), (50.0, 1.0, 17.0));
     assert_eq!((sample.server_mib, sample.proxy_mib), (3.0, 1.0));
     assert!((sample.p999_us / 100.0 - 1.0).abs() < 0.07);
 }
@@ -55,5 +56,7 @@ fn clients_that_are_busy_are_named() {
 
 #[test]
 fn a_round_without_answers_is_zeros() {
-    assert_eq!(Sample::new(&Outcome::default()), Sample::default());
+    let outcome = Outcome { connections: Some(0), ..Outcome::default() };
+    assert_eq!(Sample::new(&outcome), Sample::default());
+    assert!(Sample::new(&Outcome::default()).connections.is_nan());
 }
