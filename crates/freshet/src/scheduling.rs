@@ -5,6 +5,8 @@
 //! `SCHED_BATCH`, a thread that is woken waits for its turn: by then several answers have come, and the server has gone on. Where a processor is
 //! idle, or the server is elsewhere, both policies are the same.
 //!
+//! Threads that an event loop starts while it has this policy have it too: those that read long texts.
+//!
 //! Few commands at the server, and answers from memory, are answered sooner under the usual policy, so an event loop goes back to it.
 
 use std::cell::Cell;
@@ -12,17 +14,19 @@ use std::cell::Cell;
 use rustix::process::getpriority_process;
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
+    thread_native_id, thread_schedule_policy,
 };
 use tracing::debug;
 
 /// How many commands at the server are many, for one event loop. With eight clients on two event loops, the usual policy was better.
 const MANY: usize = 16;
-/// After how many waits for something to happen the policy is decided anew.
-const DECIDED_EVERY: u32 = 64;
+/// One wait in so many is looked at.
+const LOOKED_AT_EVERY: u32 = 4;
+/// After how many of these waits the policy is decided anew.
+const DECIDED_EVERY: u32 = 16;
 /// In how many of them there must have been many for the one policy, and at most for the other.
-const OFTEN: u32 = 48;
-const SELDOM: u32 = 16;
+const OFTEN: u32 = 12;
+const SELDOM: u32 = 4;
 
 thread_local! {
     static LOOP: Cell<EventLoop> = const { Cell::new(EventLoop::new()) };
@@ -31,17 +35,19 @@ thread_local! {
 /// What is known of this thread's event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventLoop {
+    /// How many waits came since one was looked at.
+    skipped: u32,
     waits: u32,
     /// Those waits during which the server had many commands.
     of_many: u32,
     is_batch: bool,
-    /// The system has refused, or another priority is not to be touched.
+    /// The system has refused, or the operator has set something else.
     is_fixed: bool,
 }
 
 impl EventLoop {
     const fn new() -> Self {
-        Self { waits: 0, of_many: 0, is_batch: false, is_fixed: false }
+        Self { skipped: 0, waits: 0, of_many: 0, is_batch: false, is_fixed: false }
     }
 
     /// Notes a wait. Returns whether the policy is to be `SCHED_BATCH`, if that is to change.
@@ -62,9 +68,14 @@ impl EventLoop {
 pub fn waits() {
     LOOP.with(|of_thread| {
         let mut event_loop = of_thread.get();
-        if let Some(is_batch) = event_loop.waits(freshet_session::at_server()) {
-            event_loop.is_fixed = !set(is_batch);
-            event_loop.is_batch = is_batch && !event_loop.is_fixed;
+        event_loop.skipped = (event_loop.skipped + 1) % LOOKED_AT_EVERY;
+        if event_loop.skipped == 0
+            && let Some(is_batch) = event_loop.waits(freshet_session::at_server())
+        {
+            match set(is_batch) {
+                true => event_loop.is_batch = is_batch,
+                false => event_loop.is_fixed = true,
+            }
         }
         of_thread.set(event_loop);
     });
@@ -72,11 +83,13 @@ pub fn waits() {
 
 /// Sets this thread's policy. Returns false if that is not possible.
 fn set(is_batch: bool) -> bool {
-    // A policy is set together with a niceness, so only a thread with the usual one can keep it.
-    if getpriority_process(None) != Ok(0) {
+    let (usual, batch) = (NormalThreadSchedulePolicy::Other, NormalThreadSchedulePolicy::Batch);
+    let (before, policy) = if is_batch { (usual, batch) } else { (batch, usual) };
+    // Another policy is the operator's. A policy is set together with a niceness, so only a thread with the usual one can keep it.
+    let is_ours = thread_schedule_policy().is_ok_and(|now| now == ThreadSchedulePolicy::Normal(before));
+    if !is_ours || getpriority_process(None) != Ok(0) {
         return false;
     }
-    let policy = if is_batch { NormalThreadSchedulePolicy::Batch } else { NormalThreadSchedulePolicy::Other };
     let niceness = ThreadPriority::Os(Default::default());
     let policy = ThreadSchedulePolicy::Normal(policy);
     let outcome = set_thread_priority_and_policy(thread_native_id(), niceness, policy);
@@ -89,6 +102,8 @@ fn set(is_batch: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NONE: [bool; 0] = [];
 
     /// Returns the decisions of so many waits.
     fn decisions(event_loop: &mut EventLoop, waits: u32, at_server: impl Fn(u32) -> usize) -> Vec<bool> {
@@ -105,16 +120,16 @@ mod tests {
     #[test]
     fn many_commands_at_the_server_for_long_decide_and_few_take_it_back() {
         let mut event_loop = EventLoop::new();
-        assert_eq!(decisions(&mut event_loop, 640, |_| MANY - 1), []);
-        assert_eq!(decisions(&mut event_loop, 640, |wait| if wait % 2 == 0 { MANY } else { 0 }), []);
+        assert_eq!(decisions(&mut event_loop, 640, |_| MANY - 1), NONE);
+        assert_eq!(decisions(&mut event_loop, 640, |wait| if wait % 2 == 0 { MANY } else { 0 }), NONE);
         assert_eq!(decisions(&mut event_loop, 640, |_| MANY), [true]);
-        assert_eq!(decisions(&mut event_loop, 640, |wait| if wait % 2 == 0 { MANY } else { 0 }), []);
+        assert_eq!(decisions(&mut event_loop, 640, |wait| if wait % 2 == 0 { MANY } else { 0 }), NONE);
         assert_eq!(decisions(&mut event_loop, 640, |_| 1), [false]);
     }
 
     #[test]
     fn what_the_system_refuses_is_not_asked_for_again() {
         let mut event_loop = EventLoop { is_fixed: true, ..EventLoop::new() };
-        assert_eq!(decisions(&mut event_loop, 640, |_| MANY), []);
+        assert_eq!(decisions(&mut event_loop, 640, |_| MANY), NONE);
     }
 }

@@ -97,6 +97,7 @@ pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Miss
     let (command, body) = split(&packet);
     // The command's one reading of the clock: whoever needs to know about when the command came takes it from here.
     session.active(now_ms());
+    session.handle.can_be_interrupted();
     session.begin_undecided();
     session.comes_after_setting();
     session.destination.begin();

@@ -272,7 +272,7 @@ impl Handle {
         }
     }
 
-    /// Allows interruption from here on: an earlier interruption is past.
+    /// Notes that a command begins: an earlier interruption is past.
     pub(crate) fn can_be_interrupted(&self) {
         self.interrupted.store(false, Ordering::Relaxed);
     }
@@ -284,12 +284,17 @@ impl Handle {
         self.wake();
     }
 
+    /// Whether the command under way was interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
+    }
+
     /// Waits until it is interrupted.
     pub(crate) async fn interrupted(&self) {
         poll_fn(|cx| {
             let _waits = self.wakes(cx);
             // Under the lock: an interruption after this finds the waker.
-            if self.interrupted.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+            if self.is_interrupted() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }

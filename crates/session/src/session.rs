@@ -100,7 +100,7 @@ pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};
 pub(crate) use traces::Traces;
 pub(crate) use tracking::{Naming, Tracking};
-pub(crate) use turn::{Turn, Waited};
+pub(crate) use turn::{INTERRUPTED, Turn, Waited};
 pub(crate) use user_variables::UserValue;
 pub(crate) use view::Mark;
 

@@ -201,6 +201,9 @@ async fn through_server(
     effects: &Effects,
     killed: Vec<(Aimed, bool)>,
 ) -> Result<Flow, Lost> {
+    // A read that waits on a lane learns of it before the server answers that read with its error.
+    let may = killed.iter().filter(|(aimed, query_only)| *query_only && aimed.may && !effects.several);
+    may.for_each(|(aimed, _)| aimed.handle.interrupt());
     let relayed = session.forward(Forward::new(Message::query(packet, text), effects)).await?;
     if relayed.error.is_none() {
         killed.iter().for_each(|(aimed, query_only)| end(&aimed.handle, *query_only));

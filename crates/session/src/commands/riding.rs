@@ -5,7 +5,7 @@
 
 mod execution;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Freshness, Position, Validity};
 use freshet_sql::{Method, contains_ignoring_case};
@@ -20,8 +20,8 @@ use super::filling::{
 use super::text::TextQuery;
 use crate::counters::Count;
 use crate::created::Upkeep;
-use crate::relay::Lost;
-use crate::session::{Carriage, Expected, Message, Missed, Ride, Session, SharedView, Unfound};
+use crate::relay::{Lost, Relayed};
+use crate::session::{Carriage, Expected, INTERRUPTED, Message, Missed, Ride, Session, SharedView, Unfound};
 use crate::shared::Multiplexing;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -75,6 +75,7 @@ async fn ride_of(session: &mut Session, rights: Dep, carriage: Carriage) -> Opti
 }
 
 /// How a ride ends.
+#[expect(clippy::large_enum_variant, reason = "nearly all are brought, and are passed on at once")]
 enum Ridden {
     Brought(Brought),
     /// The client has an error: the read was interrupted.
@@ -103,23 +104,28 @@ async fn carried(
             if why == NotCarried::TooLarge {
                 template.profile.note_unfit(now_ms());
             }
-            return Ok(Ridden::Not);
+            return Ok(not_ridden(session));
         }
         None => {
-            session.put_interrupted();
-            return Ok(Ridden::Interrupted);
+            let (took, error) = (started.elapsed(), Some(INTERRUPTED));
+            note_stall(session, template, took);
+            session.count_sent(message, message.text, took, &Relayed { error, ..Relayed::default() });
+            return Ok(not_ridden(session));
         }
     };
     note_execution(session, template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
         None => session.note_read_now(),
-        Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(Ridden::Not),
+        Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(not_ridden(session)),
         Some(_) => {}
     }
     let Some(mut relayed) = session.put_carried(lane, message.command, carried, expected(plan))? else {
-        template.profile.note_unfit(now_ms());
-        return Ok(Ridden::Not);
+        let ended = not_ridden(session);
+        if matches!(ended, Ridden::Not) {
+            template.profile.note_unfit(now_ms());
+        }
+        return Ok(ended);
     };
     let took = started.elapsed();
     session.note_sent(&relayed);
@@ -127,6 +133,16 @@ async fn carried(
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
     Ok(Ridden::Brought(Brought { relayed, took, storing }))
+}
+
+/// Returns how a ride without an answer ends: a statement that was interrupted is not carried out once more.
+fn not_ridden(session: &mut Session) -> Ridden {
+    if !session.handle.is_interrupted() {
+        return Ridden::Not;
+    }
+    session.put_interrupted();
+    session.state.served.carried += 1;
+    Ridden::Interrupted
 }
 
 /// Makes an answer that was read in a read view part of the session's transaction. Returns false if the transaction reads another moment.
@@ -215,8 +231,13 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
 
 fn note_execution(session: &Session, template: &Template, carried: &Carried) {
     template.profile.carried(carried.took);
-    // When many begin at once, as after a silence, no statement is to blame for the wait of those behind it.
-    if carried.took / session.patience() >= SLOW {
+    note_stall(session, template, carried.took);
+}
+
+/// Notes a statement that others have waited behind. When many begin at once, as after a silence, no statement is to blame for the wait of
+/// those behind it.
+fn note_stall(session: &Session, template: &Template, took: Duration) {
+    if took / session.patience() >= SLOW {
         template.profile.stalls(now_ms());
     }
 }

@@ -126,7 +126,7 @@ impl Advice {
 
 /// Returns all advice from these facts.
 pub(crate) fn advice(facts: &AdviceFacts) -> Vec<Advice> {
-    let mut all = vec![buffer_pool(&facts.server), cache_type(facts), size(facts)];
+    let mut all = vec![buffer_pool(&facts.server), cache_type(facts), affordable(facts, size(facts))];
     all.extend(memory(facts));
     all.extend(tables(facts));
     all.extend(slow(facts));
@@ -165,19 +165,19 @@ fn cache_type(facts: &AdviceFacts) -> Advice {
     }
     let (wanted, why) = wanted_type(facts, reads);
     let advice = format!("query_cache_type is {}. {why}{}", facts.cache_type, worth_it(facts, wanted));
-    // With 1, what 2 stores is stored too. And a cache is not turned on where the server lacks memory.
+    // With 1, what 2 stores is stored too. And nothing more is stored where the server lacks memory, or little was found again.
     let is_kept = facts.cache_type == 1 && wanted == 2 && !finds_little(facts)
-        || facts.cache_type == 0 && facts.server.lacks_memory();
+        || facts.cache_type != 1 && wanted != 0 && (facts.server.lacks_memory() || finds_little(facts));
     if facts.cache_type == wanted || is_kept {
         return Advice::new(topic, GOOD, found, advice);
     }
     Advice::new(topic, CHANGE, found, advice).by(format!("SET GLOBAL query_cache_type = {wanted}"))
 }
 
-/// Whether memory is asked much, and answers seldom.
+/// Whether much was stored and asked for, and little of it was found again.
 fn finds_little(facts: &AdviceFacts) -> bool {
     let asked = facts.sent.saturating_add(facts.answered);
-    facts.cache_type == 1 && asked >= COUNTED_MIN && percent(facts.answered, asked) < HITS_LOW
+    facts.inserts >= COUNTED_MIN && asked >= COUNTED_MIN && percent(facts.answered, asked) < HITS_LOW
 }
 
 /// Returns the type that fits, and why.
@@ -224,7 +224,16 @@ fn worth_it(facts: &AdviceFacts, wanted: u8) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!(" These tables have more than ten reads for each write: {}.", names.join(", "))
+    format!(" These tables are read at least ten times for each change: {}.", names.join(", "))
+}
+
+/// Takes the statement from advice to take more memory, where the buffer pool lacks it.
+fn affordable(facts: &AdviceFacts, advice: Advice) -> Advice {
+    if advice.verdict != CHANGE || !facts.server.lacks_memory() {
+        return advice;
+    }
+    let text = format!("{} But first see the advice on the buffer pool.", advice.advice);
+    Advice { advice: text, statement: None, ..advice }
 }
 
 fn size(facts: &AdviceFacts) -> Advice {
@@ -467,9 +476,16 @@ mod tests {
         };
         let (statement, advice) = of_hits(9000);
         assert_eq!(statement.as_deref(), Some("SET GLOBAL query_cache_type = 2"));
-        assert!(advice.ends_with("ten reads for each write: s.read."), "{advice}");
+        assert!(advice.ends_with("ten times for each change: s.read."), "{advice}");
         assert_eq!(of_hits(900).0.as_deref(), Some("SET GLOBAL query_cache_type = 0"));
         assert_eq!(of_hits(20_000).0, None);
+        for cache_type in [0, 2] {
+            let facts =
+                AdviceFacts { sent: 100_000, answered: 5, cache_type, tables: tables.clone(), ..busy() };
+            let advice = of(&facts, "reads and writes").statement;
+            let wanted = (cache_type == 2).then(|| "SET GLOBAL query_cache_type = 0".to_owned());
+            assert_eq!(advice, wanted, "what was followed is not taken back");
+        }
     }
 
     #[test]

@@ -528,10 +528,6 @@ fn facts(view: &View) -> AdviceFacts {
     let (sampled, curve) = shared.cache.curve();
     for row in view.queries() {
         at_server = (at_server.0 + row.server_us, at_server.1 + row.sent);
-        // Those that Freshet looks up: they read tables.
-        if !row.tables.is_empty() {
-            (sent, answered) = (sent + row.sent, answered + row.hits);
-        }
         for (schema, name) in &row.tables {
             let of = tables.entry(format!("{schema}.{name}")).or_default();
             of.reads += row.sent + row.hits;
@@ -543,6 +539,10 @@ fn facts(view: &View) -> AdviceFacts {
         let fails = failed.map(u64::from).sum::<u64>().saturating_mul(10) > row.sent;
         let is_stored =
             !fails && row.last.as_ref().is_none_or(|last| last.why.said().lasts != why::Lasts::Always);
+        if is_stored && !row.tables.is_empty() {
+            let refused: u64 = row.refused.iter().map(|(_, times)| u64::from(*times)).sum();
+            (sent, answered) = (sent + row.sent.saturating_sub(refused), answered + row.hits);
+        }
         let query = row.query.as_ref().filter(|query| is_stored && shared.created.of(query.id).is_none());
         slow.extend(query.map(|query| Slow {
             id: query.id.to_string(),

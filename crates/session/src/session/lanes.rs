@@ -477,7 +477,6 @@ impl Session {
         outcome: oneshot::Receiver<LaneOutcome>,
     ) -> Result<Option<LaneOutcome>, Lost> {
         let handle = Arc::clone(&self.handle);
-        handle.can_be_interrupted();
         let interruptible = async {
             tokio::select! {
                 biased;

@@ -29,7 +29,7 @@ const OF_COST: [u16; 7] = [1021, 1028, 1037, 1038, 1114, 1969, 3024];
 const OF_DATA: [u16; 16] =
     [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.
-const INTERRUPTED: u16 = 1317;
+pub(crate) const INTERRUPTED: u16 = 1317;
 
 /// What a statement does whose answer is not in memory.
 #[derive(Debug)]
@@ -139,7 +139,6 @@ impl Session {
     /// Returns how a question of another client ends.
     async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<WaitEnd, Lost> {
         let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
-        handle.can_be_interrupted();
         let ended = async {
             tokio::select! {
                 biased;
