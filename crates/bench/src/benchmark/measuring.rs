@@ -1,6 +1,6 @@
 //! How one table is measured.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
@@ -22,6 +22,10 @@ const SIZES: [(&str, f64); 7] =
     [("1/40", 0.025), ("1/20", 0.05), ("1/10", 0.1), ("1/5", 0.2), ("2/5", 0.4), ("4/5", 0.8), ("8/5", 1.6)];
 /// The size at which the curve is asked. The curve has sizes from a sixteenth of its own to sixteen times as large: all of the others.
 const CURVE_SHARE: f64 = 0.2;
+/// The lookups before the curve is asked: the curve is empty after few, and the first ones find an empty cache. Clients that are slow
+/// ask for no longer than this.
+const CURVE_LOOKUPS: u64 = 200_000;
+const CURVE_MAX: Duration = Duration::from_secs(30);
 /// The numbers of statements that a client sends at once.
 const DEPTHS: [u32; 3] = [1, 16, 64];
 /// The rate that the clients ask for, as a share of the server's own throughput.
@@ -66,7 +70,7 @@ impl Measuring<'_> {
     async fn across_sizes(&self) -> Result<Measured, Failure> {
         let load = self.load(CLIENTS);
         let all = self.all_results_bytes(&load).await?;
-        let curves = self.curves(bytes_of(all, CURVE_SHARE)).await?;
+        let curves = self.curves(&load, bytes_of(all, CURVE_SHARE)).await?;
         let mut rows = Vec::new();
         // A quick run takes every other size.
         for (name, share) in SIZES.into_iter().step_by(1 + usize::from(self.options.quick)) {
@@ -84,13 +88,19 @@ impl Measuring<'_> {
         Ok(Measured::new(self.table, rows))
     }
 
-    /// Returns what each Freshet says of other sizes once its clients have asked with this one, with the columns' places.
-    async fn curves(&self, bytes: u64) -> Result<Vec<(usize, Vec<(f64, f64)>)>, Failure> {
-        self.warm(bytes).await?;
+    /// Returns what each Freshet says of other sizes once its clients have asked enough with this one, with the columns' places.
+    async fn curves(&self, load: &Load, bytes: u64) -> Result<Vec<(usize, Vec<(f64, f64)>)>, Failure> {
+        let account = &self.options.account;
         let mut curves = Vec::new();
         for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.role == Role::Freshet)
         {
-            curves.push((at, cache::curve(&self.options.account, column).await?));
+            cache::resize(account, column, bytes).await?;
+            let mut crew = Crew::open(account, &column.target, load, SEED_STEP).await?;
+            let (until, mut asked) = (Instant::now() + CURVE_MAX, 0);
+            while asked < CURVE_LOOKUPS && Instant::now() < until {
+                asked += crew.round(self.options.round()).await?.statements;
+            }
+            curves.push((at, cache::curve(account, column).await?));
         }
         Ok(curves)
     }
