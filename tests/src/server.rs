@@ -2,6 +2,7 @@
 //! accounts and global variables, costs no other test its hits. As many tests run at once as there are sets.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{Target, leave_out};
@@ -39,6 +40,38 @@ impl Server {
         let told = told.expect("there is a row");
         let mut numbers = told.split('.').map(|number| number.parse().expect("a number"));
         (numbers.next().expect("the first number"), numbers.next().expect("the second number"))
+    }
+
+    /// Its unix socket, as this machine names it: a server under chroot names its socket as it sees it.
+    ///
+    /// # Panics
+    /// If the socket cannot be found.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        use mysql::prelude::Queryable;
+        let told: Option<String> =
+            self.target.connect().query_first("SELECT @@socket").expect("it is answered");
+        let socket = told.expect("there is a row");
+        let roots = ["FRESHET_TEST_SERVER_ROOT", "FRESHET_TEST_MYSQL_ROOT", "FRESHET_MYSQL_ROOT"];
+        let roots = roots.into_iter().filter_map(std::env::var_os);
+        let below = |root: PathBuf| root.join(socket.trim_start_matches('/'));
+        let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../.freshet/mysql-root").into();
+        [PathBuf::from(&socket)]
+            .into_iter()
+            .chain(roots.map(|root| below(root.into())))
+            .chain([below(default)])
+            .find(|path| path.exists())
+            .expect("the server's socket is there")
+    }
+
+    /// Its URL over that socket.
+    ///
+    /// # Panics
+    /// If the socket cannot be found.
+    #[must_use]
+    pub fn url_over_socket(&self) -> String {
+        let Target { user, password, .. } = &self.target;
+        format!("mysql://{user}:{password}@/?socket={}", self.socket().display())
     }
 }
 

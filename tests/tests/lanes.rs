@@ -1,6 +1,7 @@
 //! Reads of many clients are carried on one connection to the server. Nobody notices, but the server.
 
 mod given_up;
+mod kept;
 mod newcomers;
 mod numbers;
 mod pool;
@@ -8,6 +9,7 @@ mod prepared;
 mod resting;
 mod setting;
 mod transactions;
+mod whole;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +64,12 @@ fn carried(freshet: &Freshet) -> u64 {
 
 /// A session that keeps its connection, which carries the reads of others.
 fn lender(freshet: &Freshet, schema: &str) -> Conn {
-    let mut lender = connect(freshet.target(), schema);
+    lender_of(freshet, freshet.target(), schema)
+}
+
+/// The same of another account.
+fn lender_of(freshet: &Freshet, target: &Target, schema: &str) -> Conn {
+    let mut lender = connect(target, schema);
     run(&mut lender, &["SET @own = 1"]);
     eventually("a read is carried", || {
         let before = carried(freshet);

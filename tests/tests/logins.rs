@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::io::Read;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -41,19 +41,7 @@ struct Door {
 
 impl Door {
     fn of_server(server: &Server) -> Door {
-        let socket: String = answer_of(server, "SELECT @@socket");
-        // A server under chroot names its socket as it sees it.
-        let roots = ["FRESHET_TEST_SERVER_ROOT", "FRESHET_TEST_MYSQL_ROOT", "FRESHET_MYSQL_ROOT"];
-        let roots = roots.into_iter().filter_map(std::env::var_os);
-        let below = |root: PathBuf| root.join(socket.trim_start_matches('/'));
-        let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../.freshet/mysql-root").into();
-        let socket = [PathBuf::from(&socket)]
-            .into_iter()
-            .chain(roots.map(|root| below(root.into())))
-            .chain([below(default)])
-            .find(|path| path.exists())
-            .expect("the server's socket is there");
-        Door { port: server.target.port, socket }
+        Door { port: server.target.port, socket: server.socket() }
     }
 
     /// What a client on this channel sees of itself, or the error it is told; hosts are masked.
@@ -118,12 +106,6 @@ fn short_hash(url: &str, flags: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// The server's URL over its socket.
-fn over_socket(server: &Server, socket: &Path) -> String {
-    let Target { user, password, .. } = &server.target;
-    format!("mysql://{user}:{password}@/?socket={}", socket.display())
-}
-
 /// Runs a test for each server; there is nothing to be tested without a Freshet.
 fn with_each(test: impl Fn(&Server, &Door)) {
     if std::env::var_os("FRESHET_TEST_DIRECT").is_some() || !tool::is_there("mariadb") {
@@ -168,7 +150,7 @@ fn an_account_demands_the_same_of_its_clients_channel() {
         for (what, channels, url) in [
             ("by default", all, server.url.clone()),
             ("with TLS upstream", without_tls, format!("{}?ssl-mode=required", server.url)),
-            ("over the server's socket", all, over_socket(server, &direct.socket)),
+            ("over the server's socket", all, server.url_over_socket()),
             // An address that Freshet does not know to be its own machine's.
             (
                 "from afar",
@@ -210,7 +192,7 @@ fn a_server_that_requires_secure_transport_does_so_of_our_clients() {
         for (what, url) in [
             ("by default", server.url.clone()),
             ("with TLS upstream", format!("{}?ssl-mode=required", server.url)),
-            ("over the server's socket", over_socket(server, &direct.socket)),
+            ("over the server's socket", server.url_over_socket()),
         ] {
             let (freshet, through) = freshet_before(server, &url, &[]);
             // What was learned before must not outlast the change.
@@ -320,7 +302,7 @@ fn what_freshets_own_process_may_do_is_no_clients() {
         let native = "IDENTIFIED VIA mysql_native_password USING PASSWORD";
         run(&mut admin, &[&made, &format!("ALTER USER {me}@localhost {native}('x') OR unix_socket")]);
         let outcome = std::panic::catch_unwind(|| {
-            let (freshet, through) = freshet_before(server, &over_socket(server, &direct.socket), &[]);
+            let (freshet, through) = freshet_before(server, &server.url_over_socket(), &[]);
             let me_there = format!("{me}@localhost");
             for password in ["", "nonsense"] {
                 for _ in 0..2 {
