@@ -6,14 +6,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{
-    Answer, answer, caught_up, connect, eventually, fresh_schema, run, status, user_of,
+    Answer, answer, caught_up, connect, eventually, eventually_of, fresh_schema, run, status, user_of,
 };
 use freshet_tests::raw::Raw;
-use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use freshet_tests::{Flavor, Freshet, Server, Target, ruled, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
 const CLIENTS: u64 = 24;
+/// Where connections are shared, so many may ask at once.
+const AT_ONCE_MAX: u64 = 8;
 const READ: &str = "SELECT SUM(v) FROM t WHERE id > 0";
 /// As long as this a statement takes that is known to be slow.
 const SLOW: Duration = Duration::from_millis(60);
@@ -27,6 +29,8 @@ struct Stage<'a> {
     schema: &'a str,
     /// Straight to the server: it holds the table, so that whoever reads it waits.
     holder: Conn,
+    /// So many of the reads may be with the server: some are carried, where connections are shared, before it is known that they wait.
+    at_once_max: u64,
 }
 
 impl Stage<'_> {
@@ -64,11 +68,39 @@ impl Stage<'_> {
         eventually("one waits for the table", || (self.waiting() == 1).then_some(()));
     }
 
-    /// Waits until one statement is with the server, and so many wait for its answer since `before`.
+    /// Waits until one statement is with the server, or as many as may be, and so many others wait for its answer since `before`.
     fn await_followers(&self, before: u64, followers: u64) {
-        eventually("the others wait", || {
-            (self.count("Freshet_coalesced") - before == followers && self.waiting() == 1).then_some(())
+        let wait = |stage: &mut &Self| (stage.count("Freshet_coalesced") - before, stage.waiting());
+        let are_all = |(coalesced, waiting): (u64, u64)| {
+            coalesced + self.at_once_max > followers
+                && (1..=self.at_once_max).contains(&waiting)
+                && coalesced + waiting > followers
+        };
+        eventually_of(
+            "the others wait",
+            &mut &*self,
+            |stage| are_all(wait(stage)).then_some(()),
+            |stage| format!("{:?} instead of ({followers}, 1)", wait(stage)),
+        );
+    }
+
+    /// Has the read take so long that it is known to be slow at times, and nothing in memory.
+    fn makes_slow(&mut self, direct: &mut Conn) {
+        let mut reader = self.connect();
+        assert!(answer(&mut reader, READ).is_ok());
+        run(direct, &["UPDATE t SET v = v + 1"]);
+        caught_up(self.freshet);
+        self.hold();
+        thread::scope(|scope| {
+            let reading = scope.spawn(|| answer(&mut reader, READ));
+            self.await_waiting();
+            thread::sleep(SLOW);
+            self.holder.query_drop("UNLOCK TABLES").expect("it is released");
+            assert_eq!(reading.join().expect("it is answered"), sum());
         });
+        run(direct, &["UPDATE t SET v = v + 1", "UPDATE t SET v = v - 1"]);
+        user_of(direct, self.schema);
+        caught_up(self.freshet);
     }
 
     /// Has many clients ask while the table is held, does something when all wait, and tells their answers.
@@ -96,35 +128,27 @@ impl Stage<'_> {
 
 /// Before each server, a table whose reads are known to be slow at times.
 fn with_stages(schema: &str, test: impl Fn(&mut Stage<'_>)) {
+    // What is carried with the reads of others waits behind these, and only then for its like.
+    with_stages_of(schema, &["--multiplexing", "off"], test);
+}
+
+/// The same before a Freshet with these flags.
+fn with_stages_of(schema: &str, flags: &[&str], test: impl Fn(&mut Stage<'_>)) {
     with_each(|server, freshet| {
         if !freshet.is_there() {
             return;
         }
-        // What is carried with the reads of others waits behind these, and only then for its like.
-        let freshet = &Freshet::with(server, &["--multiplexing", "off"]);
+        let freshet = &Freshet::with(server, flags);
         let mut direct = fresh_schema(server, schema);
         run(
             &mut direct,
             &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"],
         );
         caught_up(freshet);
-        let mut stage = Stage { server, freshet, schema, holder: connect(&server.target, schema) };
-        let mut reader = stage.connect();
-        assert!(answer(&mut reader, READ).is_ok());
-        run(&mut direct, &["UPDATE t SET v = v + 1"]);
-        caught_up(freshet);
-        stage.hold();
-        thread::scope(|scope| {
-            let reading = scope.spawn(|| answer(&mut reader, READ));
-            stage.await_waiting();
-            thread::sleep(SLOW);
-            stage.holder.query_drop("UNLOCK TABLES").expect("it is released");
-            assert_eq!(reading.join().expect("it is answered"), sum());
-        });
-        // Nothing is in memory, and it is known that it may be slow.
-        run(&mut direct, &["UPDATE t SET v = v + 1", "UPDATE t SET v = v - 1"]);
-        user_of(&mut direct, schema);
-        caught_up(freshet);
+        let at_once_max = if flags.is_empty() { AT_ONCE_MAX } else { 1 };
+        let holder = connect(&server.target, schema);
+        let mut stage = Stage { server, freshet, schema, holder, at_once_max };
+        stage.makes_slow(&mut direct);
         test(&mut stage);
     });
 }
@@ -151,6 +175,50 @@ fn one_asks_and_all_are_answered() {
             assert_eq!(stage.count("Qcache_inserts") - stored, 1, "prepared: {prepares}");
         }
     });
+}
+
+/// As it is without settings.
+#[test]
+fn one_asks_and_all_are_answered_where_connections_are_shared() {
+    with_stages_of("coalescing_shared", &[], |stage| {
+        let (hits, stored) = (stage.count("Qcache_hits"), stage.count("Qcache_inserts"));
+        let ask = |conn: &mut Conn| answer(conn, READ);
+        let answers = stage.ask_together(stage.freshet.target(), ask, Stage::release);
+        assert!(answers.iter().all(|answer| *answer == sum()), "{answers:?}");
+        let (hits, stored) = (stage.count("Qcache_hits") - hits, stage.count("Qcache_inserts") - stored);
+        assert!(hits >= CLIENTS - AT_ONCE_MAX && stored >= 1, "{hits} hits, {stored} stored");
+    });
+}
+
+#[test]
+fn five_hundred_cost_the_server_one_statement() {
+    const CROWD: u64 = 500;
+    for (schema, flags) in
+        [("coalescing_crowd", &["--multiplexing", "off"][..]), ("coalescing_crowd_shared", &[])]
+    {
+        with_stages_of(schema, flags, |stage| {
+            let target = stage.freshet.target();
+            let mut clients: Vec<Raw> = (0..CROWD)
+                .map(|_| {
+                    let mut raw = Raw::dial(&target.host, target.port).expect("it listens");
+                    raw.login(schema, schema, 0).expect("it is let in");
+                    raw
+                })
+                .collect();
+            let (hits, before) = (stage.count("Qcache_hits"), stage.hold());
+            for client in &mut clients {
+                client.send(3, READ.as_bytes()).expect("it is sent");
+            }
+            stage.await_followers(before, CROWD - 1);
+            stage.release();
+            for client in &mut clients {
+                let packets = client.answer().expect("it is answered");
+                assert!(packets.iter().any(|packet| packet.ends_with(b"32")), "{packets:?}");
+            }
+            let hits = stage.count("Qcache_hits") - hits;
+            assert!(hits >= CROWD - stage.at_once_max, "{hits} hits with {flags:?}");
+        });
+    }
 }
 
 #[test]
@@ -287,5 +355,38 @@ fn who_asks_after_a_change_asks_anew_and_the_next_one_waits_for_that() {
                 assert_eq!(client.join().expect("it is answered"), changed);
             }
         });
+    });
+}
+
+/// An answer that came too late for its query rule serves nobody but who asked: the others ask anew.
+#[test]
+fn an_answer_that_expires_while_it_is_made_serves_nobody_who_waits_for_it() {
+    // What is asked anew is over soon, too.
+    const TTL: Duration = Duration::from_millis(1);
+    let tables = ["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"];
+    ruled::with_each("coalescing", &tables, |bench| {
+        let rule = "(rule_id,active,match_digest,cache_ttl,apply) VALUES (1,1,'SUM',";
+        bench.load(&[&format!("{rule}{},1)", TTL.as_millis())]);
+        let holder = connect(&bench.server.target, &bench.schema);
+        let (server, schema) = (bench.server.clone(), bench.schema.clone());
+        let at_once_max = AT_ONCE_MAX;
+        let mut stage =
+            Stage { server: &server, freshet: &bench.freshet, schema: &schema, holder, at_once_max };
+        stage.makes_slow(&mut bench.direct);
+        let hits = stage.count("Qcache_hits");
+        let target = stage.freshet.target();
+        let late = |stage: &mut Stage<'_>| {
+            thread::sleep(100 * TTL);
+            run(&mut stage.holder, &["UPDATE t SET v = v + 1 WHERE id = 1", "UNLOCK TABLES"]);
+        };
+        let answers = stage.ask_together(target, |conn| answer(conn, READ), late);
+        let changed = Ok(vec![vec!["33".into()]]);
+        assert!(answers.iter().all(|answer| *answer == changed), "{answers:?}");
+        // Somebody has asked anew, and few may have had that answer.
+        let hits = stage.count("Qcache_hits") - hits;
+        assert!(hits < CLIENTS / 2, "{hits} of {CLIENTS} were given what had expired");
+        // The rule is all that was in the way.
+        bench.load(&[&format!("{rule}600000,1)")]);
+        bench.hits.prime(&mut bench.client(), READ).expect("it is answered");
     });
 }
