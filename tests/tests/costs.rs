@@ -1,6 +1,8 @@
 //! What takes long goes on beside everything else, with the same result as what does not.
 
-use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, status};
+use freshet_tests::cached::{
+    Counted, answer, caught_up, connect, eventually, eventually_of, fresh_schema, run, status,
+};
 use freshet_tests::with_each;
 use mysql::prelude::Queryable;
 
@@ -80,5 +82,59 @@ fn a_smaller_size_is_there_at_once_and_the_memory_is_given_back() {
         }
         run(&mut conn, &["SET GLOBAL query_cache_size = 268435456"]);
         let _ = counted.prime(&mut conn, &select(0));
+    });
+}
+
+/// What the process holds, in bytes.
+fn resident_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+    let kib: u64 = line.split_whitespace().next().and_then(|kib| kib.parse().ok()).expect("a number");
+    kib << 10
+}
+
+#[test]
+fn a_smaller_size_gives_the_processs_memory_back() {
+    const RESULTS: u64 = 4000;
+    const BYTES: u64 = 20_000;
+    with_each(|server, freshet| {
+        let Some(pid) = freshet.pid() else { return };
+        let mut direct = fresh_schema(server, "costs_memory");
+        run(
+            &mut direct,
+            &[
+                "CREATE TABLE t (id INT PRIMARY KEY, w TEXT)",
+                &format!("INSERT INTO t VALUES (1, REPEAT('w', {BYTES}))"),
+            ],
+        );
+        let (mut conn, mut counted) = (connect(freshet.target(), "costs_memory"), Counted::of(freshet));
+        let select = |n: u64| format!("SELECT w, {n} FROM t WHERE id = 1");
+        run(&mut conn, &["SET GLOBAL query_cache_size = 268435456"]);
+        let _ = counted.prime(&mut conn, &select(0));
+        let before = resident_bytes(pid);
+        for size in [1 << 20, 0] {
+            run(&mut conn, &["SET GLOBAL query_cache_size = 268435456"]);
+            let _ = counted.prime(&mut conn, &select(0));
+            (0..RESULTS).for_each(|n| drop(answer(&mut conn, &select(n))));
+            let stored = status(&mut conn, "Qcache_queries_in_cache") * BYTES;
+            let full = resident_bytes(pid);
+            assert!(stored > RESULTS * BYTES * 9 / 10 && full > before + stored * 9 / 10, "{stored} {full}");
+            run(&mut conn, &[&format!("SET GLOBAL query_cache_size = {size}")]);
+            let began = std::time::Instant::now();
+            let left = eventually_of(
+                "the memory is given back to the system",
+                &mut (),
+                |()| Some(resident_bytes(pid)).filter(|left| *left < before + stored / 4),
+                |()| format!("{before} bytes before, {full} full, {} now", resident_bytes(pid)),
+            );
+            println!(
+                "{:?}: {} MiB before, {} MiB full, {} MiB at a size of {size}, after {:?}",
+                server.flavor,
+                before >> 20,
+                full >> 20,
+                left >> 20,
+                began.elapsed()
+            );
+        }
     });
 }

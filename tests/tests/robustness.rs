@@ -1,6 +1,7 @@
 //! What breaks other proxies: garbage, crowds, a server that goes away, a shutdown under load, clients that hold more
 //! than their share.
 
+mod idle;
 mod pressure;
 
 use std::io::{Read, Write};
