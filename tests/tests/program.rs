@@ -233,3 +233,70 @@ fn a_statement_is_explained() {
     assert!(!String::from_utf8_lossy(&output.stdout).contains("sesame"));
     assert_eq!(run(&["explain-plan"], &[URL]).status.code(), Some(2));
 }
+
+#[test]
+fn advice_is_printed_as_the_table_has_it() {
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut admin = freshet.target().connect();
+        // A size that it advises to change.
+        admin.query_drop("SET GLOBAL query_cache_size = 0").expect("it is set");
+        let listen = format!("127.0.0.1:{}", freshet.target().port);
+        // What was counted goes on between the two.
+        let said = eventually("it prints what the table has", || {
+            let output = run(&["advise"], &[("UPSTREAM_DB_URL", &server.url), ("LISTEN_ADDRESS", &listen)]);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            let rows = "SELECT topic, verdict, found, advice, statement FROM freshet.advice";
+            let rows: Vec<(String, String, String, String, Option<String>)> =
+                admin.query(rows).expect("it is given");
+            let shown = rows.into_iter().map(|(topic, verdict, found, advice, statement)| {
+                let statement = statement.map(|statement| format!("    {statement};\n")).unwrap_or_default();
+                format!("{topic}: {verdict}\n    {found}\n    {advice}\n{statement}")
+            });
+            (shown.collect::<String>() == said).then_some(said)
+        });
+        assert!(said.contains("    SET GLOBAL query_cache_size = "), "{said}");
+        for topic in ["buffer pool: ", "reads and writes: ", "size: change\n"] {
+            assert!(said.lines().any(|line| format!("{line}\n").starts_with(topic)), "{topic} of {said}");
+        }
+    });
+    let output = run(&["advise"], &[URL, ("LISTEN_ADDRESS", "127.0.0.1:1")]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// It reads no definition before a statement needs it.
+#[test]
+fn it_is_ready_at_once_before_a_server_with_a_thousand_tables() {
+    const TABLES: usize = 1_000;
+    const STARTS: usize = 5;
+    /// It takes less than 100 ms; others use this machine too.
+    const READY_MAX: Duration = Duration::from_millis(300);
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, "program_tables");
+        for table in 0..TABLES {
+            let columns = "id INT PRIMARY KEY, a INT, b VARCHAR(100), c DATETIME, KEY (a)";
+            direct.query_drop(format!("CREATE TABLE t{table} ({columns})")).expect("it is made");
+        }
+        let starts = (0..STARTS).map(|_| {
+            let begun = Instant::now();
+            let freshet = Freshet::with(server, &[]);
+            let ready = begun.elapsed();
+            let mut conn = connect(freshet.target(), "program_tables");
+            let none: Option<u32> = conn.query_first("SELECT a FROM t999 WHERE id = 1").expect("an answer");
+            let answered = begun.elapsed();
+            assert_eq!(none, None);
+            freshet.stop();
+            (ready, answered)
+        });
+        let (ready, answered) = starts.min().expect("there are some");
+        println!("{:?}: ready after {ready:?}, the first answer after {answered:?}", server.flavor);
+        direct.query_drop("DROP DATABASE program_tables").expect("it is dropped");
+        assert!(ready < READY_MAX, "{:?}: {ready:?}", server.flavor);
+    });
+}
