@@ -14,6 +14,8 @@ use mysql::Conn;
 use mysql::prelude::Queryable as _;
 
 const CLIENTS: u64 = 24;
+/// Where connections are shared, so many may ask at once.
+const AT_ONCE_MAX: u64 = 8;
 const READ: &str = "SELECT SUM(v) FROM t WHERE id > 0";
 /// As long as this a statement takes that is known to be slow.
 const SLOW: Duration = Duration::from_millis(60);
@@ -27,6 +29,8 @@ struct Stage<'a> {
     schema: &'a str,
     /// Straight to the server: it holds the table, so that whoever reads it waits.
     holder: Conn,
+    /// So many of the reads may be with the server: some are carried, where connections are shared, before it is known that they wait.
+    at_once_max: u64,
 }
 
 impl Stage<'_> {
@@ -64,13 +68,18 @@ impl Stage<'_> {
         eventually("one waits for the table", || (self.waiting() == 1).then_some(()));
     }
 
-    /// Waits until one statement is with the server, and so many wait for its answer since `before`.
+    /// Waits until one statement is with the server, or as many as may be, and so many others wait for its answer since `before`.
     fn await_followers(&self, before: u64, followers: u64) {
         let wait = |stage: &mut &Self| (stage.count("Freshet_coalesced") - before, stage.waiting());
+        let are_all = |(coalesced, waiting): (u64, u64)| {
+            coalesced + self.at_once_max > followers
+                && (1..=self.at_once_max).contains(&waiting)
+                && coalesced + waiting > followers
+        };
         eventually_of(
             "the others wait",
             &mut &*self,
-            |stage| (wait(stage) == (followers, 1)).then_some(()),
+            |stage| are_all(wait(stage)).then_some(()),
             |stage| format!("{:?} instead of ({followers}, 1)", wait(stage)),
         );
     }
@@ -136,7 +145,9 @@ fn with_stages_of(schema: &str, flags: &[&str], test: impl Fn(&mut Stage<'_>)) {
             &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"],
         );
         caught_up(freshet);
-        let mut stage = Stage { server, freshet, schema, holder: connect(&server.target, schema) };
+        let at_once_max = if flags.is_empty() { AT_ONCE_MAX } else { 1 };
+        let holder = connect(&server.target, schema);
+        let mut stage = Stage { server, freshet, schema, holder, at_once_max };
         stage.makes_slow(&mut direct);
         test(&mut stage);
     });
@@ -166,7 +177,7 @@ fn one_asks_and_all_are_answered() {
     });
 }
 
-/// As it is without settings: a read that may be slow is not carried, and so it waits for its like.
+/// As it is without settings.
 #[test]
 fn one_asks_and_all_are_answered_where_connections_are_shared() {
     with_stages_of("coalescing_shared", &[], |stage| {
@@ -174,8 +185,8 @@ fn one_asks_and_all_are_answered_where_connections_are_shared() {
         let ask = |conn: &mut Conn| answer(conn, READ);
         let answers = stage.ask_together(stage.freshet.target(), ask, Stage::release);
         assert!(answers.iter().all(|answer| *answer == sum()), "{answers:?}");
-        assert_eq!(stage.count("Qcache_hits") - hits, CLIENTS - 1);
-        assert_eq!(stage.count("Qcache_inserts") - stored, 1);
+        let (hits, stored) = (stage.count("Qcache_hits") - hits, stage.count("Qcache_inserts") - stored);
+        assert!(hits >= CLIENTS - AT_ONCE_MAX && stored >= 1, "{hits} hits, {stored} stored");
     });
 }
 
@@ -204,7 +215,8 @@ fn five_hundred_cost_the_server_one_statement() {
                 let packets = client.answer().expect("it is answered");
                 assert!(packets.iter().any(|packet| packet.ends_with(b"32")), "{packets:?}");
             }
-            assert_eq!(stage.count("Qcache_hits") - hits, CROWD - 1, "{flags:?}");
+            let hits = stage.count("Qcache_hits") - hits;
+            assert!(hits >= CROWD - stage.at_once_max, "{hits} hits with {flags:?}");
         });
     }
 }
@@ -349,27 +361,30 @@ fn who_asks_after_a_change_asks_anew_and_the_next_one_waits_for_that() {
 /// An answer that came too late for its query rule serves nobody but who asked: the others ask anew.
 #[test]
 fn an_answer_that_expires_while_it_is_made_serves_nobody_who_waits_for_it() {
-    const TTL: Duration = Duration::from_millis(300);
+    // What is asked anew is over soon, too.
+    const TTL: Duration = Duration::from_millis(1);
     let tables = ["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"];
     ruled::with_each("coalescing", &tables, |bench| {
         let rule = "(rule_id,active,match_digest,cache_ttl,apply) VALUES (1,1,'SUM',";
         bench.load(&[&format!("{rule}{},1)", TTL.as_millis())]);
         let holder = connect(&bench.server.target, &bench.schema);
         let (server, schema) = (bench.server.clone(), bench.schema.clone());
-        let mut stage = Stage { server: &server, freshet: &bench.freshet, schema: &schema, holder };
+        let at_once_max = AT_ONCE_MAX;
+        let mut stage =
+            Stage { server: &server, freshet: &bench.freshet, schema: &schema, holder, at_once_max };
         stage.makes_slow(&mut bench.direct);
         let hits = stage.count("Qcache_hits");
         let target = stage.freshet.target();
         let late = |stage: &mut Stage<'_>| {
-            thread::sleep(2 * TTL);
+            thread::sleep(100 * TTL);
             run(&mut stage.holder, &["UPDATE t SET v = v + 1 WHERE id = 1", "UNLOCK TABLES"]);
         };
         let answers = stage.ask_together(target, |conn| answer(conn, READ), late);
         let changed = Ok(vec![vec!["33".into()]]);
         assert!(answers.iter().all(|answer| *answer == changed), "{answers:?}");
-        // Somebody has asked anew, and others may have had that answer.
+        // Somebody has asked anew, and few may have had that answer.
         let hits = stage.count("Qcache_hits") - hits;
-        assert!(hits < CLIENTS - 1, "{hits} of {CLIENTS} were given what had expired");
+        assert!(hits < CLIENTS / 2, "{hits} of {CLIENTS} were given what had expired");
         // The rule is all that was in the way.
         bench.load(&[&format!("{rule}600000,1)")]);
         bench.hits.prime(&mut bench.client(), READ).expect("it is answered");

@@ -13,7 +13,7 @@ const FEW: usize = 500;
 const MANY: usize = 1_500;
 /// What one may take, in bytes: 16 KiB, and something for what the allocator keeps of the commotion before. Those who ask make more of it.
 const SILENT_BYTES_MAX: u64 = (16 << 10) + (4 << 10);
-const ASKED_BYTES_MAX: u64 = (16 << 10) + (12 << 10);
+const ASKED_BYTES_MAX: u64 = 2 * (16 << 10);
 /// By then buffers and connections are given back.
 const SILENT: Duration = Duration::from_secs(2);
 /// For as long again, so often is looked for the least.
