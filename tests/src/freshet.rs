@@ -179,3 +179,15 @@ fn port_in(line: &str) -> Option<u16> {
     let address = line.split("address=").nth(1)?.split_whitespace().next()?;
     address.rsplit(':').next()?.parse().ok()
 }
+
+/// Returns what a process holds in memory, in bytes.
+///
+/// # Panics
+/// If the process is gone.
+#[must_use]
+pub fn resident_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+    let kib: u64 = line.split_whitespace().next().and_then(|kib| kib.parse().ok()).expect("a number");
+    kib << 10
+}

@@ -32,7 +32,7 @@ pub mod cached;
 pub mod history;
 pub mod built_in;
 
-pub use freshet::Freshet;
+pub use freshet::{Freshet, resident_bytes};
 pub use server::{Flavor, Server};
 
 /// A way to reach a server: itself, or through Freshet.

@@ -3,7 +3,7 @@
 use freshet_tests::cached::{
     Counted, answer, caught_up, connect, eventually, eventually_of, fresh_schema, run, status,
 };
-use freshet_tests::with_each;
+use freshet_tests::{resident_bytes, with_each};
 use mysql::prelude::Queryable;
 
 /// More bytes than these are read beside the event loop.
@@ -83,14 +83,6 @@ fn a_smaller_size_is_there_at_once_and_the_memory_is_given_back() {
         run(&mut conn, &["SET GLOBAL query_cache_size = 268435456"]);
         let _ = counted.prime(&mut conn, &select(0));
     });
-}
-
-/// What the process holds, in bytes.
-fn resident_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
-    let kib: u64 = line.split_whitespace().next().and_then(|kib| kib.parse().ok()).expect("a number");
-    kib << 10
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, status, try_answer};
 use freshet_tests::raw::Raw;
-use freshet_tests::{Freshet, Server, Target, with_each};
+use freshet_tests::{Freshet, Server, Target, resident_bytes, with_each};
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
@@ -58,13 +58,6 @@ fn process_of(freshet: &Freshet) -> u32 {
 
 fn descriptors(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).expect("it lives").count()
-}
-
-fn resident_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
-    let kib: u64 = line.split_whitespace().next().and_then(|kib| kib.parse().ok()).expect("a number");
-    kib << 10
 }
 
 /// What a client may send that is no client.

@@ -99,6 +99,12 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
+    /// Whether its columns are these. Usually both come from one definition, and nothing is compared.
+    #[must_use]
+    pub fn has_layout(&self, layout: &Arc<[ColumnInfo]>) -> bool {
+        Arc::ptr_eq(&self.columns, layout) || self.columns == *layout
+    }
+
     /// Whether reading it runs functions, of any kind, or may run some.
     #[must_use]
     pub fn runs_any_code(&self) -> bool {

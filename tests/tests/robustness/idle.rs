@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use freshet_tests::cached::{answer, caught_up, fresh_schema, run, user_of};
 use freshet_tests::raw::Raw;
+use freshet_tests::resident_bytes;
 use rustix::process::{Resource, getrlimit};
 
-use super::{process_of, resident_bytes, with_flags};
+use super::{process_of, with_flags};
 
 const SCHEMA: &str = "robust_idle_memory";
 const FEW: usize = 500;

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, status};
 use freshet_tests::raw::{Raw, command, error_code};
-use freshet_tests::{Freshet, Server};
+use freshet_tests::{Freshet, Server, resident_bytes};
 use mysql::prelude::Queryable;
 use rustix::net::sockopt;
 use rustix::process::Signal;
 use socket2::{Domain, Socket, Type};
 
-use super::{process_of, resident_bytes, with_flags};
+use super::{process_of, with_flags};
 
 /// The account of the clients here, without a password.
 const ACCOUNT: &str = "robust_raw";

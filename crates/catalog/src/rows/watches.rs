@@ -180,7 +180,7 @@ impl Watches {
         }
         let of_schema = tables.get_mut(schema)?;
         if let Some(known) = of_schema.get_mut(name) {
-            if !Arc::ptr_eq(&known.layout, &table.columns) && known.layout != table.columns {
+            if !table.has_layout(&known.layout) {
                 if known.settled_by >= table.settled_by {
                     return None;
                 }

@@ -5,7 +5,6 @@
 //! its own, the answer is [`TouchedSlots::Any`].
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use freshet_cache::Dep;
 use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
@@ -96,8 +95,7 @@ impl Watch {
     pub fn deps_of_write(&self, table: &TableInfo, write: &RowWrite, values: Values<'_>) -> TouchedSlots {
         // A trigger may assign anything to the row that is about to be stored.
         let may_have_triggers = table.triggers.as_ref().is_none_or(|triggers| triggers.any);
-        let is_laid_out_alike = Arc::ptr_eq(&table.columns, self.layout()) || table.columns == *self.layout();
-        if table.has_triggers || may_have_triggers || !is_laid_out_alike {
+        if table.has_triggers || may_have_triggers || !table.has_layout(self.layout()) {
             return TouchedSlots::Any;
         }
         let slots = match write {

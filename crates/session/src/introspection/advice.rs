@@ -166,18 +166,20 @@ fn cache_type(facts: &AdviceFacts) -> Advice {
     let (wanted, why) = wanted_type(facts, reads);
     let advice = format!("query_cache_type is {}. {why}{}", facts.cache_type, worth_it(facts, wanted));
     // With 1, what 2 stores is stored too. And nothing more is stored where the server lacks memory, or little was found again.
-    let is_kept = facts.cache_type == 1 && wanted == 2 && !finds_little(facts)
-        || facts.cache_type != 1 && wanted != 0 && (facts.server.lacks_memory() || finds_little(facts));
+    let finds_little = little_found(facts).is_some();
+    let is_kept = facts.cache_type == 1 && wanted == 2 && !finds_little
+        || facts.cache_type != 1 && wanted != 0 && (facts.server.lacks_memory() || finds_little);
     if facts.cache_type == wanted || is_kept {
         return Advice::new(topic, GOOD, found, advice);
     }
     Advice::new(topic, CHANGE, found, advice).by(format!("SET GLOBAL query_cache_type = {wanted}"))
 }
 
-/// Whether much was stored and asked for, and little of it was found again.
-fn finds_little(facts: &AdviceFacts) -> bool {
+/// Returns how much is found again of what may be stored, in percent, if that is little, and much was stored and asked for.
+fn little_found(facts: &AdviceFacts) -> Option<u64> {
     let asked = facts.sent.saturating_add(facts.answered);
-    facts.inserts >= COUNTED_MIN && asked >= COUNTED_MIN && percent(facts.answered, asked) < HITS_LOW
+    let is_counted = facts.inserts >= COUNTED_MIN && asked >= COUNTED_MIN;
+    is_counted.then(|| percent(facts.answered, asked)).filter(|found| *found < HITS_LOW)
 }
 
 /// Returns the type that fits, and why.
@@ -192,9 +194,8 @@ fn wanted_type(facts: &AdviceFacts, reads: u64) -> (u8, &'static str) {
             "There are more writes than reads: turn the cache off for all, and on (1 or 2) in the sessions that read.",
         );
     }
-    if finds_little(facts) {
-        let asked = facts.sent.saturating_add(facts.answered);
-        return if percent(facts.answered, asked) < HITS_NONE {
+    if let Some(found) = little_found(facts) {
+        return if found < HITS_NONE {
             (0, "Next to nothing is found again: turn the cache off, or see in freshet.queries why.")
         } else {
             (2, "Less than a tenth is found again: with 2, only what asks for it by SQL_CACHE is stored.")

@@ -529,10 +529,13 @@ fn facts(view: &View) -> AdviceFacts {
     for row in view.queries() {
         at_server = (at_server.0 + row.server_us, at_server.1 + row.sent);
         for (schema, name) in &row.tables {
-            let of = tables.entry(format!("{schema}.{name}")).or_default();
+            let figures = || TableFigures {
+                writes: shared.upstream.writes_of(schema, name),
+                ..TableFigures::default()
+            };
+            let of = tables.entry(format!("{schema}.{name}")).or_insert_with(figures);
             of.reads += row.sent + row.hits;
             of.hits += row.hits;
-            of.writes = shared.upstream.writes_of(schema, name);
         }
         // The time of errors is part of the total time, and shows nothing about answers.
         let failed = row.refused.iter().filter(|(why, _)| *why == why::Why::Error).map(|(_, times)| *times);
