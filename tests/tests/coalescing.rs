@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use freshet_tests::cached::{
-    Answer, answer, caught_up, connect, eventually, eventually_of, fresh_schema, run, status, user_of,
+    Answer, Counted, answer, caught_up, connect, eventually, eventually_of, fresh_schema, run, status,
+    user_of,
 };
 use freshet_tests::raw::Raw;
 use freshet_tests::{Flavor, Freshet, Server, Target, ruled, with_each};
@@ -101,6 +102,13 @@ impl Stage<'_> {
         run(direct, &["UPDATE t SET v = v + 1", "UPDATE t SET v = v - 1"]);
         user_of(direct, self.schema);
         caught_up(self.freshet);
+        // Whoever asked before these changes are known to be visible would be outrun by them, and the next one would ask anew.
+        let target = self.freshet.target();
+        let account = Target { user: self.schema.to_owned(), password: String::new(), ..target.clone() };
+        for target in [target, &account] {
+            let mut conn = connect(target, self.schema);
+            let _ = Counted::of(self.freshet).prime(&mut conn, "SELECT MAX(v) FROM t");
+        }
     }
 
     /// Has many clients ask while the table is held, does something when all wait, and tells their answers.

@@ -36,7 +36,7 @@ const RULE_HITS: &str = "
     hits INT NOT NULL";
 
 const COMMANDS: &str = "
-    AdminCommand VARCHAR NOT NULL PRIMARY KEY,
+    Command VARCHAR NOT NULL PRIMARY KEY,
     Total_Time_us INT NOT NULL,
     Total_cnt INT NOT NULL,
     cnt_100us INT NOT NULL,
