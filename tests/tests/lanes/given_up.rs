@@ -29,6 +29,15 @@ pub(super) fn read_for(time: Duration, conns: &mut [Conn]) {
 
 /// Freshet for a new user, whose first login shows the password: of later ones MySQL's clients show only what the server can judge.
 pub(super) fn with_users(schema: &str, test: impl Fn(&Server, &mut Conn, &Freshet, &Target)) {
+    with_users_of(schema, "*", test);
+}
+
+/// The same, where the user may do everything in `schemas` alone.
+pub(super) fn with_users_of(
+    schema: &str,
+    schemas: &str,
+    test: impl Fn(&Server, &mut Conn, &Freshet, &Target),
+) {
     with_each(|server, freshet| {
         if !freshet.is_there() {
             return;
@@ -38,7 +47,7 @@ pub(super) fn with_users(schema: &str, test: impl Fn(&Server, &mut Conn, &Freshe
             &[
                 &format!("DROP USER IF EXISTS {schema}"),
                 &format!("CREATE USER {schema} IDENTIFIED BY '{schema}'"),
-                &format!("GRANT ALL PRIVILEGES ON *.* TO {schema}"),
+                &format!("GRANT ALL PRIVILEGES ON {schemas}.* TO {schema}"),
             ],
         );
         let (mut direct, freshet) = stage(server, schema, &["--multiplexing", "always"]);

@@ -1,6 +1,6 @@
 //! What else a session has left at its connection: locked tables, and what a global `init_connect` did there.
 
-use super::given_up::{UNUSED, has_none, read_for, with_users};
+use super::given_up::{UNUSED, has_none, read_for, with_users, with_users_of, without};
 use super::*;
 
 #[test]
@@ -26,24 +26,40 @@ const INIT_CONNECT: &str = "SET @own = 7, time_zone = '+05:30'; CREATE TEMPORARY
 const SHOWN: [(&str, &str); 3] =
     [("SELECT @own", "7"), ("SELECT @@time_zone", "+05:30"), ("SELECT v FROM own", "5")];
 
+/// Does this while `init_connect` is set.
+fn with_init_connect(direct: &mut Conn, then: impl FnOnce()) {
+    run(direct, &[&format!("SET GLOBAL init_connect = \"{INIT_CONNECT}\"")]);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(then));
+    run(direct, &["SET GLOBAL init_connect = ''"]);
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+/// Direct sessions that were there before have nothing of it, and so have those that gave their connections up before.
+#[test]
+fn what_init_connect_does_is_not_done_to_who_was_there_before() {
+    let schema = "lanes_kept_uninit";
+    with_users_of(schema, schema, |server, direct, freshet, target| {
+        let mut conn = without((freshet, target), schema, &["SET time_zone = '+02:00'"]);
+        with_init_connect(direct, || {
+            run(&mut conn, &["UPDATE u SET v = v + 0 WHERE id = 1"]);
+            assert!(!has_none(freshet, &conn), "it has another connection");
+            let question = "SELECT COALESCE(@own, 'NULL'), @@time_zone, DATABASE()";
+            let shown = vec![vec!["NULL".to_owned(), "+02:00".to_owned(), schema.to_owned()]];
+            assert_eq!(answer(&mut conn, question), Ok(shown), "{:?}", server.flavor);
+            assert_eq!(answer(&mut conn, "SELECT v FROM own"), Err(1146), "{:?}", server.flavor);
+        });
+    });
+}
+
 #[test]
 fn what_init_connect_has_done_is_there_behind_many_reads() {
-    let (schema, user) = ("lanes_kept_init", "lanes_kept_plain");
-    with_users(schema, |server, direct, _, target| {
-        run(
-            direct,
-            &[
-                &format!("DROP USER IF EXISTS {user}"),
-                &format!("CREATE USER {user} IDENTIFIED BY '{user}'"),
-                &format!("GRANT ALL PRIVILEGES ON {schema}.* TO {user}"),
-            ],
-        );
-        let plain = Target { user: user.into(), password: user.into(), ..target.clone() };
-        let own = Target { user: user.into(), password: user.into(), ..server.target.clone() };
-        run(direct, &[&format!("SET GLOBAL init_connect = \"{INIT_CONNECT}\"")]);
-        let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
+    let schema = "lanes_kept_init";
+    with_users_of(schema, schema, |server, direct, _, target| {
+        let Target { user, password, .. } = target.clone();
+        let own = Target { user, password, ..server.target.clone() };
+        with_init_connect(direct, || {
             let mut asked_directly = connect(&own, schema);
-            let mut conns: Vec<Conn> = (0..3).map(|_| connect(&plain, schema)).collect();
+            let mut conns: Vec<Conn> = (0..3).map(|_| connect(target, schema)).collect();
             for round in 0..2 {
                 read_for(2 * UNUSED, &mut conns);
                 conns.iter_mut().for_each(|conn| run(conn, &["UPDATE u SET v = v + 0 WHERE id = 1"]));
@@ -54,8 +70,6 @@ fn what_init_connect_has_done_is_there_behind_many_reads() {
                     }
                 }
             }
-        }));
-        run(direct, &["SET GLOBAL init_connect = ''", &format!("DROP USER {user}")]);
-        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
     });
 }

@@ -69,22 +69,32 @@ impl Session {
             self.lease.prepared.begin_at(self.state.environment_version);
             self.state.key = None;
         }
-        if self.lease.tracking == Tracking::Unmet {
-            self.lease.server = self.lease.version().map(modes_of_server);
-            // This is later than the opening: a restart of the server since then is not taken for one that ended the connection.
-            self.lease.opened_ms = now_ms();
-            Box::pin(self.enter_default_schema()).await?;
-            // An account whose password has expired may only change the password; after that, this succeeds.
-            match Box::pin(vector(&self.shared, &mut self.lease, &self.handle)).await {
-                Ok(_) => self.lease.tracking = Tracking::Due,
-                Err(error) if error.leaves_connection_usable() => {}
-                Err(error) => return Err(error),
-            }
-        }
+        self.meets_server().await?;
         match self.state.given_up.take() {
             Some(environment) => Box::pin(self.goes_on(environment)).await,
             None => Ok(()),
         }
+    }
+
+    /// Sets up a connection that was just opened or reset: the server has to report what Freshet has to know.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn meets_server(&mut self) -> Result<(), Error> {
+        if self.lease.tracking != Tracking::Unmet {
+            return Ok(());
+        }
+        self.lease.server = self.lease.version().map(modes_of_server);
+        // This is later than the opening: a restart of the server since then is not taken for one that ended the connection.
+        self.lease.opened_ms = now_ms();
+        Box::pin(self.enter_default_schema()).await?;
+        // An account whose password has expired may only change the password; after that, this succeeds.
+        match Box::pin(vector(&self.shared, &mut self.lease, &self.handle)).await {
+            Ok(_) => self.lease.tracking = Tracking::Due,
+            Err(error) if error.leaves_connection_usable() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Moves a client that names no schema to the schema of the server's URL, if there is one and the client may use it.

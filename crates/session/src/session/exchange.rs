@@ -99,6 +99,26 @@ impl Lease {
         })
     }
 
+    /// Undoes what `init_connect` has done on the connection, as far as COM_RESET_CONNECTION does. The prepared statements are still to be made
+    /// there. The server does not delay a session that `handle` ends.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn is_reset(&mut self, handle: &Handle) -> Result<(), Error> {
+        let reset = match self.connection() {
+            Ok(connection) => unless_killed(handle, connection.reset()).await.unwrap_or(Err(Error::Closed)),
+            Err(_) => Err(Error::Closed),
+        };
+        if let Err(error) = reset {
+            self.lose();
+            return Err(error);
+        }
+        let prepared = std::mem::take(&mut self.prepared);
+        self.note_reset();
+        (self.prepared, self.untouched) = (prepared, false);
+        Ok(())
+    }
+
     /// Reads the answer to a question of Freshet's own that was sent with other statements, whose answers have been read before.
     ///
     /// # Errors

@@ -210,9 +210,10 @@ impl Session {
     pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
         self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
         self.handle.goes_on();
-        let gone_on = match &given_up.said {
-            Some(said) => self.says_again(said).await,
-            None => self.reaches(&given_up.fit.environment).await,
+        let gone_on = match (self.begins_anew().await, &given_up.said) {
+            (Ok(()), Some(said)) => self.says_again(said).await,
+            (Ok(()), None) => self.reaches(&given_up.fit.environment).await,
+            (Err(error), _) => Err(error),
         };
         if !matches!(gone_on, Ok(true)) {
             // Nothing may be asked in another environment.
@@ -228,9 +229,22 @@ impl Session {
         }
     }
 
+    /// Learns how the new connection has begun, and undoes what `init_connect` has done there: no `init_connect` has run when the session
+    /// began, since a session of another beginning keeps its connection.
+    async fn begins_anew(&mut self) -> Result<(), Error> {
+        self.learn().await?;
+        if self.environment().is_none_or(|begun| begun.begins_alike) {
+            return Ok(());
+        }
+        self.lease.is_reset(&self.handle).await?;
+        self.state.environment_is_unknown();
+        self.lease.prepared.begin_at(self.state.environment_version);
+        self.meets_server().await?;
+        self.learn().await
+    }
+
     /// Has the server carry out the statements that Freshet carried out here. The resulting environment is read when it is needed.
     async fn says_again(&mut self, said: &[String]) -> Result<bool, Error> {
-        self.learn().await?;
         self.lease.untouched = false;
         if !self.carries_out(said).await? {
             return Ok(false);
@@ -253,7 +267,6 @@ impl Session {
 
     /// Brings the session to this environment by the statements that lead there. Returns whether it is there.
     async fn reaches(&mut self, environment: &Environment) -> Result<bool, Error> {
-        self.learn().await?;
         let Some(begun) = self.environment().cloned() else { return Ok(false) };
         let query = self.lease.version().and_then(|version| self.shared.vector(version));
         let Some(query) = query else { return Ok(false) };
