@@ -40,6 +40,11 @@ fn what_init_connect_does_is_not_done_to_who_was_there_before() {
     let schema = "lanes_kept_uninit";
     with_users_of(schema, schema, |server, direct, freshet, target| {
         let mut conn = without((freshet, target), schema, &["SET time_zone = '+02:00'"]);
+        // None of those is left that were opened before.
+        let opened = format!("SELECT id FROM information_schema.PROCESSLIST WHERE user = '{schema}'");
+        for id in answer(direct, &opened).expect("the list of clients").concat() {
+            run(direct, &[&format!("KILL {id}")]);
+        }
         with_init_connect(direct, || {
             run(&mut conn, &["UPDATE u SET v = v + 0 WHERE id = 1"]);
             assert!(!has_none(freshet, &conn), "it has another connection");
