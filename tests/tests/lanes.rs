@@ -2,6 +2,7 @@
 
 mod given_up;
 mod kept;
+mod many;
 mod newcomers;
 mod numbers;
 mod pool;

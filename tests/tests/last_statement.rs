@@ -324,7 +324,7 @@ fn the_form_of_the_question_is_the_sessions_own() {
                 ask(&mut through, set);
                 ask(&mut direct, PAGE);
                 let wanted = ask(&mut direct, asked);
-                eventually("the rows found from memory", || {
+                eventually(&format!("the rows found from memory: {set}; {asked}"), || {
                     ask(&mut through, PAGE);
                     let (hit, got) = ground.is_hit(&mut through, asked);
                     assert_eq!(got, wanted, "{:?}: {set}; {asked}", server.flavor);

@@ -105,7 +105,11 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
             return done;
         }
     }
-    if let Some(carriage) = session.may_ride()
+    let carriage = match session.may_ride_or_lend().await {
+        Ok(carriage) => carriage,
+        Err(error) => return unavailable(session, &error),
+    };
+    if let Some(carriage) = carriage
         && pin!(rides(session, &query, carriage, &mut by_form)).await?
     {
         return Ok(Flow::Continue);

@@ -357,6 +357,25 @@ impl Session {
         self.rides_on(lane, &fit)
     }
 
+    /// Like [`Session::may_ride`]. If many sessions have a connection and no lane is there for the next ones, a session that has just begun opens
+    /// its connection for that: otherwise each session that comes and reads once would keep one.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or refuses.
+    pub(crate) async fn may_ride_or_lend(&mut self) -> Result<Option<Carriage>, Error> {
+        let carriage = self.may_ride();
+        let begins = || matches!(self.state.environment, Known::Recalled(_)) && self.lease.is_new();
+        if carriage.is_some() || self.lease.is_open() || !begins() || !self.shared.are_many_connected() {
+            return Ok(carriage);
+        }
+        if self.shared.options.multiplexing == Multiplexing::Off {
+            return Ok(None);
+        }
+        Box::pin(self.connect()).await?;
+        Box::pin(self.learn()).await?;
+        Ok(self.may_ride())
+    }
+
     /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.
     pub(crate) async fn opens_for_others(&mut self, rights: Dep, carriage: Carriage) {
         let is_wanted = self.state.given_up.is_some() && self.shared.are_many_connected();

@@ -55,8 +55,9 @@ pub(in crate::commands) fn filled(
                 filled.extend(id.to_string().into_bytes());
             }
             Mentioned::RowCount => {
+                // MariaDB gives a small literal a smaller type than ROW_COUNT() has.
                 let rows = session.state.ended_since.unwrap_or_default();
-                filled.extend(format!("CAST({rows} AS SIGNED)").into_bytes());
+                filled.extend(format!("CAST({rows}|0 AS SIGNED)").into_bytes());
             }
             Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),
             Mentioned::Made { table, alias } => {
