@@ -5,7 +5,8 @@ mod login;
 mod query;
 
 use std::future::Future;
-use std::task::Poll;
+use std::pin::pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -88,8 +89,22 @@ impl Connection {
     /// Whether the server has sent nothing unasked. A server that ends a connection says so, or closes it.
     pub async fn is_quiet(&mut self) -> bool {
         let Self { stream, read, .. } = self;
-        let mut heard = std::pin::pin!(stream.read_buf(read));
+        let mut heard = pin!(stream.read_buf(read));
         std::future::poll_fn(|context| Poll::Ready(heard.as_mut().poll(context).is_pending())).await
+    }
+
+    /// Waits until the server says something that nobody asked for, or closes the connection.
+    pub fn poll_unasked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.stream.poll_read_ready(cx) {
+            Poll::Pending => Poll::Pending,
+            // In all cases (the server spoke, closed or failed), the connection is over.
+            Poll::Ready(()) => pin!(self.stream.read_buf(&mut self.read)).poll(cx).map(drop),
+        }
+    }
+
+    /// Returns the bytes that have been read and not yet used.
+    pub fn heard(&self) -> &[u8] {
+        &self.read
     }
 
     /// Returns the stream, and the bytes that have been read from it and not yet used, for a caller that relays frames and counts the

@@ -440,7 +440,6 @@ impl Session {
         let payload = [&query_prefix(self.lease.has_attributes()), last.as_bytes()].concat();
         self.lease.own.asked(last);
         self.send_behind(before, &payload).await?;
-        self.finish_tracking().await?;
         let refused = self.finish_entering(statements.len()).await?;
         if let Some(code) = refused {
             self.put_refused(code);
@@ -448,15 +447,16 @@ impl Session {
         Ok(refused)
     }
 
-    /// Reads the answers to this many statements that went before. Returns the first error, if there is one.
+    /// Reads the answers to the session's set-up and to this many statements that went before. Returns the first error, if there is one.
     ///
     /// # Errors
     /// The connection is lost.
     pub(super) async fn finish_entering(&mut self, statements: usize) -> Result<Option<u16>, Lost> {
+        self.finish_tracking().await?;
         let (mut refused, mut last) = (None, None);
         // The questions are among these statements, after the first.
         for _ in 0..statements.saturating_sub(self.state.view.questions()) {
-            let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
+            let relayed = Box::pin(self.lease.unseen_answer(Command::Query, &self.handle)).await?;
             refused = refused.or(relayed.error);
             last = relayed.status.or(last);
             self.characterized(&relayed);
@@ -482,7 +482,7 @@ impl Session {
 
     /// Answers with the error that the transaction could not begin. The client does not see the statement's own answer.
     pub(super) async fn refuse_entered(&mut self, command: Command, code: u16) -> Result<Relayed, Lost> {
-        let relayed = Box::pin(self.unseen_answer(command)).await?;
+        let relayed = Box::pin(self.lease.unseen_answer(command, &self.handle)).await?;
         self.lease.prepared.closed.extend(relayed.prepared.map(|prepared| prepared.statement_id));
         if self.state.tx.begun().is_none() {
             // If autocommit is off, the statement has begun a transaction itself.
@@ -547,11 +547,7 @@ impl Session {
     /// Ends the transaction at the server, without a request of the client.
     async fn roll_back(&mut self) -> Result<(), Lost> {
         let statement = "ROLLBACK AND NO CHAIN NO RELEASE";
-        let payload = [&query_prefix(self.lease.has_attributes()), statement.as_bytes()].concat();
-        self.lease.own.asked(statement);
-        self.send(&payload).await?;
-        self.finish_tracking().await?;
-        let relayed = Box::pin(self.unseen_answer(Command::Query)).await?;
+        let relayed = Box::pin(self.execute_unseen(Command::Query, statement.as_bytes())).await?;
         self.state.note_rolled_back(relayed.status, relayed.error.is_some());
         self.characterized(&relayed);
         self.refresh_key();

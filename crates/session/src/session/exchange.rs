@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use freshet_protocol::{Command, ErrPacket, FRAME_MAX, FrameHeader, Malformed, put_packet};
+use freshet_sql::Effects;
 use freshet_upstream::net::Stream;
 use freshet_upstream::now_ms;
 use freshet_upstream::{Connection, Error, Rows};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 
-use super::{Lease, Session};
+use super::{Flow, Lease, Session, split};
 use crate::bounds::Bounds;
-use crate::counters;
+use crate::counters::{self, Count};
 use crate::registry::{Ending, Handle};
 use crate::relay::{Filter, Lost, Relay, RelayStep, Relayed};
 use crate::wire::{Heard, Wire, WireError};
@@ -41,7 +42,7 @@ impl Lease {
     ///
     /// # Errors
     /// The server's connection is lost.
-    pub(crate) async fn send(&mut self, before: &[String], payload: &[u8]) -> Result<(), Lost> {
+    async fn send(&mut self, before: &[String], payload: &[u8]) -> Result<(), Lost> {
         self.untouched = false;
         self.sent += 1;
         self.used_ms = now_ms();
@@ -56,6 +57,24 @@ impl Lease {
         let sent = send(stream, &mut frames, payload).await;
         self.scratch = frames;
         sent.map_err(Lost::Upstream)
+    }
+
+    /// Sends a command of Freshet's own that gets no answer.
+    ///
+    /// # Errors
+    /// The server's connection is lost.
+    pub(super) async fn tell(&mut self, payload: &[u8]) -> Result<(), Lost> {
+        self.send(&[], payload).await
+    }
+
+    /// Sends statements of Freshet's own in one write. The caller reads an answer to each.
+    ///
+    /// # Errors
+    /// The server's connection is lost.
+    pub(super) async fn send_all(&mut self, statements: &[String]) -> Result<(), Lost> {
+        let Some((last, before)) = statements.split_last() else { return Ok(()) };
+        self.own.asked(last);
+        self.send(before, &[&query_prefix(self.has_attributes()), last.as_bytes()].concat()).await
     }
 
     /// Reads the answer that `relay` follows. The answer passes to the client; without a wire it is dropped. The last bytes stay in
@@ -134,6 +153,45 @@ impl Lease {
 }
 
 impl Session {
+    /// Sends a command of Freshet's own, and reads the answer, which the client does not see. If the session's set-up is due, sends that
+    /// first.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn exchange_unseen(&mut self, payload: &[u8]) -> Result<Relayed, Lost> {
+        self.send_behind(&[], payload).await?;
+        self.finish_tracking().await?;
+        self.lease.unseen_answer(split(payload).0, &self.handle).await
+    }
+
+    /// Sends a command, and before it the session's set-up, if that is due, and these statements. The caller reads the answers.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(super) async fn send_behind(&mut self, statements: &[String], payload: &[u8]) -> Result<(), Lost> {
+        let tracking = self.due_tracking();
+        if statements.is_empty() {
+            return self.write_command(payload, tracking.as_slice()).await;
+        }
+        let before: Vec<String> = tracking.into_iter().chain(statements.iter().cloned()).collect();
+        self.write_command(payload, &before).await
+    }
+
+    /// Passes on a command that gets no answer.
+    pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
+        self.sends(split(payload).0, &Effects::none(), &[]);
+        self.write_command(payload, &[]).await?;
+        Ok(Flow::Continue)
+    }
+
+    /// Writes one command and the statements before it in one write.
+    async fn write_command(&mut self, payload: &[u8], before: &[String]) -> Result<(), Lost> {
+        self.shared.counters.add(Count::Forwarded);
+        self.shared.counters.add_many(Count::BytesSent, payload.len());
+        self.handle.begins();
+        self.lease.send(before, payload).await
+    }
+
     /// Asks the server a question of Freshet's own on the session's connection. The question leaves its row count and warnings behind.
     ///
     /// # Errors

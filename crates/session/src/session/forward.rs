@@ -17,7 +17,7 @@ use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
 use super::state::KnownGtid;
 use super::texts::begins_with_execute;
-use super::{Deeds, Flow, Forward, Gtids, Message, Passing, Prepared, Session, StatementFacts, query_prefix};
+use super::{Deeds, Forward, Gtids, Message, Passing, Prepared, Session, StatementFacts, query_prefix};
 use crate::busy_poll;
 use crate::counters::Count;
 use crate::fences::{self, Doubt, InFlight, Reach};
@@ -267,27 +267,16 @@ impl Session {
         let sent = pin!(self.send_behind(before, payload)).await;
         busy_poll::expects(self.admitted.connection_id);
         match sent {
-            Ok(()) if before.is_empty() => pin!(self.answer(command, passing)).await.map(Exchanged::Answered),
-            Ok(()) => {
-                self.finish_tracking().await?;
-                match self.finish_entering(before.len()).await? {
-                    Some(code) => Ok(Exchanged::NotEntered(code)),
-                    None => self.answer(command, passing).await.map(Exchanged::Answered),
-                }
-            }
+            Ok(()) => match self.finish_entering(before.len()).await? {
+                Some(code) => Ok(Exchanged::NotEntered(code)),
+                None => pin!(self.answer(command, passing)).await.map(Exchanged::Answered),
+            },
             Err(lost) => {
                 let said = self.answer(command, Passing::default()).await;
                 self.wire.flush().await?;
                 said.and(Err(lost))
             }
         }
-    }
-
-    /// Passes on a command that gets no answer.
-    pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
-        self.sends(super::split(payload).0, &Effects::none(), &[]);
-        self.write_command(payload, &[]).await?;
-        Ok(Flow::Continue)
     }
 
     /// Raises the fences that must stand before the statement is sent, and returns what the statement runs.
@@ -417,29 +406,6 @@ impl Session {
         }
     }
 
-    /// Sends a command that will be answered. If the session's set-up is due, sends that first.
-    pub(super) async fn send(&mut self, payload: &[u8]) -> Result<(), Lost> {
-        self.send_behind(&[], payload).await
-    }
-
-    /// Like [`Self::send`], after these statements.
-    pub(super) async fn send_behind(&mut self, statements: &[String], payload: &[u8]) -> Result<(), Lost> {
-        let tracking = self.due_tracking();
-        if statements.is_empty() {
-            return self.write_command(payload, tracking.as_slice()).await;
-        }
-        let before: Vec<String> = tracking.into_iter().chain(statements.iter().cloned()).collect();
-        self.write_command(payload, &before).await
-    }
-
-    /// Writes one command and the statements before it in one write.
-    async fn write_command(&mut self, payload: &[u8], before: &[String]) -> Result<(), Lost> {
-        self.shared.counters.add(Count::Forwarded);
-        self.shared.counters.add_many(Count::BytesSent, payload.len());
-        self.handle.begins();
-        self.lease.send(before, payload).await
-    }
-
     /// Passes on the answer to `command`.
     async fn answer(&mut self, command: Command, passing: Passing) -> Result<Relayed, Lost> {
         self.finish_tracking().await?;
@@ -492,19 +458,18 @@ impl Session {
             .or_else(|| processes().map(|it| PutRight::Processes(Box::new(it))))
     }
 
-    /// Has the server execute a text of Freshet's own, or an execution by this packet. Ignores an error of the server.
+    /// Has the server execute a text of Freshet's own, or an execution by this packet.
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn execute_unseen(&mut self, command: Command, what: &[u8]) -> Result<(), Lost> {
+    pub(crate) async fn execute_unseen(&mut self, command: Command, what: &[u8]) -> Result<Relayed, Lost> {
         if command == Command::Query {
             self.lease.own.asked(&String::from_utf8_lossy(what));
-            self.send(&[&query_prefix(self.lease.has_attributes()), what].concat()).await?;
+            self.exchange_unseen(&[&query_prefix(self.lease.has_attributes()), what].concat()).await
         } else {
             self.lease.own.repeated(Repeated::ByCommand);
-            self.send(what).await?;
+            self.exchange_unseen(what).await
         }
-        self.skip_answer(command).await
     }
 
     /// Has the server drop the parts of a statement's parameters, because the execution was not sent to the server.
@@ -513,8 +478,8 @@ impl Session {
     /// The connection is lost.
     pub(crate) async fn drop_long_data(&mut self, prepared: &Prepared) -> Result<(), Lost> {
         let Some(id) = prepared.server_id() else { return Ok(()) };
-        self.send(&[&[Command::StmtReset.byte()], id.to_le_bytes().as_slice()].concat()).await?;
-        self.skip_answer(Command::StmtReset).await
+        let packet = [&[Command::StmtReset.byte()], id.to_le_bytes().as_slice()].concat();
+        self.exchange_unseen(&packet).await.map(drop)
     }
 
     pub(super) fn forget_last_hit(&mut self) {
@@ -547,7 +512,7 @@ impl Session {
         self.lease.prepared.closed = kept;
         for id in closed {
             let packet = [&[Command::StmtClose.byte()], id.to_le_bytes().as_slice()].concat();
-            self.lease.send(&[], &packet).await?;
+            self.lease.tell(&packet).await?;
         }
         Ok(())
     }
@@ -557,20 +522,9 @@ impl Session {
         self.state.last_hit_of.as_ref().and_then(|prepared| prepared.server_id())
     }
 
-    /// Reads an answer that the client does not see.
-    pub(super) async fn skip_answer(&mut self, command: Command) -> Result<(), Lost> {
-        self.finish_tracking().await?;
-        self.unseen_answer(command).await.map(|_| ())
-    }
-
-    pub(super) async fn unseen_answer(&mut self, command: Command) -> Result<Relayed, Lost> {
-        self.lease.unseen_answer(command, &self.handle).await
-    }
-
     /// Keeps the server's connection alive while its client is answered from memory.
     pub(crate) async fn keep_alive(&mut self) -> Result<(), Lost> {
         self.lease.own.pinged();
-        self.send(&[Command::Ping.byte()]).await?;
-        self.skip_answer(Command::Ping).await
+        self.exchange_unseen(&[Command::Ping.byte()]).await.map(drop)
     }
 }

@@ -14,7 +14,6 @@ use freshet_protocol::Capabilities;
 use freshet_sql::Modes;
 use freshet_upstream::lane::Returning;
 use freshet_upstream::{Channel, Connection, Error, Rows, now_ms};
-use tokio::io::AsyncReadExt as _;
 
 use super::prepared::PreparedStatements;
 use super::{Traces, Tracking};
@@ -281,16 +280,10 @@ impl Lease {
                 Poll::Ready(connection) => self.give_back(connection),
             }
         }
-        let connection = match &mut self.at {
-            ConnectionPlace::Here(connection) => connection,
-            ConnectionPlace::Lost => return Poll::Ready(()),
-            ConnectionPlace::Nowhere | ConnectionPlace::Lent(_) => return Poll::Pending,
-        };
-        let (stream, buffer) = connection.parts();
-        match stream.poll_read_ready(cx) {
-            Poll::Pending => Poll::Pending,
-            // In all cases (the server spoke, closed or failed), the connection is over.
-            Poll::Ready(()) => pin!(stream.read_buf(buffer)).poll(cx).map(drop),
+        match &mut self.at {
+            ConnectionPlace::Here(connection) => connection.poll_unasked(cx),
+            ConnectionPlace::Lost => Poll::Ready(()),
+            ConnectionPlace::Nowhere | ConnectionPlace::Lent(_) => Poll::Pending,
         }
     }
 
@@ -303,7 +296,7 @@ impl Lease {
     }
 
     /// Returns the bytes that the server has sent unasked.
-    pub(crate) fn heard(&mut self) -> &[u8] {
-        self.at.here_mut().map_or(&[], |connection| connection.parts().1)
+    pub(crate) fn heard(&self) -> &[u8] {
+        self.at.here().map_or(&[], Connection::heard)
     }
 }

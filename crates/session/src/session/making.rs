@@ -143,9 +143,7 @@ impl Session {
         } else {
             self.lease.own.prepared();
         }
-        self.send(&payload).await?;
-        self.finish_tracking().await?;
-        let answer = self.unseen_answer(Command::StmtPrepare).await?;
+        let answer = self.exchange_unseen(&payload).await?;
         match (answer.prepared, answer.refusal) {
             (Some(ok), _) => {
                 self.lease.prepared.make(prepared, ok.statement_id);
@@ -170,9 +168,7 @@ impl Session {
             return Ok(ServerStatement::At(id));
         }
         self.lease.own.made();
-        self.send(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
-        self.finish_tracking().await?;
-        let answer = self.unseen_answer(Command::StmtPrepare).await?;
+        let answer = self.exchange_unseen(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
         let Some(ok) = answer.prepared else {
             return Ok(ServerStatement::Refused(
                 answer.refusal.map_or_else(|| self.not_made(prepared), |it| *it),
@@ -273,9 +269,7 @@ impl Session {
         let stripped = without_hint(text, self.modes());
         let text = stripped.as_deref().unwrap_or(text);
         self.lease.own.prepared();
-        self.send(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
-        self.finish_tracking().await?;
-        let answer = self.unseen_answer(Command::StmtPrepare).await?;
+        let answer = self.exchange_unseen(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
         self.lease.prepared.closed.extend(answer.prepared.as_ref().map(|prepared| prepared.statement_id));
         Ok(match (answer.prepared, answer.refusal) {
             (Some(prepared), _) => Ok(prepared.parameters.into()),
@@ -303,9 +297,7 @@ impl Session {
             },
         };
         self.lease.own.prepared();
-        self.send(&payload).await?;
-        self.finish_tracking().await?;
-        let prepared = self.unseen_answer(Command::StmtPrepare).await?.prepared;
+        let prepared = self.exchange_unseen(&payload).await?.prepared;
         self.lease.prepared.closed.extend(prepared.map(|prepared| prepared.statement_id));
         Ok(())
     }

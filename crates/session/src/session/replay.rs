@@ -117,8 +117,7 @@ impl Session {
             let of_execute = || Repeated::of_execute(&self.state.last_hit);
             let what = if is_execute { of_execute() } else { Repeated::Text };
             self.lease.own.repeated(what);
-            self.send(&payload).await?;
-            self.skip_answer(Command::Query).await?;
+            self.exchange_unseen(&payload).await?;
         }
         self.repeat_preparation().await?;
         if self.state.pinged {

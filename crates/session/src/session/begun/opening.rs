@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use super::shown::{self, ServerSide};
 use super::words::{savepoint, starts};
 use crate::relay::Lost;
+use crate::session::State;
 use crate::session::tx::Begun;
 use crate::session::view::ReadView;
-use crate::session::{State, query_prefix};
 use crate::settling::found_within;
 use crate::shared::Shared;
 
@@ -51,10 +51,10 @@ impl Opening {
         let asked = questions.len();
         // Each statement in a packet of its own, all in one write.
         let statements: Vec<String> = [starts, questions, savepoints].concat();
-        let Some((last, before)) = statements.split_last() else { return Ok(Opened::Refused(None)) };
-        let prefix = query_prefix(lease.has_attributes());
-        lease.own.asked(last);
-        lease.send(before, &[&prefix, last.as_bytes()].concat()).await?;
+        if statements.is_empty() {
+            return Ok(Opened::Refused(None));
+        }
+        lease.send_all(&statements).await?;
         let (mut status, mut is_refused) = (None, false);
         for _ in 0..statements.len() - asked {
             let relayed = lease.unseen_answer(Command::Query, handle).await?;

@@ -105,12 +105,12 @@ impl Session {
     /// Reads the server's reply to the request for reports, if it was sent with the command under way.
     pub(in crate::session) async fn finish_tracking(&mut self) -> Result<(), Lost> {
         if self.lease.tracking == Tracking::Sent {
-            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
+            let answer = Box::pin(self.lease.unseen_answer(Command::Query, &self.handle)).await?;
             self.characterized(&answer);
             // An account whose password has expired may only change the password; after that, this succeeds.
             self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
         } else if let Tracking::Returned(naming) = self.lease.tracking {
-            let answer = Box::pin(self.unseen_answer(Command::Query)).await?;
+            let answer = Box::pin(self.lease.unseen_answer(Command::Query, &self.handle)).await?;
             self.lease.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
         }
         Ok(())
