@@ -68,7 +68,7 @@ pub(crate) fn at_once(session: &mut Session, packet: &[u8]) -> Result<Flow, Miss
         Command::Ping if !session.lease.is_open() => {
             session.active(now_ms());
             // The client may ask next about the ping's effects.
-            session.state.pinged = true;
+            session.state.last.note_ping();
             session.state.served.pings += 1;
             session.put_ok(0);
             Ok(Flow::Continue)

@@ -7,6 +7,7 @@ mod temporary;
 mod reports;
 mod user_variables;
 mod found_rows;
+mod last_statement;
 mod locks;
 mod prepared;
 mod texts;
@@ -162,7 +163,7 @@ impl Session {
 
     /// Appends an ERR packet.
     pub(crate) fn put_error(&mut self, error: &ErrPacket) {
-        self.state.warnings.refuse(error);
+        self.state.last.warnings.refuse(error);
         self.wire.put(&error.encode());
     }
 

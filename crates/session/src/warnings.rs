@@ -63,11 +63,11 @@ impl Warnings {
 
 /// Answers a statement that asks for warnings, if the last statement was answered here.
 pub(crate) fn show(session: &mut Session, text: &[u8]) -> bool {
-    if !session.state.warnings.are_ours {
+    if !session.state.last.warnings.are_ours {
         return false;
     }
     let Some(asked) = freshet_sql::asks_warnings(text, session.modes()) else { return false };
-    let warnings = &session.state.warnings;
+    let warnings = &session.state.last.warnings;
     match asked {
         AsksWarnings::Count { errors, title } => {
             let count = if errors { warnings.errors() } else { warnings.all.len() };

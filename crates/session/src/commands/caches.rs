@@ -58,7 +58,7 @@ pub(super) async fn handle(session: &mut Session, statement: &CacheStatement) ->
     match carry_out(session, statement).await? {
         Ok(CacheReply::Rows(found)) => put(session, &found, RowFormat::Text),
         Ok(CacheReply::Ok) => {
-            session.state.warnings.clear();
+            session.state.last.warnings.clear();
             session.put_ok(0);
             Ok(Flow::Continue)
         }

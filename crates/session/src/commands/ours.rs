@@ -45,7 +45,7 @@ pub(super) async fn handle(
     query: TextQuery<'_>,
     statement: Ours,
 ) -> Result<Flow, Lost> {
-    session.state.warnings.begin(session.flavor());
+    session.state.last.warnings.begin(session.flavor());
     match statement {
         Ours::SetVariables(assignments) | Ours::SetMixed { ours: assignments, .. } => {
             let before = Snapshot::of(session);
@@ -54,7 +54,7 @@ pub(super) async fn handle(
                 Err(error) => Err(error),
             };
             match kept {
-                Ok(_) => session.put_ok(session.state.warnings.count()),
+                Ok(_) => session.put_ok(session.state.last.warnings.count()),
                 Err(error) => {
                     before.restore(session);
                     session.put_error(&error);
@@ -123,7 +123,7 @@ pub(super) async fn assign(
     assignments: &[Assignment],
 ) -> Result<Result<Changes, ErrPacket>, Lost> {
     let mut changes = Changes::new();
-    session.state.warnings.begin(session.flavor());
+    session.state.last.warnings.begin(session.flavor());
     if assignments.iter().any(|it| it.scope == Scope::Global)
         && let Err(error) = privileges::require(session, Privilege::SetGlobal).await?
     {
@@ -135,7 +135,7 @@ pub(super) async fn assign(
             Err(error) => return Ok(Err(error)),
         };
         match set(session, &Assignment { value, ..assignment.clone() }, &mut changes) {
-            Ok(warnings) => session.state.warnings.extend(warnings.into_iter().flatten()),
+            Ok(warnings) => session.state.last.warnings.extend(warnings.into_iter().flatten()),
             Err(error) => return Ok(Err(error)),
         }
     }
@@ -248,7 +248,7 @@ async fn reset_persist(
         let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
         return forward(session, Forward::new(query.message(), &effects)).await;
     }
-    session.put_ok(session.state.warnings.count());
+    session.put_ok(session.state.last.warnings.count());
     Ok(Flow::Continue)
 }
 

@@ -107,7 +107,8 @@ impl Session {
         }
         self.state.tx.begun_here(is_read_only);
         self.state.view.begin(manner, said);
-        self.leaves_nothing();
+        self.state.last.warnings.clear();
+        self.active(now_ms());
         self.refresh_key();
         true
     }
@@ -170,7 +171,6 @@ impl Session {
             self.state.view.end();
         }
         self.leaves_nothing();
-        self.state.ended_since = Some(0);
         self.refresh_key();
         self.told_in_its_place(chains);
         Some(if releases { Flow::Close } else { Flow::Continue })
@@ -178,7 +178,7 @@ impl Session {
 
     /// Notes that a statement without counts and warnings was answered.
     pub(super) fn leaves_nothing(&mut self) {
-        self.state.warnings.clear();
+        self.state.last.note_nothing_left();
         self.active(now_ms());
     }
 
@@ -188,7 +188,6 @@ impl Session {
             return false;
         }
         self.leaves_nothing();
-        self.state.ended_since = Some(0);
         self.put_ok(0);
         true
     }
@@ -221,7 +220,6 @@ impl Session {
         self.state.view.begin(Some(Manner::Shared), said);
         self.state.view.savepoints.keep(savepoints);
         self.leaves_nothing();
-        self.state.ended_since = Some(0);
         self.refresh_key();
         Ok(())
     }
@@ -353,8 +351,8 @@ impl Session {
 
     /// Whether a statement asks about another statement that the server only gets now.
     fn replays(&self, forward: &Forward<'_>) -> bool {
-        let is_last = !self.state.found.is_past() || self.state.view.is_by_itself();
-        let is_owed = !self.state.last_hit.is_empty() && is_last || self.state.ended_since.is_some();
+        let last = &self.state.last;
+        let is_owed = last.is_only_here() || last.has_hit() && self.state.view.is_by_itself();
         let asks = forward.deeds.effects.reads_last_statement && is_owed;
         let clears = forward.may_keep_diagnostics() && self.shows_older_diagnostics();
         self.state.view.course.has_served() && (asks || clears)
@@ -404,7 +402,7 @@ impl Session {
                 self.state.view.note_read_at_server(self.shared.freshness());
                 // Savepoints and similar statements that were answered here belong to a transaction: the server must have one, too.
                 let has_marked =
-                    self.state.ended_since.is_some() || !self.state.view.savepoints.here().is_empty();
+                    self.state.last.row_count().is_some() || !self.state.view.savepoints.here().is_empty();
                 let is_explicit = begun.is_explicit || has_marked;
                 let begun = Begun { is_explicit, ..begun };
                 if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said()) }
@@ -497,8 +495,8 @@ impl Session {
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
         let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
         // The client may ask for what an earlier statement left at the server; what a hit leaves can be brought about anew.
-        let is_owed = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        let is_ready = is_owed && (self.lease.is_ready() || self.state.given_up.is_some());
+        let is_ready =
+            self.state.last.is_from_memory() && (self.lease.is_ready() || self.state.given_up.is_some());
         let since = Instant::from_std(since);
         // If a lane carries any of the transaction's reads, reads that the transaction has not sent yet are carried as well.
         let rides = self.state.view.course.rides()

@@ -139,13 +139,12 @@ impl Session {
             && let Some(after) = self.shared.environments.after(&before.account, transition)
         {
             setting.into_iter().for_each(|setting| self.note_setting(*setting, before, transition, &after));
-            self.state.schema.clone_from(&after.schema);
-            self.state.environment = Known::Read(after);
+            self.state.environment_is(after);
             self.refresh_key();
             return Ok(());
         }
-        self.state.environment = match Box::pin(self.read_environment()).await? {
-            None => Known::Unknown,
+        match Box::pin(self.read_environment()).await? {
+            None => self.state.environment = Known::Unknown,
             Some(environment) => {
                 let environment = self.shared.environments.intern(environment);
                 if let Some(begun) = self.lease.begun.filter(|_| self.lease.untouched) {
@@ -159,10 +158,9 @@ impl Session {
                         self.shared.environments.remember(transition, &environment);
                     }
                 }
-                self.state.schema.clone_from(&environment.schema);
-                Known::Read(environment)
+                self.state.environment_is(environment);
             }
-        };
+        }
         self.refresh_key();
         Ok(())
     }

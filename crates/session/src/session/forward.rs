@@ -130,7 +130,7 @@ impl Session {
         self.hand_reports_over(effects, command, asks_back).await?;
         self.comes_after_hit(message, effects, asks_back);
         if repeats || tells_rows {
-            self.forget_last_hit();
+            self.state.last.forget();
         }
         self.send_closes().await?;
         if effects.locks_tables == Some(true) {
@@ -150,11 +150,13 @@ impl Session {
         self.lease.has_diagnostics &= !drops_diagnostics;
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
         let ran = Ran { effects, text, facts, relayed: &relayed, stays };
-        if self.may_be_asked_for_rows() && !self.kept_found_rows(command, execution.keeps_found_rows, &ran) {
-            self.forget_last_hit();
+        if self.state.last.may_be_asked_for_rows()
+            && !self.kept_found_rows(command, execution.keeps_found_rows, &ran)
+        {
+            self.state.last.forget();
         }
         if command == Command::StmtPrepare {
-            self.has_prepared(packet);
+            self.state.last.note_prepared_there(packet);
         }
         self.heed_flush(message, &relayed);
         if effects.around != Around::Nothing {
@@ -213,23 +215,10 @@ impl Session {
         effects: &Effects,
         asks_back: bool,
     ) {
-        // After these commands, the client can still ask for nearly all facts of the answer. A preparation even keeps the row counts.
-        let pings = matches!(command, Command::Ping | Command::StmtReset);
-        let prepares = command == Command::StmtPrepare;
-        self.state.pinged = pings || prepares && self.state.pinged;
-        if !pings {
-            self.state.warnings.clear();
-        }
-        if !pings && !prepares {
-            // The command leaves counts of its own, and a repetition now would replace them.
-            self.state.ended_since = None;
-        }
-        if !pings && !prepares || asks_back {
-            self.state.prepared_since = None;
-            // By then the name may mean another statement, and the variables may have other values.
-            let is_fixed = !begins_with_execute(&self.state.last_hit);
-            self.state.found.pass(effects.session && !(is_fixed && self.leaves_environment(text)));
-        }
+        // By then the name may mean another statement, and the variables may have other values.
+        let is_fixed = !begins_with_execute(self.state.last.hit());
+        let moves = effects.session && !(is_fixed && self.leaves_environment(text));
+        self.state.last.note_followed_by(command, asks_back, moves);
     }
 
     /// Handles a command that Freshet took for no statement, but that the server executed: the command may have done anything.
@@ -482,14 +471,6 @@ impl Session {
         self.exchange_unseen(&packet).await.map(drop)
     }
 
-    pub(super) fn forget_last_hit(&mut self) {
-        self.state.last_hit.clear();
-        self.state.last_hit_of = None;
-        self.state.prepared_since = None;
-        self.state.ended_since = None;
-        self.state.found.forget();
-    }
-
     /// Notes that the client has closed the statement with this number at the server. The server is told later if the client may still ask
     /// about the statement's last answer.
     ///
@@ -497,7 +478,7 @@ impl Session {
     /// The connection is lost.
     pub(crate) async fn close_statement(&mut self, id: u32) -> Result<(), Lost> {
         self.lease.prepared.closed.push(id);
-        let is_asked_about = self.last_executed_id() == Some(id);
+        let is_asked_about = self.state.last.executed_id() == Some(id);
         if is_asked_about { Ok(()) } else { self.send_closes().await }
     }
 
@@ -506,7 +487,7 @@ impl Session {
         if self.lease.prepared.closed.is_empty() {
             return Ok(());
         }
-        let kept = self.last_executed_id();
+        let kept = self.state.last.executed_id();
         let (kept, closed): (Vec<u32>, Vec<u32>) =
             std::mem::take(&mut self.lease.prepared.closed).into_iter().partition(|id| Some(*id) == kept);
         self.lease.prepared.closed = kept;
@@ -515,11 +496,6 @@ impl Session {
             self.lease.tell(&packet).await?;
         }
         Ok(())
-    }
-
-    /// Returns the statement whose execution was answered from memory last, if nothing has reached the server since.
-    pub(super) fn last_executed_id(&self) -> Option<u32> {
-        self.state.last_hit_of.as_ref().and_then(|prepared| prepared.server_id())
     }
 
     /// Keeps the server's connection alive while its client is answered from memory.

@@ -46,7 +46,7 @@ impl Session {
         let is_clear = tx.surely_autocommits() || tx.surely_transacts();
         // MariaDB keeps the warnings of the statement before, so that the client can still ask for them.
         let keeps_warnings = self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb;
-        let Some(rows) = self.state.found.rows.filter(|_| is_clear && !keeps_warnings) else {
+        let Some(rows) = self.state.last.found().rows.filter(|_| is_clear && !keeps_warnings) else {
             return false;
         };
         let environment = self.state.environment.current().map(|it| it.id);
@@ -82,11 +82,11 @@ impl Session {
     /// As [`Session::forward`].
     pub(crate) async fn ask_found_rows(&mut self, mut forward: Forward<'_>) -> Result<Relayed, Lost> {
         let (text, sent) = (forward.message.text, self.lease.sent);
-        let filled = self.state.found.filled.take().filter(|filled| filled.sent == sent);
+        let filled = self.state.last.take_filled().filter(|filled| filled.sent == sent);
         let environment = self.environment().map(|it| it.id);
         let shared = std::sync::Arc::clone(&self.shared);
         let valid_from = shared.freshness().valid_from();
-        let found_rows = self.state.found.rows.filter(|_| !self.shows_older_diagnostics());
+        let found_rows = self.state.last.found().rows.filter(|_| !self.shows_older_diagnostics());
         forward.passing.capture = (filled.is_some() || found_rows.is_some()).then(|| {
             let deprecations = Deprecations::of(text, self.modes());
             let warnings = self.warnings_of(deprecations.unwrap_or_default());
@@ -119,14 +119,14 @@ impl Session {
         let sent = self.lease.sent;
         let is_kept = text.len() <= FILLED_BYTES_MAX;
         let filled = || Filled { environment, text: text.into(), valid_from, sent };
-        self.state.found.filled = is_kept.then(filled);
+        self.state.last.note_filled(is_kept.then(filled));
     }
 
     /// Whether the last statement that was answered from memory is to be repeated at the server before a statement that asks about it. A
     /// statement in between replaces the counts. In that case, only a statement that asks for the found rows alone needs the repetition,
     /// and only if the repeated statement does nothing more than it did the first time.
     pub(super) fn is_to_be_repeated(&self, text: &[u8], facts: &StatementFacts) -> bool {
-        let found = &self.state.found;
+        let found = self.state.last.found();
         if !found.is_past {
             return true;
         }
@@ -150,14 +150,7 @@ impl Session {
 
     /// Whether the server still has the warnings, or the error, of a statement before the last answer from memory.
     pub(super) fn has_older_diagnostics(&self) -> bool {
-        let is_last = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        is_last && self.lease.has_diagnostics
-    }
-
-    /// Whether the client may still ask for the found rows of an answer from memory that is not the last statement any more.
-    pub(super) fn may_be_asked_for_rows(&self) -> bool {
-        let found = &self.state.found;
-        found.is_past && (found.rows.is_some() || !self.state.last_hit.is_empty())
+        self.state.last.is_from_memory() && self.lease.has_diagnostics
     }
 
     /// Whether a command has left `FOUND_ROWS()` as it was before. `executed_keeps`: an execution certainly has.

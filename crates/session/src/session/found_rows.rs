@@ -42,8 +42,13 @@ impl FoundRows {
         self.is_elsewhere |= moves;
     }
 
+    /// Notes that the session has moved to another schema.
+    pub(super) fn moves(&mut self) {
+        self.is_elsewhere = true;
+    }
+
     /// Whether the server has the row count and the warnings of the client's last statement.
-    pub(crate) fn is_past(&self) -> bool {
+    pub(super) fn is_past(&self) -> bool {
         self.is_past
     }
 }

@@ -49,8 +49,10 @@ pub(super) enum Asks {
 impl Session {
     /// Whether the connection may be useless, by the time of its last use. Called between two commands.
     pub(super) fn may_be_unused(&self) -> bool {
-        let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        if !is_answered_without || !self.lease.is_ready() || self.state.tx.may_be_open_at_server() {
+        if !self.state.last.is_from_memory()
+            || !self.lease.is_ready()
+            || self.state.tx.may_be_open_at_server()
+        {
             return false;
         }
         let (used_ms, looked_ms) = (self.lease.used_ms, self.lease.looked_ms);
@@ -176,7 +178,7 @@ impl Session {
             _ => false,
         };
         // The last answer may be repeated, by the server's number of the statement.
-        let last = self.state.last_hit_of.as_ref();
+        let last = self.state.last.hit_of();
         let has_last = last.is_none_or(|last| self.lease.prepared.is_one(last));
         let leaves_nothing = self.holds().list().all(is_none_of_its_own)
             && has_last

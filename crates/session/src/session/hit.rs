@@ -41,9 +41,6 @@ pub(super) const ENTRY_FLAGS: StatusFlags =
 /// answer to a SELECT has, and is never sent.
 pub(crate) const READ_UNFENCED: StatusFlags = StatusFlags::PS_OUT_PARAMS;
 
-/// How many bytes the buffer for the last statement keeps between two statements.
-const LAST_HIT_BYTES_KEPT: usize = 16 * 1024;
-
 /// How long the server's connection may be unused while its client is answered from memory, at most, in
 /// milliseconds. Then Freshet pings the server, so that the server does not take the client for gone.
 const KEEPALIVE_MS_MAX: u64 = 60_000;
@@ -123,18 +120,8 @@ impl Session {
 
     /// Notes that `statement` was answered from memory, with the number of rows that it found, if that is known.
     pub(super) fn note_answered_from_memory(&mut self, statement: &[u8], found_rows: Option<u32>) {
-        self.state.pinged = false;
         self.state.served.texts += 1;
-        if self.state.last_hit.capacity() > LAST_HIT_BYTES_KEPT {
-            self.state.last_hit = Vec::new();
-        }
-        self.state.last_hit.clear();
-        self.state.last_hit.extend_from_slice(statement);
-        self.state.last_hit_of = None;
-        self.state.prepared_since = None;
-        self.state.ended_since = None;
-        self.state.warnings.clear();
-        self.state.found.hit(found_rows);
+        self.state.last.note_hit(statement, found_rows);
     }
 
     /// Takes a stored answer as the session's transaction reads. If autocommit is off and no transaction has begun, one begins with the
@@ -327,10 +314,8 @@ impl Session {
         if !self.lease.is_open() || self.lease.is_lent() {
             return false;
         }
-        let is_hit = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        let has_own_counts = is_hit || self.state.ended_since.is_some();
         let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.idle_s_max * 1000 / 3);
-        has_own_counts
+        self.state.last.is_only_here()
             && self.handle.active_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
 }

@@ -189,7 +189,7 @@ impl SessionHolds<'_> {
             Hold::LongData => lease.prepared.have_long_data(),
             Hold::Cursor => lease.traces.cursor && !lease.prepared.are_none(),
             // If the last statement was answered from memory, its statement brings the same counts about on any connection.
-            Hold::LastStatement => !lease.untouched && (state.last_hit.is_empty() || state.found.is_past()),
+            Hold::LastStatement => !lease.untouched && !state.last.is_from_memory(),
             Hold::UnknownCode => lease.traces.unknown_code,
             Hold::UnloggedWrites => state.unlogged,
         }

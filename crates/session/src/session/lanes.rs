@@ -335,8 +335,7 @@ impl Session {
         if self.lease.is_open() || self.lease.is_lost() || !self.lease.is_new() || !is_there {
             return false;
         }
-        self.state.schema.clone_from(&environment.schema);
-        self.state.environment = Known::Read(environment);
+        self.state.environment_is(environment);
         true
     }
 

@@ -16,6 +16,7 @@ use freshet_protocol::{Command, ErrPacket};
 use freshet_sql::{Defines, Effects, Flavor, Temporary};
 use freshet_upstream::now_ms;
 
+use super::last_statement::PreparedSince;
 use super::prepared::Prepared;
 use super::{Forward, Message, Session, StatementFacts};
 use crate::counters::Count;
@@ -29,15 +30,6 @@ pub(crate) enum ServerStatement {
     At(u32),
     /// The server refuses to prepare it.
     Refused(ErrPacket),
-}
-
-/// What a client has prepared since the last answer from memory, or since the last command that the server has carried out.
-#[derive(Debug)]
-pub(crate) enum PreparedSince {
-    /// By the server, with this packet.
-    ThereBy(Box<[u8]>),
-    /// From memory.
-    Here(Arc<Prepared>),
 }
 
 /// Returns the server's error for a number that belongs to no statement.
@@ -72,8 +64,7 @@ impl Session {
         let prepared = self.lease.prepared.add(prepared);
         self.shared.counters.add(Count::Prepared);
         self.state.served.prepared += 1;
-        self.state.warnings.clear();
-        self.state.prepared_since = Some(PreparedSince::Here(prepared));
+        self.state.last.note_prepared_here(prepared);
         self.active(now_ms());
         true
     }
@@ -200,11 +191,11 @@ impl Session {
 
     /// Answers a command with the server's error for its statement, which the server does not prepare.
     pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
-        self.forget_last_hit();
+        self.state.last.forget();
         self.lease.has_diagnostics = true;
         self.put_error(refusal);
         // The server has these warnings too, in its own words and packets.
-        self.state.warnings.clear();
+        self.state.last.warnings.clear();
     }
 
     /// Whether the session's environment is the one in which the client prepared this statement. If anything may have changed the
@@ -278,17 +269,9 @@ impl Session {
         })
     }
 
-    /// Notes that the server was sent a preparation. From now on the client can ask for the preparation's warnings or error, and no longer
-    /// for the warnings of the last answer from memory; the counts of that answer stay.
-    pub(super) fn has_prepared(&mut self, payload: &[u8]) {
-        if !self.state.last_hit.is_empty() && !self.state.found.is_past() {
-            self.state.prepared_since = Some(PreparedSince::ThereBy(payload.into()));
-        }
-    }
-
     /// Repeats at the server the effects of the last preparation: one answered from memory, or one sent before the answer that was repeated.
     pub(super) async fn repeat_preparation(&mut self) -> Result<(), Lost> {
-        let payload = match self.state.prepared_since.take() {
+        let payload = match self.state.last.take_prepared() {
             None => return Ok(()),
             Some(PreparedSince::ThereBy(payload)) => payload.into_vec(),
             Some(PreparedSince::Here(prepared)) => match &prepared.select {

@@ -53,7 +53,7 @@ impl Session {
     ) -> Result<bool, Lost> {
         let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
         if repeats {
-            self.lease.has_diagnostics &= self.state.last_hit.is_empty();
+            self.lease.has_diagnostics &= !self.state.last.has_hit();
             let stand_in = if contains_ignoring_case(text, OF_COST) { None } else { self.stand_in() };
             Box::pin(self.replay(stand_in)).await?;
         } else if ends {
@@ -73,15 +73,15 @@ impl Session {
     /// table, so later writes cannot show in it, and it waits for nobody. `None` if the answer left more, or if that is unknown.
     fn stand_in(&self) -> Option<String> {
         let state = &self.state;
-        let rows = state.found.rows.filter(|rows| *rows <= STAND_IN_ROWS_MAX)?;
+        let rows = state.last.found().rows.filter(|rows| *rows <= STAND_IN_ROWS_MAX)?;
         // If autocommit is off, a SELECT that reads tables begins a transaction.
         let is_explicit = state.tx.is_open() || state.tx.begun().is_some_and(|begun| begun.is_explicit);
         let is_clear = state.tx.surely_autocommits() || is_explicit;
-        let text = state.last_hit_of.as_ref().map_or(&*state.last_hit, |prepared| prepared.text());
+        let text = state.last.hit_of().map_or(state.last.hit(), |prepared| prepared.text());
         // Some characters are read differently in some modes.
         let is_one_way = || !text.iter().any(|byte| b"\"\\|".contains(byte));
         let is_read_right = state.environment.current().is_some() || is_one_way();
-        if state.last_hit.is_empty() || !is_clear || !is_read_right || begins_with_execute(text) {
+        if !state.last.has_hit() || !is_clear || !is_read_right || begins_with_execute(text) {
             return None;
         }
         let warnings = self.warnings_of(Deprecations::of(text, self.modes())?);
@@ -95,32 +95,32 @@ impl Session {
 
     /// Like [`Self::replay_last_hit`], with the stand-in in the place of the last answer's statement, if there is one.
     async fn replay(&mut self, stand_in: Option<String>) -> Result<(), Lost> {
-        if self.state.last_hit.is_empty() {
+        if !self.state.last.has_hit() {
             self.repeat_preparation().await?;
             return self.replay_end().await;
         }
         if let Some(text) = stand_in {
             self.execute_unseen(Command::Query, text.as_bytes()).await?;
-        } else if let Some(prepared) = self.state.last_hit_of.clone() {
+        } else if let Some(prepared) = self.state.last.hit_of().cloned() {
             // A statement that the server refuses to prepare is not executed.
             let ServerStatement::At(id) = self.make(&prepared).await? else { return self.replay_end().await };
-            let mut packet = std::mem::take(&mut self.state.last_hit);
+            let mut packet = self.state.last.take_hit();
             packet[1..5].copy_from_slice(&id.to_le_bytes());
             let completed = prepared.completed(&packet, self.capabilities());
             self.execute_unseen(Command::StmtExecute, completed.as_deref().unwrap_or(&packet)).await?;
         } else {
             let mut payload = query_prefix(self.lease.has_attributes());
             // Sent without a hint that the server no longer knows, like the first time.
-            let stripped = without_hint(&self.state.last_hit, self.modes());
-            payload.extend_from_slice(stripped.as_deref().unwrap_or(&self.state.last_hit));
-            let is_execute = begins_with_execute(&self.state.last_hit);
-            let of_execute = || Repeated::of_execute(&self.state.last_hit);
-            let what = if is_execute { of_execute() } else { Repeated::Text };
+            let text = self.state.last.hit();
+            let stripped = without_hint(text, self.modes());
+            payload.extend_from_slice(stripped.as_deref().unwrap_or(text));
+            let is_execute = begins_with_execute(text);
+            let what = if is_execute { Repeated::of_execute(text) } else { Repeated::Text };
             self.lease.own.repeated(what);
             self.exchange_unseen(&payload).await?;
         }
         self.repeat_preparation().await?;
-        if self.state.pinged {
+        if self.state.last.was_pinged() {
             self.keep_alive().await?;
         }
         self.replay_end().await
@@ -128,7 +128,7 @@ impl Session {
 
     /// Has the server carry out a statement that leaves no counts and no warnings, if such a statement was answered in its place.
     async fn replay_end(&mut self) -> Result<(), Lost> {
-        if self.state.ended_since.take().is_none() {
+        if self.state.last.take_row_count().is_none() {
             return Ok(());
         }
         for statement in self.nothing_done() {
@@ -151,9 +151,9 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn settle_last_hit(&mut self, prepared: &Prepared) -> Result<(), Lost> {
-        if self.last_executed_id().is_some() && self.last_executed_id() == prepared.server_id() {
+        if self.state.last.executed_id().is_some() && self.state.last.executed_id() == prepared.server_id() {
             self.replay_last_hit().await?;
-            self.forget_last_hit();
+            self.state.last.forget();
         }
         Ok(())
     }

@@ -39,8 +39,7 @@ impl Session {
         {
             return;
         }
-        let is_answered_without = !self.state.last_hit.is_empty() && !self.state.found.is_past();
-        let is_last_there = !is_answered_without && self.state.ended_since.is_none() && !self.lease.untouched;
+        let is_last_there = !self.state.last.is_only_here() && !self.lease.untouched;
         if is_last_there && self.learns_what_is_left().await.is_none() || self.learn().await.is_err() {
             return;
         }
@@ -88,10 +87,8 @@ impl Session {
         // The value was asked for: in any case, the connection has a new one now.
         self.lease.insert_id = asked.text(0, 2).and_then(|id| id.parse().ok());
         let found = u32::try_from(found).unwrap_or(u32::MAX);
-        self.forget_last_hit();
-        self.state.last_hit = rows_of(found.min(ROWS_MAX)).into_bytes();
-        self.state.found.hit(Some(found));
-        self.state.ended_since = u32::try_from(changed).ok();
+        let changed = u32::try_from(changed).ok();
+        self.state.last.note_left_behind(rows_of(found.min(ROWS_MAX)), found, changed);
         if self.flavor() == Flavor::MySql {
             // MySQL gives a warning for that question.
             self.ask("DO 0").await.ok()?;

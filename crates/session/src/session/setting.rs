@@ -124,7 +124,7 @@ impl Session {
             && self.state.tx.surely_autocommits()
             && self.state.tx.begun().is_none()
             // COM_INIT_DB leaves the warnings of the statement before.
-            && (command != Command::InitDb || self.state.warnings.count() == 0)
+            && (command != Command::InitDb || self.state.last.warnings.count() == 0)
             && self.state.told.as_deref().is_none_or(|told| told.are_like(&Reports::default()));
         let setting = if may_be_here { Setting::read(command, body)? } else { return None };
         self.shared.gate.could_open(&self.admitted).then_some(setting)
@@ -159,7 +159,6 @@ impl Session {
         let counted = if setting.is_use { Controls::Use } else { Controls::Set };
         self.state.served.controls(counted, false);
         self.leaves_nothing();
-        self.state.ended_since = Some(0);
         self.refresh_key();
         self.put_reports(told.filter(|_| tracks).unwrap_or_default());
         true
@@ -179,7 +178,9 @@ impl Session {
             said.push(setting.text.clone());
             said
         });
-        self.state.found.is_elsewhere |= setting.is_use;
+        if setting.is_use {
+            self.state.last.note_moved();
+        }
         self.state.schema.clone_from(&after.schema);
         self.state.set_flags_of(after.modes);
         let fit = PoolFit::new(&self.shared, &after, &self.admitted);

@@ -7,11 +7,9 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, Modes};
 
-use super::found_rows::FoundRows;
+use super::last_statement::LastStatement;
 use super::locks::TableLocks;
-use super::making::PreparedSince;
 use super::pool::GivenUp;
-use super::prepared::Prepared;
 use super::reports::Reports;
 use super::setting::Setting;
 use super::temporary::TemporaryTables;
@@ -23,7 +21,6 @@ use crate::environment::{Environment, Known};
 use crate::fences::{Doubt, Pending};
 use crate::relay::ServedCounts;
 use crate::variables::Locals;
-use crate::warnings::Warnings;
 
 /// Whether `@@last_gtid` shows the GTID of the session's last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,25 +81,12 @@ pub(crate) struct State {
     /// The known values of the session's user variables.
     pub(crate) user_variables: UserVariables,
     pub(crate) locals: Locals,
-    /// The warnings of a statement that Freshet answered itself.
-    pub(crate) warnings: Warnings,
-    /// The statement of the last answer from memory, while no other statement has reached the server since; otherwise empty.
-    pub(crate) last_hit: Vec<u8>,
-    /// If set, `last_hit` is the packet of an execution of this statement, and no text.
-    pub(crate) last_hit_of: Option<Arc<Prepared>>,
-    /// The value of `FOUND_ROWS()` for the client.
-    pub(crate) found: FoundRows,
+    /// What the client may ask about its last statement.
+    pub(crate) last: LastStatement,
     /// The counts of answers from memory.
     pub(crate) served: ServedCounts,
-    /// What the client has prepared since.
-    pub(crate) prepared_since: Option<PreparedSince>,
     /// The buffer in which the keys of executions are put together.
     pub(crate) execution_key: Vec<u8>,
-    /// The last statement has left this row count and no warnings, and the server does not know: Freshet answered a statement that ends a
-    /// transaction or marks a place in it, or the connection on which the last statement ran is given up.
-    pub(crate) ended_since: Option<u32>,
-    /// The last command since then is a ping, or has the same effects.
-    pub(crate) pinged: bool,
     /// The environment part of the keys of this session's look-ups; `None` while the session must not be answered from memory.
     pub(crate) key: Option<u32>,
     /// The version of the global variables that `key` was decided with.
@@ -143,15 +127,9 @@ impl State {
             texts: Texts::default(),
             user_variables: UserVariables::default(),
             locals,
-            warnings: Warnings::default(),
-            last_hit: Vec::new(),
-            last_hit_of: None,
-            found: FoundRows::default(),
+            last: LastStatement::default(),
             served: ServedCounts::default(),
-            prepared_since: None,
             execution_key: Vec::new(),
-            ended_since: None,
-            pinged: false,
             key: None,
             key_version: 0,
             given_up: None,
@@ -220,6 +198,12 @@ impl State {
             self.tx.completed_at_server();
         }
         self.view.end();
+    }
+
+    /// Takes over an environment that was read, with its default schema.
+    pub(super) fn environment_is(&mut self, read: Arc<Environment>) {
+        self.schema.clone_from(&read.schema);
+        self.environment = Known::Read(read);
     }
 
     /// Marks the environment as unknown, because anything may have changed it.

@@ -20,7 +20,9 @@ pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mentio
 pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
     let mut mentions = lasting(session, text);
     // The server would give the row count of another statement.
-    if session.state.ended_since.is_some_and(|rows| rows > 0) && contains_ignoring_case(text, b"row_count") {
+    if session.state.last.row_count().is_some_and(|rows| rows > 0)
+        && contains_ignoring_case(text, b"row_count")
+    {
         mentions.extend(freshet_sql::row_counts(text, session.modes()));
         mentions.sort_by_key(|mention| mention.at.start);
         // A column with several values has one title.
@@ -55,8 +57,8 @@ pub(in crate::commands) fn filled(
                 filled.extend(id.to_string().into_bytes());
             }
             Mentioned::RowCount => {
-                // MariaDB gives a small literal a smaller type than ROW_COUNT() has.
-                let rows = session.state.ended_since.unwrap_or_default();
+// MariaDB gives a small literal a smaller type than ROW_COUNT() has.
+                let rows = session.state.last.row_count().unwrap_or_default();
                 filled.extend(format!("CAST({rows}|0 AS SIGNED)").into_bytes());
             }
             Mentioned::Title(title) => filled.extend([b" AS `", &*doubled(title, b'`'), b"`"].concat()),

@@ -92,7 +92,7 @@ pub(super) async fn reset(
     {
         let message = format!("Variable {name} does not exist in persisted config file");
         if if_exists {
-            session.state.warnings.extend([Warning { code: NOT_THERE, message }]);
+            session.state.last.warnings.extend([Warning { code: NOT_THERE, message }]);
             return Ok(Ok(()));
         }
         return Ok(Err(ErrPacket::new(NOT_THERE, "HY000", message)));

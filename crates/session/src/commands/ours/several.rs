@@ -35,7 +35,7 @@ pub(in crate::commands) async fn several(
     query: TextQuery<'_>,
     pieces: &[Piece],
 ) -> Result<Flow, Lost> {
-    session.state.warnings.begin(session.flavor());
+    session.state.last.warnings.begin(session.flavor());
     let text = query.text();
     let (mut made, mut behind, mut done): (Vec<u8>, usize, Vec<UndoRecord>) = (Vec::new(), 0, Vec::new());
     let mut empties = None;

@@ -160,8 +160,6 @@ pub(in crate::commands) fn note_answered(session: &mut Session, execution: Selec
     execution.prepared.note_answered(execution.packet, execution.capabilities);
     session.state.served.count_execution(execution.by.kind());
     if execution.by == By::Command {
-        let prepared = execution.prepared;
-        session.state.last_hit[1..5].copy_from_slice(&prepared.id.to_le_bytes());
-        session.state.last_hit_of = Some(Arc::clone(prepared));
+        session.state.last.note_execution_of(execution.prepared);
     }
 }

@@ -56,7 +56,7 @@ pub(in crate::commands) async fn reset(session: &mut Session, packet: BytesMut) 
     }
     if session.lease.is_open() {
         // The command has the same effects as a ping.
-        session.state.pinged = true;
+        session.state.last.note_ping();
         session.keep_alive().await?;
     }
     session.state.served.resets += 1;

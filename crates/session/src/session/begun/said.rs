@@ -44,7 +44,6 @@ impl Session {
         }
         self.state.tx.characterized_here(said);
         self.leaves_nothing();
-        self.state.ended_since = Some(0);
         self.refresh_key();
         self.put_ok(0);
         true
@@ -98,7 +97,7 @@ impl Session {
             return Ok(Vec::new());
         }
         Box::pin(self.replay_last_hit()).await?;
-        self.forget_last_hit();
+        self.state.last.forget();
         self.state.tx.passed_on();
         Ok(characterizes(said).into_iter().collect())
     }

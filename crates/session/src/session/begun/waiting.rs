@@ -62,7 +62,7 @@ impl Session {
         // The transaction is not begun anew: its moment is now.
         self.state.view.course.note_read();
         // The questions after the begin have left counts of their own there.
-        self.state.ended_since = Some(0);
+        self.state.last.note_nothing_left();
         self.refresh_key();
         self.told_in_its_place(true);
         Ok(true)
