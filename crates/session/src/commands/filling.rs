@@ -530,7 +530,7 @@ async fn store(session: &mut Session, key: Key<'_>, fill: Fill, is_settled: bool
         tokio::task::yield_now().await;
     }
     // A read in a read view shows nothing newer than the read view.
-    let view = &mut session.state.view;
+    let view = session.state.view_mut();
     if is_settled || view.settles(&session.shared.upstream, session.shared.freshness()) {
         session.shared.cache.insert_settled(key, fill)
     } else {

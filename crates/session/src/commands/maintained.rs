@@ -126,7 +126,7 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
             }
         }
         // A transaction that has read keeps reading as of its moment, whatever ends meanwhile.
-        let (tx, view) = (&session.state.tx, &session.state.view);
+        let (tx, view) = (&session.state.tx, session.state.view());
         if !tx.surely_autocommits() && !view.course.is_new() {
             return Ok(FromCopies::ByServer);
         }

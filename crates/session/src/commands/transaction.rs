@@ -71,7 +71,7 @@ pub(super) async fn begin(
             return completed(session, message, control, *completion).await;
         }
         TransactionControl::Begin { .. } if session.environment().is_none() => {}
-        TransactionControl::RollbackTo(name) if session.state.view.savepoints.is_early(name) => {
+        TransactionControl::RollbackTo(name) if session.state.view().savepoints.is_early(name) => {
             session.goes_back(message, name).await?;
             return Ok(Some(Flow::Continue));
         }

@@ -89,11 +89,11 @@ impl Session {
         let at_server = tx.begun().filter(|begun| begun.is_at_server);
         let manner = match at_server {
             Some(_) => {
-                self.state.view.manner().filter(|manner| Manner::of(transactions, None) == Some(*manner))
+                self.state.view().manner().filter(|manner| Manner::of(transactions, None) == Some(*manner))
             }
             None => self.manner_of_transactions(),
         };
-        let passes_level_on = is_begun_here && self.state.view.said().isolation.is_some();
+        let passes_level_on = is_begun_here && self.state.view().said().isolation.is_some();
         let is_refused = || read_only == Some(false) && self.is_server_read_only();
         if !is_free || manner.is_none() || tx.standing().open_tables || passes_level_on || is_refused() {
             return false;
@@ -105,8 +105,7 @@ impl Session {
         if at_server.is_some_and(|begun| begun.is_read_only != is_read_only) {
             return false;
         }
-        self.state.tx.begun_here(is_read_only);
-        self.state.view.begin(manner, said);
+        self.state.tx.begun_here(is_read_only, manner, said);
         self.state.last.warnings.clear();
         self.active(now_ms());
         self.refresh_key();
@@ -130,22 +129,20 @@ impl Session {
 
     /// Notes that the server has begun such a transaction.
     pub(crate) fn has_begun_undecided(&mut self, version: u64) {
-        if self.state.tx.note_begun_at_server() {
-            self.state.view.begin_undecided(version);
-        }
+        self.state.tx.note_begun_undecided(version);
     }
 
     /// Decides how the transaction reads, if its environment is known by now.
     pub(super) fn decide_reads(&mut self) {
-        if self.state.view.is_undecided(self.state.environment_version) && self.state.tx.begun().is_some() {
+        if self.state.view().is_undecided(self.state.environment_version) && self.state.tx.begun().is_some() {
             let manner = self.manner_of_transactions();
-            self.state.view.decide(manner);
+            self.state.view_mut().decide(manner);
         }
     }
 
     /// Whether Freshet knows how the transaction reads that the server has begun, and nothing was read in it there.
     fn is_untouched(&self) -> bool {
-        self.state.view.manner().is_some() && !self.state.view.course.is_view_unread()
+        self.state.view().manner().is_some() && !self.state.view().course.is_view_unread()
     }
 
     /// Ends a transaction of which the server knows nothing, or only its begin. In the second case the transaction can only end here if
@@ -159,16 +156,13 @@ impl Session {
         if !is_fit || !known.leave_no_trace || self.state.tx.standing().open_tables {
             return None;
         }
-        if self.state.view.course.has_served() {
+        if self.state.view().course.has_served() {
             self.shared.counters.add(Count::Transactions);
         }
-        let (manner, said) = (self.state.view.manner(), self.state.view.said());
         if chains {
             self.state.tx.chained_here();
-            self.state.view.begin(manner, said);
         } else {
             self.state.tx.ended_here();
-            self.state.view.end();
         }
         self.leaves_nothing();
         self.refresh_key();
@@ -184,7 +178,7 @@ impl Session {
 
     /// Sets, goes back to or removes a savepoint in a transaction that the server need not know of. Returns false if the server has to do it.
     pub(crate) fn marks(&mut self, mark: &Mark<'_>) -> bool {
-        if self.state.tx.begun().is_none() || self.state.view.marks(mark).is_none() {
+        if self.state.tx.begun().is_none() || self.state.view_mut().marks(mark).is_none() {
             return false;
         }
         self.leaves_nothing();
@@ -199,7 +193,7 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn goes_back(&mut self, message: Message<'_>, name: &str) -> Result<(), Lost> {
-        let early = self.state.view.savepoints.early_up_to(name);
+        let early = self.state.view().savepoints.early_up_to(name);
         let effects = Effects::none();
         let relayed = self.forward(Forward::new(message, &effects)).await?;
         match early {
@@ -211,14 +205,13 @@ impl Session {
     /// Begins the transaction again; these savepoints are all that is left of it.
     async fn begins_again(&mut self, savepoints: Vec<String>) -> Result<(), Lost> {
         let Some(is_read_only) = self.can_begin_again() else { return Ok(()) };
-        let said = self.state.view.said();
+        let said = self.state.view().said();
         self.roll_back().await?;
         if self.state.tx.may_be_open() {
             return Ok(());
         }
-        self.state.tx.begun_here(is_read_only);
-        self.state.view.begin(Some(Manner::Shared), said);
-        self.state.view.savepoints.keep(savepoints);
+        self.state.tx.begun_here(is_read_only, Some(Manner::Shared), said);
+        self.state.view_mut().savepoints.keep(savepoints);
         self.leaves_nothing();
         self.refresh_key();
         Ok(())
@@ -228,7 +221,7 @@ impl Session {
     fn can_begin_again(&self) -> Option<bool> {
         let known = self.state.environment.current()?.transactions;
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
-        let said = self.state.view.said();
+        let said = self.state.view().said();
         let is_alike = Manner::of(known, said.isolation) == Some(Manner::Shared)
             && known.autocommit == self.state.tx.autocommits()
             && (is_read_only || !known.are_read_only || said.read_only == Some(false));
@@ -246,15 +239,10 @@ impl Session {
 
     /// Notes that the server has opened the read view.
     pub(crate) fn has_opened_snapshot(&mut self, OpeningSnapshot { manner, contains }: OpeningSnapshot) {
-        if !self.state.tx.is_open() {
-            return;
+        if self.state.tx.note_begun_with_view(manner, contains, self.shared.freshness().ends_asked()) {
+            self.shared.upstream.ask_end();
+            self.refresh_key();
         }
-        self.state.view.begin(manner, Characteristics::default());
-        self.state.view.opened(contains, self.shared.freshness().ends_asked());
-        // The transaction is not begun anew: its moment is now.
-        self.state.view.course.note_read();
-        self.shared.upstream.ask_end();
-        self.refresh_key();
     }
 
     /// Returns the position from which an answer is valid that the server is asked for now, in any transaction. The caller calls this
@@ -264,7 +252,7 @@ impl Session {
         match self.state.tx.stage() {
             Stage::None if self.state.tx.begins_by_itself() => self.manner_of_transactions().map(|_| now),
             Stage::None | Stage::Begun(_) => Some(now),
-            Stage::Open { .. } => self.state.view.valid_from(now),
+            Stage::Open { .. } => self.state.view().valid_from(now),
             Stage::Unclear { .. } => None,
         }
     }
@@ -272,13 +260,13 @@ impl Session {
     /// Whether rows that are read now show that the transaction's read view is open. Under LOCK TABLES, the server may lock the tables that
     /// it reads, and open no read view.
     pub(crate) fn reads_show_view(&self) -> bool {
-        self.state.tx.is_open() && !self.state.locks.are_in_force() && self.state.view.is_shown_by_rows()
+        self.state.tx.is_open() && !self.state.locks.are_in_force() && self.state.view().is_shown_by_rows()
     }
 
     /// Notes that such rows were read.
     pub(crate) fn note_rows_read(&mut self) {
         if self.reads_show_view() {
-            self.state.view.note_rows_read(&self.shared.upstream, self.shared.freshness());
+            self.state.view_mut().note_rows_read(&self.shared.upstream, self.shared.freshness());
         }
     }
 
@@ -316,21 +304,22 @@ impl Session {
         let tx = &self.state.tx;
         let may_be_due = tx.begun().is_some()
             || tx.begins_by_itself()
-            || tx.is_open() && self.state.view.is_to_be_proven();
+            || tx.is_open() && self.state.view().is_to_be_proven();
         let ends = only_ends(forward.deeds.effects);
         let is_at_server = tx.is_open() || tx.begun().is_some_and(|begun| begun.is_at_server);
         let touch = if may_be_due || tx.is_open() { self.touch(forward) } else { Touch::Nothing };
         if tx.is_open() {
-            self.state.view.course.note_needs(touch.needs());
+            self.state.view_mut().course.note_needs(touch.needs());
         }
+        let tx = &self.state.tx;
         if !may_be_due || ends && is_at_server || touch == Touch::Resets {
             return Ok(Entered::With(self.tells_what_was_said(forward).await?));
         }
         if let Some(begun) = tx.begun() {
             if ends && forward.deeds.effects.transaction == TransactionEffect::Begins {
                 // Nothing else of this transaction matters any more.
-                let passes_on = self.passes_read_only_on() || self.state.view.said().isolation.is_some();
-                let said = self.state.view.said();
+                let passes_on = self.passes_read_only_on() || self.state.view().said().isolation.is_some();
+                let said = self.state.view().said();
                 return Ok(Entered::With(if passes_on { plain(begun, said) } else { Vec::new() }));
             }
             // An XA command does not run within a transaction, and begins none itself.
@@ -352,10 +341,10 @@ impl Session {
     /// Whether a statement asks about another statement that the server only gets now.
     fn replays(&self, forward: &Forward<'_>) -> bool {
         let last = &self.state.last;
-        let is_owed = last.is_only_here() || last.has_hit() && self.state.view.is_by_itself();
+        let is_owed = last.is_only_here() || last.has_hit() && self.state.view().is_by_itself();
         let asks = forward.deeds.effects.reads_last_statement && is_owed;
         let clears = forward.may_keep_diagnostics() && self.shows_older_diagnostics();
-        self.state.view.course.has_served() && (asks || clears)
+        self.state.view().course.has_served() && (asks || clears)
     }
 
     /// Begins a transaction with this statement, because autocommit is off.
@@ -368,15 +357,15 @@ impl Session {
         if touch == Touch::Nothing {
             return Vec::new();
         }
-        self.state.view.begin_by_itself(manner, Characteristics::default());
-        self.state.view.course.note_needs(touch.needs());
+        self.state.tx.begins_by_itself_at_server(manner);
+        self.state.view_mut().course.note_needs(touch.needs());
         match (manner, touch) {
             (Some(Manner::Shared), Touch::ReadView) => {
                 let is_read_only = said.read_only == Some(true);
                 self.snapshot(Begun { is_explicit: false, is_read_only, is_at_server: false }, true)
             }
             (Some(Manner::Shared), _) => {
-                self.state.view.note_read_at_server(self.shared.freshness());
+                self.state.view_mut().note_read_at_server(self.shared.freshness());
                 Vec::new()
             }
             _ => Vec::new(),
@@ -385,13 +374,13 @@ impl Session {
 
     /// `asks_back`: the statement asks for the counts that BEGIN leaves. A question of Freshet's own after BEGIN would replace these counts.
     async fn enter_begun(&mut self, begun: Begun, touch: Touch, asks_back: bool) -> Result<Entered, Lost> {
-        let is_bound = self.state.view.is_bound();
-        let is_shared = self.state.view.manner() == Some(Manner::Shared);
+        let is_bound = self.state.view().is_bound();
+        let is_shared = self.state.view().manner() == Some(Manner::Shared);
         if touch == Touch::Nothing {
             // Only BEGIN is sent: what is known of the transaction's reads stays true. The answer's flags show that it is open, whoever has
             // begun it.
             let stays = Begun { is_at_server: true, ..begun };
-            let said = self.state.view.said();
+            let said = self.state.view().said();
             let begins = if begun.is_at_server { Vec::new() } else { starts(begun, said, false) };
             return Ok(Entered::Stays(begins, stays));
         }
@@ -399,17 +388,17 @@ impl Session {
             Touch::ReadView if is_shared => self.snapshot(begun, !asks_back),
             _ if is_bound => self.snapshot(begun, !asks_back),
             _ => {
-                self.state.view.note_read_at_server(self.shared.freshness());
+                self.state.view_mut().note_read_at_server(self.shared.freshness());
                 // Savepoints and similar statements that were answered here belong to a transaction: the server must have one, too.
                 let has_marked =
-                    self.state.last.row_count().is_some() || !self.state.view.savepoints.here().is_empty();
+                    self.state.last.row_count().is_some() || !self.state.view().savepoints.here().is_empty();
                 let is_explicit = begun.is_explicit || has_marked;
                 let begun = Begun { is_explicit, ..begun };
-                if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view.said()) }
+                if begun.is_at_server { Vec::new() } else { plain(begun, self.state.view().said()) }
             }
         };
-        statements.extend(self.state.view.savepoints.here().iter().map(|name| savepoint(name)));
-        self.state.view.course.note_needs(touch.needs());
+        statements.extend(self.state.view().savepoints.here().iter().map(|name| savepoint(name)));
+        self.state.view_mut().course.note_needs(touch.needs());
         if !is_bound && touch == Touch::ReadView {
             return Ok(Entered::With(statements));
         }
@@ -424,10 +413,10 @@ impl Session {
     fn snapshot(&mut self, begun: Begun, questions: bool) -> Vec<String> {
         let contains = self.shared.freshness().valid_from();
         // Until the view is open, nothing that it may show is settled.
-        self.state.view.opened(contains, u64::MAX);
-        let mut statements = starts(begun, self.state.view.said(), true);
+        self.state.view_mut().opened(contains, u64::MAX);
+        let mut statements = starts(begun, self.state.view().said(), true);
         if questions {
-            statements.extend(shown::questions(&mut self.state.view, &self.shared, statements.len()));
+            statements.extend(shown::questions(self.state.view_mut(), &self.shared, statements.len()));
         }
         statements
     }
@@ -453,22 +442,22 @@ impl Session {
         self.finish_tracking().await?;
         let (mut refused, mut last) = (None, None);
         // The questions are among these statements, after the first.
-        for _ in 0..statements.saturating_sub(self.state.view.questions()) {
+        for _ in 0..statements.saturating_sub(self.state.view().questions()) {
             let relayed = Box::pin(self.lease.unseen_answer(Command::Query, &self.handle)).await?;
             refused = refused.or(relayed.error);
             last = relayed.status.or(last);
             self.characterized(&relayed);
             let server =
-                ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+                ServerSide { handle: &self.handle, lease: &mut self.lease, view: self.state.view_mut() };
             shown::read(server, &self.shared).await?;
         }
         if refused.is_some() {
             self.state.note_not_entered(last);
         } else if statements > 0 {
             self.state.answered(true, last, false);
-            self.state.view.note_open(self.shared.freshness());
-            if self.state.view.is_shared_view() {
-                self.state.view.asks_if_unsettled(&self.shared.upstream, self.shared.freshness());
+            self.state.view_mut().note_open(self.shared.freshness());
+            if self.state.view().is_shared_view() {
+                self.state.view_mut().asks_if_unsettled(&self.shared.upstream, self.shared.freshness());
             }
         }
         Ok(refused)
@@ -485,7 +474,7 @@ impl Session {
         if self.state.tx.begun().is_none() {
             // If autocommit is off, the statement has begun a transaction itself.
             self.state.answered(true, relayed.status, relayed.error.is_some());
-            self.state.view.lose();
+            self.state.tx.has_read_anything();
         }
         self.put_refused(code);
         Ok(Relayed { error: Some(code), ..Relayed::default() })
@@ -493,14 +482,14 @@ impl Session {
 
     /// Returns when the server is to be told of the transaction although no statement waits for that, if it is to be told.
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
-        let (begun, since) = (self.state.tx.begun()?, self.state.view.bound_since()?);
+        let (begun, since) = (self.state.tx.begun()?, self.state.view().bound_since()?);
         // The client may ask for what an earlier statement left at the server; what a hit leaves can be brought about anew.
         let is_ready =
             self.state.last.is_from_memory() && (self.lease.is_ready() || self.state.given_up.is_some());
         let since = Instant::from_std(since);
         // If a lane carries any of the transaction's reads, reads that the transaction has not sent yet are carried as well.
-        let rides = self.state.view.course.rides()
-            || self.state.view.opens_late() && self.are_there_for_transactions();
+        let rides = self.state.view().course.rides()
+            || self.state.view().opens_late() && self.are_there_for_transactions();
         let due = if rides {
             // If many sessions wait for the server, their clients take longer as well.
             let times = self.patience();
@@ -535,11 +524,11 @@ impl Session {
 
     /// Whether all results that were served are what the server would read now.
     async fn is_true_at_server(&mut self) -> bool {
-        let is_unproven = self.state.view.is_unproven();
-        if is_unproven && !is_proven(&mut self.state.view, &self.shared, PROOF_MAX).await {
+        let is_unproven = self.state.view().is_unproven();
+        if is_unproven && !is_proven(self.state.view_mut(), &self.shared, PROOF_MAX).await {
             return false;
         }
-        is_as_defined(&self.state.view, &self.shared, PROOF_MAX).await
+        is_as_defined(self.state.view(), &self.shared, PROOF_MAX).await
     }
 
     /// Ends the transaction at the server, without a request of the client.

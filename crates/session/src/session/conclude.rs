@@ -5,7 +5,7 @@ use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes, contains_ignoring_case};
 
 use super::begun::words::may_mark;
-use super::tx::{Begun, Stage, Standing};
+use super::tx::{Begun, Standing};
 use super::{Session, StatementFacts, Tracking};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, ConcludedStatement, InFlight, Left};
@@ -84,22 +84,13 @@ impl Session {
 
     /// Takes over what happened to the transaction.
     fn has_moved(&mut self, Ran { effects, facts, relayed, .. }: &Ran<'_>, may_move: bool) {
-        self.state.answered(may_move, relayed.status, relayed.error.is_some());
         let is_other = effects.transaction != TransactionEffect::None
             || effects.several
             || facts.may_commit
             || facts.runs_unknown_code;
-        let is_new = self.state.view.course.is_new() && self.state.pending.is_empty();
-        match self.state.tx.stage() {
-            Stage::None => self.state.view.end(),
-            Stage::Open { .. } if !is_other => self.state.view.course.note_read(),
-            Stage::Unclear { .. } if is_new && self.state.view.is_shared_view() && is_unresolved(relayed) => {
-                // The statement has read nothing: the next one that reads begins the transaction anew.
-                self.state.tx.found_unread();
-                self.state.view.note_unread();
-            }
-            _ => self.state.view.lose(),
-        }
+        let is_unread = self.state.pending.is_empty() && is_unresolved(relayed);
+        self.state.answered(may_move, relayed.status, relayed.error.is_some());
+        self.state.tx.has_read(is_other, is_unread);
     }
 
     /// Takes over what happened to the savepoints and open tables at the server, after a statement that ran.
@@ -117,10 +108,10 @@ impl Session {
         } else {
             self.state.tx.left_behind(Standing { savepoint: marks, open_tables });
         }
-        if marks && self.state.view.savepoints.has_early() {
+        if marks && self.state.view().savepoints.has_early() {
             let control = Some(text).filter(|text| text.len() < LONG_BYTES_MIN);
             let control = control.and_then(|text| freshet_sql::transaction_control(text, self.modes()));
-            self.state.view.savepoints.note_at_server(control.as_ref());
+            self.state.view_mut().savepoints.note_at_server(control.as_ref());
         }
     }
 

@@ -401,7 +401,7 @@ impl Session {
         let told = self.state.told.clone().unwrap_or_default();
         let filter = Filter {
             capabilities: self.capabilities(),
-            begun: (self.flavor() == Flavor::MySql && !self.state.view.is_by_itself())
+            begun: (self.flavor() == Flavor::MySql && !self.state.view().is_by_itself())
                 .then_some(&self.state.told_begun),
             told: (!self.lease.tracking.is_clients()).then_some(&told),
             schema: self.state.schema.as_deref().unwrap_or_default(),

@@ -70,7 +70,7 @@ impl Session {
         self.note_answered_from_memory(text, Some(1));
         // If the client asks for the counts, the statement is repeated in the transaction.
         if self.state.tx.begun().is_some() {
-            self.state.view.course.note_served();
+            self.state.view_mut().course.note_served();
         }
         true
     }

@@ -129,14 +129,14 @@ impl Session {
     fn take_in_transaction(&mut self, key: Key<'_>, now: u64, admits: Admits) -> Result<TakenAnswer, Missed> {
         let before = self.begin_by_itself();
         if !writes_or_ends(key.text) {
-            self.state.view.course.note_look();
+            self.state.view_mut().course.note_look();
         }
-        if self.state.view.is_unproven() {
-            is_proven_now(&mut self.state.view, &self.shared);
+        if self.state.view().is_unproven() {
+            is_proven_now(self.state.view_mut(), &self.shared);
         } else {
-            self.state.view.settles(&self.shared.upstream, self.shared.freshness());
+            self.state.view_mut().settles(&self.shared.upstream, self.shared.freshness());
         }
-        let taken = match self.state.view.reads(self.shared.freshness()) {
+        let taken = match self.state.view().reads(self.shared.freshness()) {
             ReadMoment::Now if self.state.pending.is_empty() => self.take_stored(key, now, admits),
             // The stored answer may be as new as possible.
             ReadMoment::Now => self.take_as_of(key, now, Moment::AsOf(Position::new(u64::MAX))),
@@ -149,7 +149,7 @@ impl Session {
             ReadMoment::AsOf(_) | ReadMoment::Unknown => Err(Missed::default()),
         };
         match taken {
-            Ok(_) => self.state.view.course.note_served(),
+            Ok(_) => self.state.view_mut().course.note_served(),
             // The read view is opened for this statement, whoever answers it.
             Err(missed) if missed.unsettled && self.opens_before() => {}
             Err(_) => self.takes_back_beginning(before),
@@ -164,8 +164,7 @@ impl Session {
         let manner = self.manner_of_transactions();
         let default = || self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
         let is_read_only = said.read_only.unwrap_or_else(default);
-        self.state.tx.begun_by_itself(is_read_only);
-        self.state.view.begin_by_itself(manner, said);
+        self.state.tx.begun_by_itself(is_read_only, manner, said);
         Some(before)
     }
 
@@ -173,19 +172,19 @@ impl Session {
     fn takes_back_beginning(&mut self, before: Option<BeforeBegin>) {
         if let Some(before) = before {
             self.state.tx.taken_back(before);
-            self.state.view.end();
         }
     }
 
     /// Whether an answer of this moment may be given. An answer of another moment than the read view's still needs a proof.
     fn may_take(&self, moment: Moment) -> bool {
         let is_of_view = !matches!(moment, Moment::AsOf(_));
-        is_of_view || self.state.view.may_be_bound() && !self.state.locals.opens_eagerly(&self.shared.globals)
+        is_of_view
+            || self.state.view().may_be_bound() && !self.state.locals.opens_eagerly(&self.shared.globals)
     }
 
     /// Whether the read view is opened before the first answer from memory.
     fn opens_before(&self) -> bool {
-        self.state.view.opens_before() && !self.state.locals.opens_eagerly(&self.shared.globals)
+        self.state.view().opens_before() && !self.state.locals.opens_eagerly(&self.shared.globals)
     }
 
     /// Gives no answer, and returns whether there would be one. If there is none, the server is asked and the answer is stored.
@@ -198,22 +197,22 @@ impl Session {
         let mut moment = moment;
         let mut found = self.look_as_of(key, now, moment);
         if matches!((&found, moment), (Lookup::Moved, Moment::AsOf(_)))
-            && self.state.view.move_on(self.shared.freshness())
-            && let ReadMoment::AsOf(later) = self.state.view.reads(self.shared.freshness())
+            && self.state.view_mut().move_on(self.shared.freshness())
+            && let ReadMoment::AsOf(later) = self.state.view().reads(self.shared.freshness())
         {
             moment = later;
             found = self.look_as_of(key, now, moment);
         }
         match found {
             Lookup::Hit(taken) => {
-                self.state.view.serves(moment);
+                self.state.view_mut().serves(moment);
                 // The sooner the proof, the less has changed.
-                is_proven_now(&mut self.state.view, &self.shared);
+                is_proven_now(self.state.view_mut(), &self.shared);
                 Ok(taken)
             }
             Lookup::Unsettled => {
                 // The opening of a read view asks by itself.
-                if !(self.opens_before() && self.state.view.is_unopened()) {
+                if !(self.opens_before() && self.state.view().is_unopened()) {
                     self.shared.upstream.ask_end();
                 }
                 Err(Missed { unsettled: true, ..Missed::default() })
@@ -229,10 +228,10 @@ impl Session {
         let written =
             if pending.is_empty() { &[] } else { pending.tables(shared.freshness(), &shared.upstream) };
         let reader = MomentReader { moment, written };
-        let wire = &mut self.wire;
-        shared.cache.get_as_of(TimedKey { key, now_ms: now }, reader, self.state.view.served(), |entry| {
-            copied(entry, flags, wire)
-        })
+        let (wire, served) = (&mut self.wire, self.state.tx.view_mut().served());
+        shared
+            .cache
+            .get_as_of(TimedKey { key, now_ms: now }, reader, served, |entry| copied(entry, flags, wire))
     }
 
     /// Whether this level gives fenced answers now; `None` if it gives no answers.

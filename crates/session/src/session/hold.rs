@@ -171,7 +171,7 @@ impl SessionHolds<'_> {
             Hold::NextTransaction => {
                 let is_of_open = state.tx.is_open() || state.tx.begun().is_some();
                 let is_noted = !state.tx.said().is_empty() && state.tx.surely_autocommits();
-                is_noted || state.tx.next_differs() && !(is_of_open && state.view.is_known())
+                is_noted || state.tx.next_differs() && !(is_of_open && state.view().is_known())
             }
             Hold::Locks => state.locks.are_in_force(),
             Hold::TemporaryTables => !state.temporary.are_none(),

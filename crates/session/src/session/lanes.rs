@@ -244,7 +244,8 @@ impl Session {
     /// session. A session that has no connection of its own and begins as others did needs none for such reads.
     pub(crate) fn may_ride(&mut self) -> Option<Carriage> {
         if !self.state.tx.surely_autocommits() {
-            self.state.view.note_lanes(self.are_there_for_transactions());
+            let are_there = self.are_there_for_transactions();
+            self.state.view_mut().note_lanes(are_there);
         }
         let is_known = self.may_be_carried() && (self.environment().is_some() || self.believes_where_it_is());
         if is_known { self.carriage() } else { None }
@@ -252,7 +253,7 @@ impl Session {
 
     /// Returns how the session's next read is carried, if its transaction allows it.
     fn carriage(&self) -> Option<Carriage> {
-        let (tx, view) = (&self.state.tx, &self.state.view);
+        let (tx, view) = (&self.state.tx, self.state.view());
         if tx.surely_autocommits() {
             return Some(Carriage::Alone);
         }
@@ -276,10 +277,10 @@ impl Session {
 
     /// Notes that a result served in the session's transaction is not true in its read view.
     pub(super) fn note_refuted(&mut self) {
-        if self.state.view.opens_late() {
+        if self.state.view().opens_late() {
             LANES.with(|lanes| lanes.suspension.note_conflict(now_ms()));
         }
-        self.state.view.refute();
+        self.state.view_mut().refute();
     }
 
     /// Whether lanes may carry reads: a lane is open, or a new lane is worth making.

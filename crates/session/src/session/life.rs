@@ -140,7 +140,7 @@ impl Session {
         }
         let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         let waited = match self.opening_is_due() {
-            None if self.state.view.is_unproven() => Box::pin(self.wait_for_proof(soon)).await,
+            None if self.state.view().is_unproven() => Box::pin(self.wait_for_proof(soon)).await,
             None => pin!(self.wait_for_command_or_rest(soon)).await,
             Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
         };
@@ -179,7 +179,7 @@ impl Session {
 
     /// Like [`Self::wait_for_command`], for a client whose transaction has read results from memory that still need their proof.
     async fn wait_for_proof(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
-        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
+        let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
         let command = pin!(self.wire.command());
         wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
     }
@@ -187,7 +187,7 @@ impl Session {
     /// Like [`Self::wait_for_command`], for a client whose transaction has read from memory. If the client takes its time, the server opens
     /// the transaction's read view meanwhile: the later the proof, the harder it is.
     async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
-        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
+        let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.tx.view_mut());
         let mut command = pin!(self.wire.command());
         let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, false, handle, lease)).await;
         if let Ok(waited) = waited {
@@ -202,7 +202,7 @@ impl Session {
         // A command that arrives now waits for one exchange with the server.
         match opening.open(ServerSide { handle, lease, view }, &self.shared).await {
             Ok(opened) => {
-                self.state.view.course.note_opened_in_time();
+                self.state.view_mut().course.note_opened_in_time();
                 opened.note(&mut self.state)
             }
             Err(lost) => {
@@ -210,7 +210,7 @@ impl Session {
                 return None;
             }
         };
-        let (handle, lease, view) = (&self.handle, &mut self.lease, &mut self.state.view);
+        let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
         wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
     }
 

@@ -14,9 +14,9 @@ use super::reports::Reports;
 use super::setting::Setting;
 use super::temporary::TemporaryTables;
 use super::texts::Texts;
-use super::tx::{Begun, Stage, Tx};
+use super::tx::{Begun, Stage};
 use super::user_variables::UserVariables;
-use super::view::ReadView;
+use super::view::{ReadView, Transaction};
 use crate::environment::{Environment, Known};
 use crate::fences::{Doubt, Pending};
 use crate::relay::ServedCounts;
@@ -45,10 +45,8 @@ const SESSION_FLAGS: StatusFlags =
 pub(crate) struct State {
     /// The status flags of the server's last answer.
     status: StatusFlags,
-    /// The session's transaction, which only `session/tx.rs` changes.
-    pub(crate) tx: Tx,
-    /// What the session's transaction reads.
-    pub(crate) view: ReadView,
+    /// The session's transaction, and what it reads.
+    pub(crate) tx: Transaction,
     pub(crate) environment: Known,
     /// Increases with each statement that may have changed the environment.
     pub(crate) environment_version: u64,
@@ -108,8 +106,7 @@ impl State {
     pub(crate) fn new(status: StatusFlags, locals: Locals) -> Self {
         Self {
             status,
-            tx: Tx::new(status),
-            view: ReadView::default(),
+            tx: Transaction::new(status),
             environment: Known::Unknown,
             environment_version: 0,
             schema: None,
@@ -140,7 +137,17 @@ impl State {
         }
     }
 
-    /// Takes over what an answer says of the session; see [`Tx::answered`].
+    /// Returns what the session's transaction reads.
+    pub(crate) fn view(&self) -> &ReadView {
+        self.tx.view()
+    }
+
+    /// Returns the same, for what happens to the reads alone.
+    pub(crate) fn view_mut(&mut self) -> &mut ReadView {
+        self.tx.view_mut()
+    }
+
+    /// Takes over what an answer says of the session; see [`Transaction::answered`].
     pub(crate) fn answered(&mut self, may_move: bool, status: Option<StatusFlags>, failed: bool) {
         self.status = status.unwrap_or(self.status);
         self.tx.answered(may_move, status, failed);
@@ -168,7 +175,7 @@ impl State {
         };
         match self.tx.stage() {
             Stage::None => agrees(),
-            Stage::Begun(_) | Stage::Open { .. } => self.view.is_known(),
+            Stage::Begun(_) | Stage::Open { .. } => self.tx.view().is_known(),
             Stage::Unclear { .. } => false,
         }
     }
@@ -182,22 +189,16 @@ impl State {
     /// Notes that a transaction is still begun only here, or that the server has not done all that was due at its begin. `last`: the server's
     /// last flags, if there were any.
     pub(crate) fn note_not_entered(&mut self, last: Option<StatusFlags>) {
-        self.view.note_not_open();
         self.tx.not_entered(last);
     }
 
     /// Notes the answer to a ROLLBACK of Freshet's own, which begins no other transaction. If it has succeeded, neither savepoints nor the
     /// locks on open tables are left at the server, with and without autocommit. LOCK TABLES stays in force.
     pub(crate) fn note_rolled_back(&mut self, status: Option<StatusFlags>, failed: bool) {
-        self.answered(true, status, failed);
-        let is_open = self.tx.may_be_open();
-        if !is_open {
+        self.status = status.unwrap_or(self.status);
+        if !self.tx.rolled_back(status, failed) {
             self.pending.clear();
         }
-        if !is_open && !failed {
-            self.tx.completed_at_server();
-        }
-        self.view.end();
     }
 
     /// Takes over an environment that was read, with its default schema.

@@ -1,5 +1,6 @@
 //! The session's transaction, as far as the server's answers tell. Only the methods of [`Tx`] change it: each is named for what has
-//! happened. Each row of this table is one transition. "Newly `Begun`" also means that nothing is said of the next transaction any more.
+//! happened. `session/view/transaction.rs` calls them, and moves what the transaction reads at the same time. Each row of this table is
+//! one transition. "Newly `Begun`" also means that nothing is said of the next transaction any more.
 //!
 //! | what has happened | method | from | the new state |
 //! |---|---|---|---|

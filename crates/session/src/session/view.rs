@@ -11,12 +11,14 @@
 //! becomes known after all.
 //!
 //! [`course`] has what has happened in the transaction so far, [`caution`] what the session's later transactions learn from it, and
-//! [`savepoints`] the places that the transaction may go back to.
+//! [`savepoints`] the places that the transaction may go back to. [`transaction`] moves what the transaction reads together with the
+//! transaction itself.
 
 mod caution;
 mod course;
 mod perhaps;
 mod savepoints;
+mod transaction;
 
 use std::time::Instant;
 
@@ -30,6 +32,7 @@ use caution::Opens;
 use course::Course;
 pub(crate) use savepoints::Mark;
 use savepoints::Savepoints;
+pub(crate) use transaction::Transaction;
 
 use crate::environment::Transactions;
 
@@ -165,7 +168,7 @@ pub(crate) enum ReadMoment {
 
 impl ReadView {
     /// Begins a transaction that has read nothing. `said`: the characteristics of this transaction alone.
-    pub(crate) fn begin(&mut self, manner: Option<Manner>, said: Characteristics) {
+    fn begin(&mut self, manner: Option<Manner>, said: Characteristics) {
         self.end();
         self.manner = manner.map_or(KnownManner::Unknown, KnownManner::Decided);
         self.said = said;
@@ -178,13 +181,13 @@ impl ReadView {
     }
 
     /// Like [`Self::begin`], if autocommit is off and no statement has begun the transaction.
-    pub(crate) fn begin_by_itself(&mut self, manner: Option<Manner>, said: Characteristics) {
+    fn begin_by_itself(&mut self, manner: Option<Manner>, said: Characteristics) {
         self.begin(manner, said);
         self.is_by_itself = true;
     }
 
     /// Begins a transaction whose manner shows when the environment is read, if the environment still has this version.
-    pub(crate) fn begin_undecided(&mut self, version: u64) {
+    fn begin_undecided(&mut self, version: u64) {
         self.begin(None, Characteristics::default());
         self.manner = KnownManner::Undecided(version);
     }
@@ -202,7 +205,7 @@ impl ReadView {
     }
 
     /// Ends the transaction.
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         let mut served = std::mem::take(&mut self.served);
         let mut savepoints = std::mem::take(&mut self.savepoints);
         let mut named = std::mem::take(&mut self.named);
@@ -218,7 +221,7 @@ impl ReadView {
     }
 
     /// Notes an event after which it is unknown which moment the transaction reads.
-    pub(crate) fn lose(&mut self) {
+    fn lose(&mut self) {
         self.manner = KnownManner::Unknown;
         self.at_server = AtServer::Unknown;
     }
@@ -253,12 +256,12 @@ impl ReadView {
     }
 
     /// Notes that the server has opened no read view, though it was told to.
-    pub(crate) fn note_not_open(&mut self) {
+    fn note_not_open(&mut self) {
         self.at_server = AtServer::None;
     }
 
     /// Notes that no statement has read anything, and that the server may open the read view anew.
-    pub(crate) fn note_unread(&mut self) {
+    fn note_unread(&mut self) {
         self.note_not_open();
         self.course.note_unread_view();
     }

@@ -136,7 +136,7 @@ impl Opened {
             }
             Self::Refused(status) => {
                 state.note_not_entered(status);
-                state.view.tries_no_more();
+                state.view_mut().tries_no_more();
                 false
             }
         }

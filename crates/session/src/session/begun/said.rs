@@ -69,21 +69,19 @@ impl Session {
                 .filter(|_| is_unsaid)
                 .map(|manner| ChainedTransaction { manner, said: Characteristics::default() });
         }
-        let (manner, said) = (self.state.view.manner()?, self.state.view.said());
+        let (manner, said) = (self.state.view().manner()?, self.state.view().said());
         // The session's defaults may have changed meanwhile, and hold only after this transaction.
         (Manner::of(known, said.isolation) == Some(manner)).then_some(ChainedTransaction { manner, said })
     }
 
     /// Notes that the server has begun the next transaction.
     pub(crate) fn has_chained(&mut self, ChainedTransaction { manner, said }: ChainedTransaction) {
-        if !self.state.tx.note_begun_at_server() {
-            return;
-        }
         let is_read_only = self.state.tx.flags().contains(StatusFlags::IN_TRANS_READONLY);
         let defaults = self.state.environment.current().is_some_and(|it| it.transactions.are_read_only);
         let read_only = said.read_only.or((defaults && !is_read_only).then_some(false));
-        self.state.view.begin(Some(manner), Characteristics { read_only, ..said });
-        self.refresh_key();
+        if self.state.tx.note_begun_at_server(manner, Characteristics { read_only, ..said }) {
+            self.refresh_key();
+        }
     }
 
     /// Returns the SET TRANSACTION that the server must hear now, because the statement may be the next transaction. Before that, the

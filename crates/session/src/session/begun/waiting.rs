@@ -24,7 +24,7 @@ impl Session {
     /// The server is lost.
     pub(in crate::session) async fn make_way(&mut self) -> Result<(), Lost> {
         // The next look-up is for the same read.
-        self.state.view.course.note_repeated_look();
+        self.state.view_mut().course.note_repeated_look();
         match self.opening_comes_before() {
             Some(opening) => self.open_before(opening).await,
             None => {
@@ -51,16 +51,15 @@ impl Session {
             return Ok(false);
         }
         let Some(begun) = self.state.tx.begun() else { return Ok(false) };
-        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: self.state.view_mut() };
         let opened = Opening { due: Instant::now(), begun }.open(server, &self.shared).await?;
         if !opened.note(&mut self.state) {
             self.state.tx.taken_back(before);
-            self.state.view.end();
             self.refresh_key();
             return Ok(false);
         }
         // The transaction is not begun anew: its moment is now.
-        self.state.view.course.note_read();
+        self.state.view_mut().course.note_read();
         // The questions after the begin have left counts of their own there.
         self.state.last.note_nothing_left();
         self.refresh_key();
@@ -71,25 +70,25 @@ impl Session {
     /// Returns the opening of the read view, if it is due before the first answer.
     fn opening_comes_before(&self) -> Option<Opening> {
         let begun = self.state.tx.begun()?;
-        let is_due = self.state.view.opens_before() && self.state.view.is_unopened();
+        let is_due = self.state.view().opens_before() && self.state.view().is_unopened();
         (is_due && self.lease.is_ready()).then(|| Opening { due: Instant::now(), begun })
     }
 
     async fn open_before(&mut self, opening: Opening) -> Result<(), Lost> {
         // Read before the opening: a later moment may show commits that the read view lacks.
         let as_of = self.shared.freshness().applied();
-        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: &mut self.state.view };
+        let server = ServerSide { handle: &self.handle, lease: &mut self.lease, view: self.state.view_mut() };
         let opened = opening.open(server, &self.shared).await?;
         if opened.note(&mut self.state) {
-            self.state.view.binds(as_of, self.shared.freshness());
+            self.state.view_mut().binds(as_of, self.shared.freshness());
         }
         Ok(())
     }
 
     async fn wait_until_settled(&mut self) {
         let shared = &*self.shared;
-        let left = self.state.view.reads_left();
-        let view = &mut self.state.view;
+        let left = self.state.view().reads_left();
+        let view = self.state.view_mut();
         // If only the result is not settled, the wait would gain nothing else.
         if view.reads(shared.freshness()) != ReadMoment::NotYet || !shared.settling.is_worth(left) {
             return;

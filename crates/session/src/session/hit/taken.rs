@@ -20,7 +20,7 @@ impl Session {
         let before = self.begin_by_itself();
         let is_taken = self.serves_read(deps, validity) && !self.runs_out(level);
         if is_taken {
-            self.state.view.course.note_ride();
+            self.state.view_mut().course.note_ride();
         } else {
             self.takes_back_beginning(before);
         }
@@ -29,7 +29,7 @@ impl Session {
 
     /// Notes that the result is served, if the transaction reads its moment.
     fn serves_read(&mut self, deps: &[Dep], validity: Validity) -> bool {
-        let (freshness, view) = (self.shared.freshness(), &mut self.state.view);
+        let (freshness, view) = (self.shared.freshness(), self.state.view_mut());
         let moment_of = |view: &ReadView| match view.reads(freshness) {
             ReadMoment::AsOf(moment @ Moment::AsOf(_)) if view.may_be_bound() => Some(moment),
             _ => None,
@@ -53,7 +53,7 @@ impl Session {
     /// Notes that a statement of the session's transaction, if there is one, was answered with the rows committed now.
     pub(crate) fn note_read_now(&mut self) {
         if !self.state.tx.surely_autocommits() {
-            self.state.view.course.note_served();
+            self.state.view_mut().course.note_served();
         }
     }
 }
