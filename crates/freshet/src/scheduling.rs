@@ -22,9 +22,9 @@ use tracing::debug;
 const MANY: usize = 16;
 /// One wait in so many is looked at.
 const LOOKED_AT_EVERY: u32 = 4;
-/// After how many of these waits the policy is decided anew.
-const DECIDED_EVERY: u32 = 16;
-/// In how many of them there must have been many for the one policy, and at most for the other.
+/// After how many waits the policy is decided anew.
+const DECIDED_EVERY: u32 = 16 * LOOKED_AT_EVERY;
+/// In how many of those looked at there must have been many for the one policy, and at most for the other.
 const OFTEN: u32 = 12;
 const SELDOM: u32 = 4;
 
@@ -35,10 +35,9 @@ thread_local! {
 /// What is known of this thread's event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventLoop {
-    /// How many waits came since one was looked at.
-    skipped: u32,
+    /// How many waits came since the policy was decided.
     waits: u32,
-    /// Those waits during which the server had many commands.
+    /// Those looked at during which the server had many commands.
     of_many: u32,
     is_batch: bool,
     /// The system has refused, or the operator has set something else.
@@ -47,13 +46,16 @@ struct EventLoop {
 
 impl EventLoop {
     const fn new() -> Self {
-        Self { skipped: 0, waits: 0, of_many: 0, is_batch: false, is_fixed: false }
+        Self { waits: 0, of_many: 0, is_batch: false, is_fixed: false }
     }
 
     /// Notes a wait. Returns whether the policy is to be `SCHED_BATCH`, if that is to change.
-    fn waits(&mut self, at_server: usize) -> Option<bool> {
+    fn waits(&mut self, at_server: impl FnOnce() -> usize) -> Option<bool> {
         self.waits += 1;
-        self.of_many += u32::from(at_server >= MANY);
+        if !self.waits.is_multiple_of(LOOKED_AT_EVERY) {
+            return None;
+        }
+        self.of_many += u32::from(at_server() >= MANY);
         if self.waits < DECIDED_EVERY {
             return None;
         }
@@ -68,10 +70,7 @@ impl EventLoop {
 pub fn waits() {
     LOOP.with(|of_thread| {
         let mut event_loop = of_thread.get();
-        event_loop.skipped = (event_loop.skipped + 1) % LOOKED_AT_EVERY;
-        if event_loop.skipped == 0
-            && let Some(is_batch) = event_loop.waits(freshet_session::at_server())
-        {
+        if let Some(is_batch) = event_loop.waits(freshet_session::at_server) {
             match set(is_batch) {
                 true => event_loop.is_batch = is_batch,
                 false => event_loop.is_fixed = true,
@@ -105,11 +104,16 @@ mod tests {
 
     const NONE: [bool; 0] = [];
 
+    /// As many commands as are many, in every second wait that is looked at.
+    fn by_turns(wait: u32) -> usize {
+        if wait / LOOKED_AT_EVERY % 2 == 0 { MANY } else { 0 }
+    }
+
     /// Returns the decisions of so many waits.
     fn decisions(event_loop: &mut EventLoop, waits: u32, at_server: impl Fn(u32) -> usize) -> Vec<bool> {
         let mut decisions = Vec::new();
         for wait in 0..waits {
-            if let Some(is_batch) = event_loop.waits(at_server(wait)) {
+            if let Some(is_batch) = event_loop.waits(|| at_server(wait)) {
                 event_loop.is_batch = is_batch;
                 decisions.push(is_batch);
             }
@@ -121,9 +125,9 @@ mod tests {
     fn many_commands_at_the_server_for_long_decide_and_few_take_it_back() {
         let mut event_loop = EventLoop::new();
         assert_eq!(decisions(&mut event_loop, 640, |_| MANY - 1), NONE);
-        assert_eq!(decisions(&mut event_loop, 640, |wait| if wait % 2 == 0 { MANY } else { 0 }), NONE);
+        assert_eq!(decisions(&mut event_loop, 640, by_turns), NONE);
         assert_eq!(decisions(&mut event_loop, 640, |_| MANY), [true]);
-        assert_eq!(decisions(&mut event_loop, 640, |wait| if wait % 2 == 0 { MANY } else { 0 }), NONE);
+        assert_eq!(decisions(&mut event_loop, 640, by_turns), NONE);
         assert_eq!(decisions(&mut event_loop, 640, |_| 1), [false]);
     }
 

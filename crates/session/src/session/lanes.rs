@@ -495,15 +495,8 @@ impl Session {
         &mut self,
         outcome: oneshot::Receiver<LaneOutcome>,
     ) -> Result<Option<LaneOutcome>, Lost> {
-        let handle = Arc::clone(&self.handle);
-        let interruptible = async {
-            tokio::select! {
-                biased;
-                outcome = outcome => Some(outcome.unwrap_or(Err(NotCarried::Elsewhere))),
-                () = handle.interrupted() => None,
-            }
-        };
-        self.waits_for(interruptible).await
+        let outcome = async { outcome.await.unwrap_or(Err(NotCarried::Elsewhere)) };
+        self.waits_unless_interrupted(outcome).await
     }
 
     /// Puts a carried answer into the client's buffer. `None` if the answer is not to be passed on.

@@ -3,11 +3,13 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use freshet_cache::{Fences, Key, Verdict};
 use freshet_protocol::ErrPacket;
 use freshet_upstream::now_ms;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::Session;
 use crate::coalescing::{Leader, QuestionBasis, QuestionRefused, QuestionState, Role};
@@ -138,18 +140,34 @@ impl Session {
 
     /// Returns how a question of another client ends.
     async fn end_of(&mut self, asked: &mut watch::Receiver<QuestionState>) -> Result<WaitEnd, Lost> {
-        let (handle, patience) = (Arc::clone(&self.handle), self.ruled.patience());
+        let patience = self.ruled.patience().unwrap_or(Duration::MAX);
         let ended = async {
+            let ended = asked.wait_for(|asked| !matches!(asked, QuestionState::UnderWay)).await;
+            ended.map_or(QuestionState::Abandoned, |ended| ended.clone())
+        };
+        match timeout(patience, self.waits_unless_interrupted(ended)).await {
+            Ok(ended) => Ok(ended?.map_or(WaitEnd::Interrupted, WaitEnd::Asked)),
+            Err(_) => Ok(WaitEnd::TooLate),
+        }
+    }
+
+    /// Like [`Self::waits_for`]. `None`: the statement was interrupted by a KILL QUERY.
+    ///
+    /// # Errors
+    /// As [`Self::waits_for`].
+    pub(super) async fn waits_unless_interrupted<T>(
+        &mut self,
+        awaited: impl Future<Output = T>,
+    ) -> Result<Option<T>, Lost> {
+        let handle = Arc::clone(&self.handle);
+        let interruptible = async {
             tokio::select! {
                 biased;
-                ended = asked.wait_for(|asked| !matches!(asked, QuestionState::UnderWay)) => {
-                    WaitEnd::Asked(ended.map_or(QuestionState::Abandoned, |ended| ended.clone()))
-                }
-                () = handle.interrupted() => WaitEnd::Interrupted,
-                () = tokio::time::sleep(patience.unwrap_or_default()), if patience.is_some() => WaitEnd::TooLate,
+                done = awaited => Some(done),
+                () = handle.interrupted() => None,
             }
         };
-        self.waits_for(ended).await
+        self.waits_for(interruptible).await
     }
 
     /// Waits for this future, and meanwhile for the client to leave, and for the session to be ended.
