@@ -57,7 +57,7 @@ pub(in crate::commands) fn filled(
                 filled.extend(id.to_string().into_bytes());
             }
             Mentioned::RowCount => {
-// MariaDB gives a small literal a smaller type than ROW_COUNT() has.
+                // MariaDB gives a small literal a smaller type than ROW_COUNT() has.
                 let rows = session.state.last.row_count().unwrap_or_default();
                 filled.extend(format!("CAST({rows}|0 AS SIGNED)").into_bytes());
             }
