@@ -78,7 +78,7 @@ use crate::wire::Wire;
 
 pub(crate) use command::{Deeds, ExecutionFacts, Forward, Message, Passing, Touches};
 pub(crate) use destination::Destination;
-pub(crate) use environ::FORM;
+pub(crate) use environ::{FORM, is_select_of_its_own};
 pub(crate) use exchange::{follow, query_prefix};
 pub(crate) use facts::{Missed, StatementFacts, Unfound};
 pub(crate) use found::is_question;

@@ -55,6 +55,14 @@ fn a_thousand_clients_that_read_and_write_now_and_then_have_few_connections() {
                 raw
             })
             .collect();
+        let mut connections = || -> u64 {
+            let opened =
+                format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE user = '{schema}'");
+            direct.query_first(opened).expect("the list of clients").expect("a count")
+        };
+        // None of them has been silent for long.
+        let now = connections();
+        assert!(now <= 2 * CONNECTIONS_MAX, "{:?}: {now} have a connection", server.flavor);
         for round in 0..2 {
             write(&mut clients, round);
             let until = Instant::now() + Duration::from_secs(60);
@@ -62,9 +70,7 @@ fn a_thousand_clients_that_read_and_write_now_and_then_have_few_connections() {
                 // So long takes a client that has a connection, and does nothing.
                 thread::sleep(Duration::from_millis(300));
                 read(&mut clients, round);
-                let opened =
-                    format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE user = '{schema}'");
-                let now: u64 = direct.query_first(opened).expect("the list of clients").expect("a count");
+                let now = connections();
                 if now <= CONNECTIONS_MAX {
                     break;
                 }

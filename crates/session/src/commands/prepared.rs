@@ -196,7 +196,11 @@ async fn without_the_server(
     prepared: &Arc<Prepared>,
     missed: Missed,
 ) -> Option<Result<Flow, Lost>> {
-    if let Some(carriage) = session.may_ride() {
+    let carriage = match session.may_ride_or_lend(|| prepared.select.is_some()).await {
+        Ok(carriage) => carriage,
+        Err(error) => return Some(unavailable(session, &error)),
+    };
+    if let Some(carriage) = carriage {
         match pin!(riding::ride_execution(session, packet, prepared, carriage, missed)).await {
             Ok(false) => {}
             done => return Some(done.map(|_| Flow::Continue)),

@@ -20,7 +20,7 @@ use super::{
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Carriage, Flow, Logged, Missed, Session};
+use crate::session::{Carriage, Flow, Logged, Missed, Session, is_select_of_its_own};
 use crate::template::{Bound, ByForm, New};
 use crate::warnings;
 
@@ -105,7 +105,7 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
             return done;
         }
     }
-    let carriage = match session.may_ride_or_lend().await {
+    let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
         Ok(carriage) => carriage,
         Err(error) => return unavailable(session, &error),
     };

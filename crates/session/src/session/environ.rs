@@ -422,7 +422,7 @@ async fn vector(shared: &Shared, lease: &mut Lease, handle: &Handle) -> Result<A
 }
 
 /// Whether a text, in any character set, is a SELECT that mentions nothing of the statement before it.
-fn is_select_of_its_own(text: &[u8]) -> bool {
+pub(crate) fn is_select_of_its_own(text: &[u8]) -> bool {
     const ASKING: [&[u8]; 6] =
         [b"found_rows", b"row_count", b"warning", b"error", b"diagnostics", b"procedure"];
     first_word_is(text.trim_ascii_start(), "SELECT")

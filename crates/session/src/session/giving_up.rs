@@ -126,9 +126,14 @@ impl Session {
     /// Takes over a connection that another session has given up in this session's environment. Returns whether there was one.
     pub(super) async fn takes_over(&mut self) -> bool {
         let Some(given_up) = self.state.given_up.take() else { return false };
+        let environment = Arc::clone(&given_up.fit.environment);
         self.state.given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared, true).await;
         let has_one = self.state.given_up.is_none();
         if has_one {
+            if matches!(self.state.environment, Known::Recalled(_)) {
+                // It was read on this connection, before the connection was given up.
+                self.state.environment = Known::Read(environment);
+            }
             self.state.keeps_unused_ms /= 2;
             self.refresh_key();
         }
@@ -212,10 +217,9 @@ impl Session {
     pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
         self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
         self.handle.goes_on();
-        let gone_on = match (self.begins_anew().await, &given_up.said) {
-            (Ok(()), Some(said)) => self.says_again(said).await,
-            (Ok(()), None) => self.reaches(&given_up.fit.environment).await,
-            (Err(error), _) => Err(error),
+        let gone_on = match &given_up.said {
+            Some(said) => self.says_again(said).await,
+            None => self.reaches(&given_up.fit.environment).await,
         };
         if !matches!(gone_on, Ok(true)) {
             // Nothing may be asked in another environment.
@@ -231,11 +235,11 @@ impl Session {
         }
     }
 
-    /// Learns how the new connection has begun, and undoes what `init_connect` has done there: no `init_connect` has run when the session
-    /// began, since a session of another beginning keeps its connection.
+    /// Learns how the next connection of a session has begun, and undoes what `init_connect` has done there: none has run when the session
+    /// began, since a session in whose beginning one has run keeps its connection.
     async fn begins_anew(&mut self) -> Result<(), Error> {
         self.learn().await?;
-        if self.environment().is_none_or(|begun| begun.begins_alike) {
+        if self.environment().is_some_and(|begun| begun.begins_alike) {
             return Ok(());
         }
         self.lease.is_reset(&self.handle).await?;
@@ -247,6 +251,7 @@ impl Session {
 
     /// Has the server carry out the statements that Freshet carried out here. The resulting environment is read when it is needed.
     async fn says_again(&mut self, said: &[String]) -> Result<bool, Error> {
+        self.learn().await?;
         self.lease.untouched = false;
         if !self.carries_out(said).await? {
             return Ok(false);
@@ -269,6 +274,7 @@ impl Session {
 
     /// Brings the session to this environment by the statements that lead there. Returns whether it is there.
     async fn reaches(&mut self, environment: &Environment) -> Result<bool, Error> {
+        self.begins_anew().await?;
         let Some(begun) = self.environment().cloned() else { return Ok(false) };
         let query = self.lease.version().and_then(|version| self.shared.vector(version));
         let Some(query) = query else { return Ok(false) };
