@@ -53,11 +53,11 @@ impl Session {
         let Some(environment) = environment.filter(|_| asks_found_rows(text, self.modes())) else {
             return false;
         };
-        let (text_key, flags) = (question(text), self.state.status_for_answers());
+        let (now, text_key, flags) = (now_ms(), question(text), self.state.status_for_answers());
         let capabilities = self.capabilities();
         let key = Key { environment: space_of(environment), text: &text_key };
         let wire = &mut self.wire;
-        let found = self.shared.cache.get_if(key, now_ms(), Fences::Ignore, |entry| {
+        let found = self.shared.cache.get_if(key, now, Fences::Ignore, |entry| {
             let body = entry.body.to_vec();
             let bytes = body.len() + VALUE_BYTES_MAX;
             wire.has_room(bytes).then(|| put(wire.out().0, &body, capabilities, rows, flags))?
@@ -66,7 +66,7 @@ impl Session {
             return false;
         }
         *self.wire.out().1 = 0;
-        self.active(now_ms());
+        self.active(now);
         self.note_answered_from_memory(text, Some(1));
         // If the client asks for the counts, the statement is repeated in the transaction.
         if self.state.tx.begun().is_some() {
