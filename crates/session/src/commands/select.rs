@@ -284,7 +284,7 @@ async fn ask(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> 
 /// The form of a SELECT, as far as Freshet has looked for it.
 pub(super) enum SelectForm<'a> {
     /// A known form.
-    Known(BoundSelect<'static>),
+    Known(BoundSelect<'a>),
     /// A new form.
     New(New<'a>),
     /// Freshet does not know yet how the session reads texts, or the text is long.

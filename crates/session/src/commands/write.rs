@@ -22,7 +22,7 @@ pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) {
 pub(super) async fn handle(
     session: &mut Session,
     query: TextQuery<'_>,
-    bound: BoundWrite,
+    bound: BoundWrite<'_>,
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let what = bound.rows(statement(session, text));

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use freshet_catalog::TableInfo;
 use freshet_catalog::rows::{Reading, plan};
-use freshet_sql::{RowReads, Slotted};
+use freshet_sql::RowReads;
 
 use super::tables::{StatementText, Tables};
 
@@ -40,9 +40,8 @@ impl ReadPlan {
     /// must mean the same as the statement itself. Then it also does for other values of the same types: the meaning of a text depends on
     /// its words and on the types of its values.
     pub(crate) fn shared(statement: StatementText<'_>, tables: &Tables) -> Option<Self> {
-        let mut slotted = Slotted::default();
-        let has_form = slotted.read(statement.text, statement.modes, statement.schema) && slotted.is_shared();
-        let own = row_reads(statement, tables).filter(|_| has_form)?;
+        let slotted = statement.slotted()?;
+        let own = row_reads(statement, tables)?;
         let with_slots =
             row_reads(StatementText { text: slotted.text(), tokens: None, ..statement }, tables)?;
         let is_same = with_slots.clone().with_values(&slotted.values) == own;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Freshness};
 use freshet_catalog::rows::{KeyType, Zone};
 use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
-use freshet_sql::{InputColumn, Modes, TableDefinition, TableName, Tokens};
+use freshet_sql::{InputColumn, Modes, RowWrite, Slotted, TableDefinition, TableName, Tokens};
 
 /// The most tables and views below a view for which the rows of each are told apart.
 const BELOW_MAX: usize = 64;
@@ -154,4 +154,24 @@ pub(crate) struct StatementText<'a> {
     pub(crate) zone: Zone,
     /// The tokens of the text, if it has been cut.
     pub(crate) tokens: Option<&'a Tokens<'a>>,
+}
+
+impl StatementText<'_> {
+    /// Returns the statement with parameters in the places of its values; `None` if its text has more to say than its form and its values.
+    pub(crate) fn slotted(&self) -> Option<Slotted> {
+        let mut slotted = Slotted::default();
+        let has_form = match self.tokens {
+            Some(tokens) => slotted.read_tokens(tokens, self.schema),
+            None => slotted.read(self.text, self.modes, self.schema),
+        };
+        (has_form && slotted.is_shared()).then_some(slotted)
+    }
+
+    /// Returns the rows that the statement writes.
+    pub(crate) fn row_write(&self) -> Option<RowWrite> {
+        match self.tokens {
+            Some(tokens) => tokens.row_write(),
+            None => freshet_sql::row_write(self.text, self.modes),
+        }
+    }
 }

@@ -11,7 +11,7 @@ use freshet_sql::{
     Tokens,
 };
 
-use super::analysis::Template;
+use super::analysis::{Cacheability, Template};
 use crate::kept::Kept;
 use crate::rows::{BoundPlan, ReadPlan, StatementText};
 use crate::statistics::DigestMemo;
@@ -34,7 +34,7 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) enum ByForm<'a> {
     /// A statement of a known form.
-    Known(Bound),
+    Known(Bound<'a>),
     /// A statement of a new form.
     New(Box<New<'a>>),
 }
@@ -62,6 +62,18 @@ enum CompiledForm {
 }
 
 impl CompiledForm {
+    /// Whether the rows of a statement of the form are still read from its own text: their common part is not made yet, or there is none.
+    fn reads_each(&self) -> bool {
+        match self {
+            Self::Select(select) => {
+                let plans = [&select.plan, &select.plan_without_moments];
+                matches!(select.template.verdict, Cacheability::Cache)
+                    && plans.into_iter().all(|plan| plan.get().is_none_or(Option::is_none))
+            }
+            Self::Write(write) => write.rows.get().is_none_or(Option::is_none),
+        }
+    }
+
     /// Whether what it rests on is still so.
     fn is_current(&self, is_current: impl Fn(&Template) -> bool) -> bool {
         match self {
@@ -81,17 +93,38 @@ struct OfSkeleton {
 
 /// A statement as its compiled form and its own values.
 #[derive(Debug)]
-pub(crate) enum Bound {
-    Select(BoundSelect<'static>),
-    Write(BoundWrite),
+pub(crate) enum Bound<'a> {
+    Select(BoundSelect<'a>),
+    Write(BoundWrite<'a>),
 }
 
-impl Bound {
-    fn new(compiled: CompiledForm, values: Vec<Datum>, of_skeleton: Option<Arc<OfSkeleton>>) -> Self {
+impl<'a> Bound<'a> {
+    fn new(compiled: CompiledForm, read: ReadBy<'a>) -> Self {
         match compiled {
-            CompiledForm::Select(compiled) => Self::Select(BoundSelect::known(compiled, values, of_skeleton)),
-            CompiledForm::Write(compiled) => Self::Write(BoundWrite { compiled, values, of_skeleton }),
+            CompiledForm::Select(compiled) => Self::Select(BoundSelect { compiled, read, is_first: false }),
+            CompiledForm::Write(compiled) => Self::Write(BoundWrite { compiled, read }),
         }
+    }
+}
+
+/// What the look-up of a statement has read of it.
+#[derive(Debug, Default)]
+struct ReadBy<'a> {
+    values: Vec<Datum>,
+    /// What its skeleton tells, if that is known.
+    of_skeleton: Option<Arc<OfSkeleton>>,
+    /// The tokens, if the statement was cut and its readers will need them.
+    tokens: Option<Box<Tokens<'a>>>,
+}
+
+impl ReadBy<'_> {
+    fn digest_memo(&self) -> Option<&DigestMemo> {
+        self.of_skeleton.as_deref().map(|of_skeleton| &of_skeleton.digest_memo)
+    }
+
+    /// Returns `statement` (this one) with its tokens.
+    fn with_tokens<'s>(&'s self, statement: StatementText<'s>) -> StatementText<'s> {
+        StatementText { tokens: self.tokens.as_deref(), ..statement }
     }
 }
 
@@ -130,36 +163,26 @@ impl CompiledSelect {
 #[derive(Debug)]
 pub(crate) struct BoundSelect<'a> {
     pub(crate) compiled: Arc<CompiledSelect>,
-    values: Vec<Datum>,
-    /// What its skeleton tells, if that is known.
-    of_skeleton: Option<Arc<OfSkeleton>>,
-    /// The tokens of the statement, if it is the first of its form or has no form.
-    first: Option<Box<Tokens<'a>>>,
+    read: ReadBy<'a>,
+    /// It is the first statement of its form, or has no form, and is read by itself.
+    is_first: bool,
 }
 
 impl<'a> BoundSelect<'a> {
     /// Makes the first statement of a form.
     pub(super) fn first(compiled: Arc<CompiledSelect>, tokens: Tokens<'a>) -> Self {
-        Self { compiled, values: Vec::new(), of_skeleton: None, first: Some(Box::new(tokens)) }
-    }
-
-    /// Makes a statement whose form is known.
-    const fn known(
-        compiled: Arc<CompiledSelect>,
-        values: Vec<Datum>,
-        of_skeleton: Option<Arc<OfSkeleton>>,
-    ) -> BoundSelect<'static> {
-        BoundSelect { compiled, values, of_skeleton, first: None }
+        let read = ReadBy { tokens: Some(Box::new(tokens)), ..ReadBy::default() };
+        Self { compiled, read, is_first: true }
     }
 
     /// Returns under which digest the statements of its skeleton are counted, if the skeleton is known.
     pub(crate) fn digest_memo(&self) -> Option<&DigestMemo> {
-        self.of_skeleton.as_deref().map(|of_skeleton| &of_skeleton.digest_memo)
+        self.read.digest_memo()
     }
 
     /// Returns the tokens of the statement, if they are kept.
     pub(crate) fn tokens(&self) -> Option<&Tokens<'a>> {
-        self.first.as_deref()
+        self.read.tokens.as_deref()
     }
 
     pub(crate) fn template(&self) -> &Template {
@@ -173,13 +196,15 @@ impl<'a> BoundSelect<'a> {
             true => &self.compiled.plan,
             false => &self.compiled.plan_without_moments,
         };
-        let is_first = self.first.is_some();
-        if plan.get().is_none() && !is_first {
-            // Two threads may both make the plan, and one is kept: neither waits for the other.
-            let _ = plan.set(ReadPlan::shared(statement, tables));
+        if self.is_first {
+            return None;
         }
-        let plan = plan.get().filter(|_| !is_first)?.as_ref();
-        plan.map(|plan| BoundPlan { plan, values: &self.values })
+        if plan.get().is_none() {
+            // Two threads may both make the plan, and one is kept: neither waits for the other.
+            let _ = plan.set(ReadPlan::shared(self.read.with_tokens(statement), tables));
+        }
+        let plan = plan.get()?.as_ref();
+        plan.map(|plan| BoundPlan { plan, values: &self.read.values })
     }
 }
 
@@ -194,17 +219,15 @@ pub(crate) struct CompiledWrite {
 
 /// A write of rows of one table.
 #[derive(Debug)]
-pub(crate) struct BoundWrite {
+pub(crate) struct BoundWrite<'a> {
     compiled: Arc<CompiledWrite>,
-    values: Vec<Datum>,
-    /// What its skeleton tells, if that is known.
-    of_skeleton: Option<Arc<OfSkeleton>>,
+    read: ReadBy<'a>,
 }
 
-impl BoundWrite {
+impl BoundWrite<'_> {
     /// Returns under which digest the statements of its skeleton are counted, if the skeleton is known.
     pub(crate) fn digest_memo(&self) -> Option<&DigestMemo> {
-        self.of_skeleton.as_deref().map(|of_skeleton| &of_skeleton.digest_memo)
+        self.read.digest_memo()
     }
 
     pub(crate) fn effects(&self) -> &Effects {
@@ -213,21 +236,20 @@ impl BoundWrite {
 
     /// Returns the rows that `statement` (this one) writes.
     pub(crate) fn rows(&self, statement: StatementText<'_>) -> Option<RowWrite> {
-        let shared = self.compiled.rows.get_or_init(|| shared_rows(statement));
-        match shared {
-            Some(shared) => Some(shared.clone().with_values(&self.values)),
-            None => freshet_sql::row_write(statement.text, statement.modes),
+        let statement = self.read.with_tokens(statement);
+        match self.compiled.rows.get_or_init(|| shared_rows(statement)) {
+            Some(shared) => Some(shared.clone().with_values(&self.read.values)),
+            None => statement.row_write(),
         }
     }
 }
 
 /// Returns what all statements of this form write. The text with parameters, filled with the values of this statement, must mean the same as
 /// the statement itself.
-fn shared_rows(StatementText { text, modes, schema, .. }: StatementText<'_>) -> Option<RowWrite> {
-    let mut slotted = Slotted::default();
-    let has_form = slotted.read(text, modes, schema) && slotted.is_shared();
-    let own = freshet_sql::row_write(text, modes).filter(|_| has_form)?;
-    let with_slots = freshet_sql::row_write(slotted.text(), modes)?;
+fn shared_rows(statement: StatementText<'_>) -> Option<RowWrite> {
+    let slotted = statement.slotted()?;
+    let own = statement.row_write()?;
+    let with_slots = freshet_sql::row_write(slotted.text(), statement.modes)?;
     (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
 }
 
@@ -280,7 +302,9 @@ impl Forms {
                 && of_skeleton.compiled.is_current(&is_current)
                 && let Some(values) = skeleton.values(text, modes, &of_skeleton.places)
             {
-                return ByForm::Known(Bound::new(of_skeleton.compiled.clone(), values, Some(of_skeleton)));
+                let compiled = of_skeleton.compiled.clone();
+                let read = ReadBy { values, of_skeleton: Some(of_skeleton), tokens: None };
+                return ByForm::Known(Bound::new(compiled, read));
             }
             let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
             if !slotted.read_tokens(&tokens, schema) {
@@ -291,11 +315,17 @@ impl Forms {
             let Some(compiled) = compiled.filter(|compiled| compiled.is_current(&is_current)) else {
                 return ByForm::New(Box::new(New { form: Some(form.into()), tokens }));
             };
-            *buffer = tokens.into_buffer();
             if has_skeleton && let Some(places) = slotted.places(text, modes, skeleton) {
                 self.keep_skeleton(skeleton, &compiled, places);
             }
-            ByForm::Known(Bound::new(compiled, std::mem::take(&mut slotted.values), None))
+            let values = std::mem::take(&mut slotted.values);
+            let tokens = if compiled.reads_each() {
+                Some(Box::new(tokens))
+            } else {
+                *buffer = tokens.into_buffer();
+                None
+            };
+            ByForm::Known(Bound::new(compiled, ReadBy { values, of_skeleton: None, tokens }))
         })
     }
 

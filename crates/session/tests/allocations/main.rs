@@ -61,7 +61,12 @@ fn counts(shared: &Arc<Shared>, url: &str, ask: fn(&Client)) {
             Some(Attempt::Void) => {}
             Some(Attempt::Whole(part)) => {
                 let count = counted.count_total;
-                println!("{}: {count} allocations in {}", part.what, part.asks);
+                println!(
+                    "{}: {count} allocations in {} {}",
+                    thread::current().name().unwrap_or_default(),
+                    part.asks,
+                    part.what
+                );
                 all += count;
                 too_many.extend((count > part.allocations_max).then_some((part, count)));
             }

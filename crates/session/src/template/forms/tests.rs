@@ -9,7 +9,6 @@ use freshet_sql::{Analysis, Flavor, Modes};
 
 use super::*;
 use crate::rows::{Behind, Depends, Named, Tables, deps_of_reading};
-use crate::template::Cacheability;
 use crate::template::profile::ExecutionProfile;
 
 const MODES: Modes = Modes::new(Flavor::MySql);
@@ -118,6 +117,21 @@ fn statements_of_a_form_depend_on_what_each_would_depend_on_by_itself() {
 }
 
 #[test]
+fn tokens_are_kept_for_the_statement_that_makes_the_plan() {
+    let world = World::new();
+    world.keep("SELECT a FROM t WHERE id = 1");
+    let has_tokens = |text: &str| match world.find(text) {
+        ByForm::Known(Bound::Select(bound)) => bound.tokens().is_some(),
+        other => panic!("{text}: {other:?}"),
+    };
+    let spaced = ["SELECT a  FROM t WHERE id = 2", "SELECT a   FROM t WHERE id = 3"];
+    assert!(has_tokens(spaced[0]));
+    assert!(world.depends(spaced[1]).is_some());
+    assert!(!has_tokens("SELECT a    FROM t WHERE id = 4"), "its form has a plan");
+    assert!(!has_tokens(spaced[1]), "its skeleton is known");
+}
+
+#[test]
 fn a_form_is_of_its_schema_and_modes() {
     let world = World::new();
     world.keep("SELECT a FROM t WHERE id = 0");
@@ -185,7 +199,7 @@ fn the_third_statement_is_found_by_its_skeleton_as_long_as_its_template_is_curre
     let third = found("SELECT a FROM t WHERE id = 3", None).unwrap();
     assert!(second.digest_memo().is_none() && third.digest_memo().is_some());
     assert!(Arc::ptr_eq(&second.compiled, &third.compiled));
-    assert_eq!(third.values, [Datum::Int(3)]);
+    assert_eq!(third.read.values, [Datum::Int(3)]);
     // The same form, but not the same skeleton.
     assert!(found("SELECT a  FROM t WHERE id = 4", None).unwrap().digest_memo().is_none());
     let other = "SELECT a FROM t WHERE id = 5";
