@@ -13,6 +13,8 @@ pub(crate) mod tests;
 pub(crate) mod vocabulary;
 mod walk;
 
+use std::borrow::Cow;
+
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token as SqlToken;
@@ -24,7 +26,7 @@ use crate::hint::Hints;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reason::Reason;
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, without_end};
 use crate::tokens::Tokens;
 
 /// The longest text that is analysed, in bytes.
@@ -132,17 +134,17 @@ fn read(lexer: Lexer<'_>, admits: Admits) -> Result<TablesRead, Reason> {
 }
 
 /// Returns the tokens of a SELECT. Refuses it if a single word makes its result depend on more than tables.
-pub(crate) fn tokens_of_select(lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
+pub(crate) fn tokens_of_select(lexer: Lexer<'_>) -> Result<Cow<'_, [Token]>, Reason> {
     checked(lexer, Admits::RowsAlone).map(|(tokens, _)| tokens)
 }
 
-fn checked(lexer: Lexer<'_>, admits: Admits) -> Result<(Vec<Token>, Hints), Reason> {
+fn checked(lexer: Lexer<'_>, admits: Admits) -> Result<(Cow<'_, [Token]>, Hints), Reason> {
     let (text, modes) = (lexer.text(), lexer.modes());
     let tokens = cut(lexer)?;
     gate::check_select(text, &tokens)?;
     gate::check_words(text, modes, admits, &tokens)?;
     let mut hints = Hints::default();
-    for &token in &tokens {
+    for &token in &*tokens {
         hints.see(text, token);
     }
     if hints.is_select() { Ok((tokens, hints)) } else { Err(Reason::NotSelect) }
@@ -180,14 +182,14 @@ fn at_end(parser: &Parser<'_>) -> Result<(), Reason> {
 }
 
 /// Returns all tokens of a text with one statement, without a `;` at its end.
-fn cut(mut lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
+fn cut(mut lexer: Lexer<'_>) -> Result<Cow<'_, [Token]>, Reason> {
     if lexer.modes().other_syntax {
         return Err(Reason::OtherSyntax);
     }
     if lexer.text().len() > TEXT_BYTES_MAX {
         return Err(Reason::TooLarge);
     }
-    let mut tokens: Vec<Token> = lexer.by_ref().take(TOKENS_MAX + 1).collect();
+    let tokens = lexer.take_all(TOKENS_MAX + 1);
     if tokens.len() > TOKENS_MAX {
         return Err(Reason::TooLarge);
     }
@@ -197,9 +199,7 @@ fn cut(mut lexer: Lexer<'_>) -> Result<Vec<Token>, Reason> {
     if lexer.hint_sets_variable() {
         return Err(Reason::HintSetsVariable);
     }
-    while tokens.last().is_some_and(|token| token.is(b';')) {
-        tokens.pop();
-    }
+    let tokens = without_end(tokens);
     if tokens.iter().any(|token| token.is(b';')) {
         return Err(Reason::SeveralStatements);
     }

@@ -5,7 +5,7 @@
 //! few words without. So the statement can read only the names of its text, together with what its views read. Most of the names are no
 //! tables. Nothing is told of rows. A doubt refuses the statement: then the server answers.
 
-use crate::analysis::{self, Analysis};
+use crate::analysis;
 use crate::calls::Calls;
 use crate::cursor::unquote_name;
 use crate::effects::Writes;
@@ -70,18 +70,12 @@ pub struct ByNames {
 }
 
 impl Tokens<'_> {
-    /// Returns the names in a SELECT that is not understood.
+    /// Returns the names in a SELECT whose [analysis](Tokens::analyse) ended with [`Reason::NotParsed`]: with `not_parsed`.
     ///
     /// # Errors
     /// Why the text rules out that its answers are cached.
-    pub fn by_names(&self) -> Result<ByNames, Reason> {
-        match self.analyse() {
-            Analysis::Not(reason @ Reason::NotParsed(_)) => {
-                read(self).map_err(|doubt| doubt.unwrap_or(reason))
-            }
-            Analysis::Not(reason) => Err(reason),
-            Analysis::Cacheable { tables, .. } => Ok(ByNames { names: tables.clone(), read: tables }),
-        }
+    pub fn by_names(&self, not_parsed: Reason) -> Result<ByNames, Reason> {
+        read(self).map_err(|doubt| doubt.unwrap_or(not_parsed))
     }
 }
 

@@ -78,8 +78,8 @@ impl Tokens<'_> {
     /// may name. The names that the text gives to such columns are added.
     #[must_use]
     pub fn is_dated(&self, times: &mut BTreeSet<String>) -> bool {
-        let tokens: Vec<Token> = self.walk().collect();
-        let reader = DatedReader::new(self.text, &tokens);
+        let tokens = self.all();
+        let reader = DatedReader::new(self.text, tokens);
         if !times.is_empty() && reader.is_unreadable() {
             return true;
         }
@@ -106,15 +106,15 @@ impl Tokens<'_> {
 
     /// Whether a TIME stands in the text: one of these, or one that a function makes.
     pub(crate) fn names_any(&self, times: &BTreeSet<String>) -> bool {
-        let tokens: Vec<Token> = self.walk().collect();
-        let reader = DatedReader::new(self.text, &tokens);
+        let tokens = self.all();
+        let reader = DatedReader::new(self.text, tokens);
         (0..tokens.len()).any(|at| reader.atom(at, times).is_some())
     }
 
     /// Returns the names behind AS in the list of a SELECT, in lower case.
     pub(crate) fn shown_as(&self) -> Vec<String> {
-        let tokens: Vec<Token> = self.walk().collect();
-        let reader = DatedReader::new(self.text, &tokens);
+        let tokens = self.all();
+        let reader = DatedReader::new(self.text, tokens);
         let outside = |at: &usize| reader.open.get(*at) == Some(&None);
         let list = (0..tokens.len()).filter(outside).take_while(|at| !reader.is_word(*at, &["FROM"]));
         list.filter(|at| reader.is_word(*at, &["AS"])).filter_map(|at| reader.name(at + 1)).collect()

@@ -12,6 +12,8 @@ mod tests;
 pub use comment::contains_ignoring_case;
 pub(crate) use comment::contains_name;
 
+use std::borrow::Cow;
+
 use crate::modes::Modes;
 use crate::token::{Token, TokenKind};
 
@@ -71,6 +73,14 @@ impl<'a> Lexer<'a> {
     /// Returns the modes by which the text is cut.
     pub fn modes(&self) -> Modes {
         self.modes
+    }
+
+    /// Takes the next tokens, at most so many. Those of a text that was cut before are not copied.
+    pub fn take_all(&mut self, most: usize) -> Cow<'a, [Token]> {
+        let Some(tokens) = &mut self.cut_before else { return Cow::Owned(self.take(most).collect()) };
+        let (taken, rest) = tokens.as_slice().split_at(most.min(tokens.len()));
+        *tokens = rest.iter();
+        Cow::Borrowed(taken)
     }
 
     /// Whether a `/*+ SET_VAR(…) */` has come so far.

@@ -95,8 +95,11 @@ impl Tokens<'_> {
     }
 }
 
-fn of(text: &[u8], tokens: Lexer<'_>) -> String {
-    let tokens: Vec<Token> = tokens.filter(|token| !token.is(b';')).collect();
+fn of(text: &[u8], mut tokens: Lexer<'_>) -> String {
+    let mut tokens = tokens.take_all(usize::MAX);
+    if tokens.iter().any(|token| token.is(b';')) {
+        tokens.to_mut().retain(|token| !token.is(b';'));
+    }
     let mut out = Writer { text: String::with_capacity(text.len() + 64), last: Last::Tight, values: 0 };
     let mut at = 0;
     while let Some(token) = tokens.get(at) {

@@ -1,5 +1,7 @@
 //! Tokens: what a text is cut into.
 
+use std::borrow::Cow;
+
 /// The kind of a token. Words are not marked as keywords: that depends on their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
@@ -61,5 +63,17 @@ impl Token {
     /// Whether the token is a written value.
     pub fn is_literal(&self) -> bool {
         matches!(self.kind, TokenKind::Str | TokenKind::Int | TokenKind::Real | TokenKind::Literal)
+    }
+}
+
+/// Returns the tokens without the `;` at their end.
+pub(crate) fn without_end(tokens: Cow<'_, [Token]>) -> Cow<'_, [Token]> {
+    let end = tokens.iter().rposition(|token| !token.is(b';')).map_or(0, |last| last + 1);
+    match tokens {
+        Cow::Borrowed(tokens) => Cow::Borrowed(&tokens[..end]),
+        Cow::Owned(mut tokens) => {
+            tokens.truncate(end);
+            Cow::Owned(tokens)
+        }
     }
 }

@@ -60,6 +60,11 @@ impl<'a> Tokens<'a> {
         self.text
     }
 
+    /// Returns the tokens.
+    pub(crate) fn all(&self) -> &[Token] {
+        &self.all
+    }
+
     /// Goes over the tokens as a lexer does over the text.
     pub(crate) fn walk(&self) -> Lexer<'_> {
         Lexer::over(self.text, self.modes, &self.all, self.hint_sets_variable, self.passed_comment)

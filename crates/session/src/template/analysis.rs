@@ -187,7 +187,10 @@ pub(crate) async fn judge(
     definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
 ) -> Result<(Cacheability, Tables), Reason> {
     let (written, named) = match tokens.analyse() {
-        Analysis::Not(Reason::NotParsed(_)) => return judge_by_names(tokens, schema, definition_of).await,
+        Analysis::Not(reason @ Reason::NotParsed(_)) => {
+            let found = tokens.by_names(reason)?;
+            return judge_by_names(found, tokens, schema, definition_of).await;
+        }
         Analysis::Not(reason) => return Err(reason),
         Analysis::Cacheable { tables, named, .. } => (tables, named),
     };
@@ -216,11 +219,11 @@ pub(crate) async fn judge(
 /// # Errors
 /// As [`judge`].
 async fn judge_by_names(
+    ByNames { names, read }: ByNames,
     tokens: &Tokens<'_>,
     schema: Option<&str>,
     definition_of: impl AsyncFnMut(&Name) -> Result<Arc<TableInfo>, CatalogError>,
 ) -> Result<(Cacheability, Tables), Reason> {
-    let ByNames { names, read } = tokens.by_names()?;
     let Some(full) = resolve(&names, schema) else {
         return Ok((Cacheability::Never(Why::NoSchema.into()), Tables::default()));
     };

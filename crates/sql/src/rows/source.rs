@@ -1,12 +1,13 @@
 //! A whole statement as tokens, with its parentheses paired.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::cursor::unquote_name;
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::reserved::{is_reserved, structures};
-use crate::token::{Token, TokenKind};
+use crate::token::{Token, TokenKind, without_end};
 use crate::tokens::Tokens;
 
 /// The most tokens of a statement that is analysed.
@@ -17,7 +18,7 @@ const TOKENS_MAX: usize = 16_384;
 pub(super) struct Source<'a> {
     pub text: &'a [u8],
     pub modes: Modes,
-    pub tokens: Vec<Token>,
+    pub tokens: Cow<'a, [Token]>,
     /// The closing parenthesis of each opening one; for any other token, the token itself.
     closes: Vec<usize>,
     /// Where the parameters stand, in order.
@@ -36,15 +37,12 @@ impl<'a> Source<'a> {
         Self::of(tokens.walk())
     }
 
-    fn of(lexer: Lexer<'a>) -> Option<Self> {
+    fn of(mut lexer: Lexer<'a>) -> Option<Self> {
         let (text, modes) = (lexer.text(), lexer.modes());
         if modes.other_syntax {
             return None;
         }
-        let mut tokens: Vec<Token> = lexer.take(TOKENS_MAX + 1).collect();
-        while tokens.last().is_some_and(|token| token.is(b';')) {
-            tokens.pop();
-        }
+        let tokens = without_end(lexer.take_all(TOKENS_MAX + 1));
         let readable = tokens.iter().all(|token| match token.kind {
             TokenKind::Unknown | TokenKind::Punct(b';' | b'{' | b'}') => false,
             TokenKind::Word | TokenKind::Name => token.of(text).is_ascii(),
