@@ -29,6 +29,7 @@ mod fences;
 mod powerless;
 mod kept;
 mod newcomers;
+mod sought;
 mod template;
 mod preparations;
 mod why;

@@ -85,7 +85,7 @@ pub use multi_byte::MultiByte;
 pub use ours::{
     AssignedValue, Assignment, CacheHint, CacheSource, CacheStatement, ConnectionNumber, CreateCache, Keeps,
     LikeFilter, Lists, Made, Mention, Mentioned, Method, Ours, Piece, Scope, SelectedVariable, ShowFilter,
-    cache_hint, empties, mentions, pieces, row_counts, skips_cache,
+    cache_hint, empties, may_mention, mentions, pieces, row_counts, skips_cache,
 };
 pub use prepared::{TextPrepared, Using, markers, text_prepared, with_values};
 pub use process_list::{ProcessList, process_list};

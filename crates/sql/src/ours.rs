@@ -24,7 +24,7 @@ use crate::modes::{Modes, TableName};
 use crate::statement::{STATEMENTS_MAX, Statement};
 
 pub use caches::{CacheHint, CacheSource, CacheStatement, CreateCache, Method, cache_hint, skips_cache};
-pub use mention::{Made, Mention, Mentioned, mentions, row_counts};
+pub use mention::{Made, Mention, Mentioned, may_mention, mentions, row_counts};
 pub use numbers::ConnectionNumber;
 pub use parts::{
     AssignedValue, Assignment, Keeps, LikeFilter, Lists, Ours, Scope, SelectedVariable, ShowFilter,

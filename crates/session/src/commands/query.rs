@@ -119,11 +119,11 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
 }
 
 /// Carries out a statement that no lane has carried: on the session's own connection, if a server is needed.
-async fn carry_out_here(
+async fn carry_out_here<'a>(
     session: &mut Session,
-    query: TextQuery<'_>,
+    query: TextQuery<'a>,
     control: Option<TransactionControl>,
-    by_form: ByFormHere<'_>,
+    mut by_form: ByFormHere<'a>,
 ) -> Result<Flow, Lost> {
     if let Err(error) = begin_to_read(session, query.text()).await {
         return unavailable(session, &error);
@@ -138,19 +138,27 @@ async fn carry_out_here(
             return Ok(flow);
         }
     }
-    if let Some(done) = with_ours(session, query).await {
+    // Nothing of Freshet's own, and no hint, stands in a plain text.
+    let is_plain = by_form.look(session, &query).as_ref().is_some_and(ByForm::is_plain);
+    if !is_plain && let Some(done) = with_ours(session, query).await {
         return done;
     }
-    let filled = match Box::pin(put_in(session, &query)).await? {
-        Ok(filled) => filled,
-        Err(error) => return session.refuse(&error),
+    let filled = match is_plain {
+        true => None,
+        false => match Box::pin(put_in(session, &query)).await? {
+            Ok(filled) => filled,
+            Err(error) => return session.refuse(&error),
+        },
     };
     let Some(missed) = look_again(session, filled.as_deref(), query.missed) else {
         return Ok(Flow::Continue);
     };
-    let unhinted = match without_hints_elsewhere(session, &query.in_packet(filled.as_deref())) {
-        Ok(unhinted) => unhinted,
-        Err(error) => return session.refuse(&error),
+    let unhinted = match is_plain {
+        true => None,
+        false => match without_hints_elsewhere(session, &query.in_packet(filled.as_deref())) {
+            Ok(unhinted) => unhinted,
+            Err(error) => return session.refuse(&error),
+        },
     };
     let made = unhinted.or(filled);
     let query = TextQuery { missed, ..query.in_packet(made.as_deref()) };

@@ -23,6 +23,7 @@ use crate::created::Upkeep;
 use crate::relay::{Lost, Relayed};
 use crate::session::{Carriage, Expected, INTERRUPTED, Message, Missed, Ride, Session, SharedView, Unfound};
 use crate::shared::Multiplexing;
+use crate::sought::COUNTS_ALL;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
 
@@ -41,7 +42,7 @@ pub(super) async fn ride(
         return Ok(false);
     }
     // FOUND_ROWS() must be asked on the connection that carried the statement.
-    if contains_ignoring_case(text, b"sql_calc_found_rows") {
+    if !known.is_plain() && contains_ignoring_case(text, COUNTS_ALL) {
         return Ok(false);
     }
     let rights = rights(session, template);

@@ -101,7 +101,7 @@ pub(super) async fn handle(
     let template = bound.template();
     let stripped = if bound.compiled.is_hinted { without_hint(session, query) } else { None };
     let payload = stripped.as_deref().unwrap_or(query.packet);
-    let message = Message::query(payload, text).with_memo(bound.digest_memo());
+    let message = Message::query(payload, text).with_memo(bound.digest_memo()).known_as(bound.is_plain());
     session.note_repeatable(template);
     match plan {
         Ok(plan) => {

@@ -28,7 +28,10 @@ pub(super) async fn handle(
     let what = bound.rows(statement(session, text));
     let schema = session.state.schema.clone();
     let told = WriteText { text, modes: session.parse_settings().modes_of_write, schema: schema.as_deref() };
-    let write = Some(Write { what, text: Some(told), ..Write::default() }.in_zone(session.zone()));
+    let (is_plain, zone) = (bound.is_plain(), session.zone());
+    let write = Write { what, text: Some(told), ..Write::default() };
+    let write = Some(if is_plain { Write { zone, ..write } } else { write.in_zone(zone) });
     let deeds = Deeds { write, ..Deeds::from(bound.effects()) };
-    forward(session, Forward::new(query.message().with_memo(bound.digest_memo()), deeds)).await
+    let message = query.message().with_memo(bound.digest_memo()).known_as(is_plain);
+    forward(session, Forward::new(message, deeds)).await
 }

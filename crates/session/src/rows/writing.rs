@@ -10,6 +10,7 @@ use freshet_follow::Upstream;
 use freshet_sql::{Datum, Effects, Modes, RowWrite, TableName, Writes, contains_ignoring_case};
 
 use crate::reading::{self, LONG_BYTES_MIN, ParseSettings};
+use crate::sought::ZONE;
 
 /// A write as Freshet has read it, with the values of its parameters.
 #[derive(Clone, Debug, Default)]
@@ -104,8 +105,7 @@ fn is_call(effects: &Effects) -> bool {
 
 /// Whether a text may set a time zone of its own: by a hint, or by `SET STATEMENT … FOR`.
 fn sets_zone(text: &[u8]) -> bool {
-    const VARIABLE: &[u8] = b"time_zone";
-    contains_ignoring_case(text, VARIABLE)
+    contains_ignoring_case(text, ZONE)
 }
 
 /// A write to a table whose definition is known. The write does nothing else, apart from its foreign keys.

@@ -9,6 +9,7 @@ use crate::environment::sets_only_what_is_read;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::{Capture, Listed, PutRight};
 use crate::rows::Write;
+use crate::sought::{OF_CONNECTION, has_any};
 use crate::statistics::DigestMemo;
 
 /// A command, and the text by which its statement is judged and counted. The packet may contain another text: one without a hint, or no
@@ -21,22 +22,29 @@ pub(crate) struct Message<'a> {
     pub(crate) text: &'a [u8],
     /// Under which digest statements like it are counted, if that is noted anywhere.
     pub(crate) memo: Option<&'a DigestMemo>,
+    /// The text is known to be [plain](crate::sought).
+    pub(crate) is_plain: bool,
 }
 
 impl<'a> Message<'a> {
     /// Returns a command without a statement's text.
     pub(crate) const fn bare(command: Command, packet: &'a [u8]) -> Self {
-        Self { command, packet, text: &[], memo: None }
+        Self { command, packet, text: &[], memo: None, is_plain: false }
     }
 
     /// Returns a COM_QUERY.
     pub(crate) const fn query(packet: &'a [u8], text: &'a [u8]) -> Self {
-        Self { command: Command::Query, packet, text, memo: None }
+        Self { command: Command::Query, packet, text, memo: None, is_plain: false }
     }
 
     /// Returns the same message, counted as the memo says.
     pub(crate) const fn with_memo(self, memo: Option<&'a DigestMemo>) -> Self {
         Self { memo, ..self }
+    }
+
+    /// Returns the same message; `is_plain`: its text is known to be [plain](crate::sought).
+    pub(crate) const fn known_as(self, is_plain: bool) -> Self {
+        Self { is_plain, ..self }
     }
 }
 
@@ -128,28 +136,14 @@ impl<'a> Forward<'a> {
     /// Whether the command writes rows of tables, and mentions neither the connection's number nor a number that was given out on the
     /// connection. The client does not see the questions of code behind the tables; that such code ran is noted elsewhere.
     fn writes_rows_alone(&self) -> bool {
-        // Sequences use NEXTVAL, NEXT VALUE FOR, LASTVAL and PREVIOUS VALUE FOR.
-        const TELLING: [&[u8]; 10] = [
-            b"connection_id",
-            b"thread_id",
-            b"insert_id",
-            b"identity",
-            b"next",
-            b"lastval",
-            b"previous",
-            b"gtid",
-            b"_schema",
-            b"processlist",
-        ];
         let Effects { writes, calls, session, is_definition, several, .. } = self.deeds.effects;
         let text = self.digested();
-        let tells = |word: &&[u8]| contains_ignoring_case(text, word);
         matches!(writes, Writes::Tables(_))
             && calls.is_nothing()
             && !(*session || *is_definition || *several)
             && !text.is_empty()
             && text.len() < LONG_BYTES_MIN
-            && !TELLING.iter().any(tells)
+            && (self.message.is_plain || !has_any(text, &OF_CONNECTION))
     }
 
     /// Whether the command is a SELECT that runs no code, like the ones with which drivers ask for settings, and that mentions neither the

@@ -28,6 +28,7 @@ use crate::relay::{
     ServedCounts, Uncounted, flushes_status,
 };
 use crate::rows::Write;
+use crate::sought::{OF_SERVER, has_any};
 
 /// ER_UNKNOWN_ERROR.
 const UNKNOWN: u16 = 1105;
@@ -139,7 +140,8 @@ impl Session {
         for (command, payload) in execution.owed {
             self.execute_unseen(*command, payload).await?;
         }
-        passing.put_right = passing.put_right.or_else(|| self.put_right(text));
+        passing.put_right =
+            passing.put_right.or_else(|| if message.is_plain { None } else { self.put_right(text) });
         let (asked_at, is_read) = (Instant::now(), passing.capture.is_some());
         let exchanged = pin!(self.exchange(&before, packet, command, passing)).await?;
         let mut relayed = match exchanged {
@@ -432,8 +434,7 @@ impl Session {
 
     /// Returns the corrections for the rows of the answer to `text`, if the text asks for facts that the server does not know.
     fn put_right(&self, text: &[u8]) -> Option<PutRight> {
-        const ASKED: [&[u8]; 2] = [b"status", b"processlist"];
-        if !ASKED.iter().any(|word| contains_ignoring_case(text, word)) {
+        if !has_any(text, &OF_SERVER) {
             return None;
         }
         let modes = self.modes();

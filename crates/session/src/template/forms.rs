@@ -14,6 +14,7 @@ use freshet_sql::{
 use super::analysis::{Cacheability, Template};
 use crate::kept::Kept;
 use crate::rows::{BoundPlan, ReadPlan, StatementText};
+use crate::sought::is_plain;
 use crate::statistics::DigestMemo;
 
 /// How many bytes of forms and skeletons are kept for each event loop: at least and at most, and for as many loops as there are cores together.
@@ -37,6 +38,13 @@ pub(crate) enum ByForm<'a> {
     Known(Bound<'a>),
     /// A statement of a new form.
     New(Box<New<'a>>),
+}
+
+impl ByForm<'_> {
+    /// Whether the statement is known to be [plain](crate::sought).
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Self::Known(bound) if bound.is_plain())
+    }
 }
 
 /// A statement of a new form, cut once for all its readers.
@@ -89,6 +97,8 @@ struct OfSkeleton {
     compiled: CompiledForm,
     places: Places,
     digest_memo: DigestMemo,
+    /// The statements are [plain](crate::sought).
+    is_plain: bool,
 }
 
 /// A statement as its compiled form and its own values.
@@ -99,6 +109,14 @@ pub(crate) enum Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
+    /// Whether the statement is known to be [plain](crate::sought).
+    pub(crate) fn is_plain(&self) -> bool {
+        match self {
+            Self::Select(select) => select.is_plain(),
+            Self::Write(write) => write.is_plain(),
+        }
+    }
+
     fn new(compiled: CompiledForm, read: ReadBy<'a>) -> Self {
         match compiled {
             CompiledForm::Select(compiled) => Self::Select(BoundSelect { compiled, read, is_first: false }),
@@ -118,6 +136,10 @@ struct ReadBy<'a> {
 }
 
 impl ReadBy<'_> {
+    fn is_plain(&self) -> bool {
+        self.of_skeleton.as_deref().is_some_and(|of_skeleton| of_skeleton.is_plain)
+    }
+
     fn digest_memo(&self) -> Option<&DigestMemo> {
         self.of_skeleton.as_deref().map(|of_skeleton| &of_skeleton.digest_memo)
     }
@@ -180,6 +202,11 @@ impl<'a> BoundSelect<'a> {
         self.read.digest_memo()
     }
 
+    /// Whether the statement is known to be [plain](crate::sought).
+    pub(crate) fn is_plain(&self) -> bool {
+        self.read.is_plain()
+    }
+
     /// Returns the tokens of the statement, if they are kept.
     pub(crate) fn tokens(&self) -> Option<&Tokens<'a>> {
         self.read.tokens.as_deref()
@@ -228,6 +255,11 @@ impl BoundWrite<'_> {
     /// Returns under which digest the statements of its skeleton are counted, if the skeleton is known.
     pub(crate) fn digest_memo(&self) -> Option<&DigestMemo> {
         self.read.digest_memo()
+    }
+
+    /// Whether the statement is known to be [plain](crate::sought).
+    pub(crate) fn is_plain(&self) -> bool {
+        self.read.is_plain()
     }
 
     pub(crate) fn effects(&self) -> &Effects {
@@ -316,7 +348,8 @@ impl Forms {
                 return ByForm::New(Box::new(New { form: Some(form.into()), tokens }));
             };
             if has_skeleton && let Some(places) = slotted.places(text, modes, skeleton) {
-                self.keep_skeleton(skeleton, &compiled, places);
+                let is_plain = is_plain(skeleton.text(), schema);
+                self.keep_skeleton(skeleton, &compiled, places, is_plain);
             }
             let values = std::mem::take(&mut slotted.values);
             let tokens = if compiled.reads_each() {
@@ -335,11 +368,11 @@ impl Forms {
     }
 
     /// Stores what was found for a statement of this skeleton, for others of the skeleton.
-    fn keep_skeleton(&self, skeleton: &Skeleton, compiled: &CompiledForm, places: Places) {
+    fn keep_skeleton(&self, skeleton: &Skeleton, compiled: &CompiledForm, places: Places, is_plain: bool) {
         // What was compiled stays as long as the skeleton does.
         let bytes = skeleton.key().len() + places.bytes() + COMPILED_BYTES;
         let compiled = compiled.clone();
-        let of_skeleton = OfSkeleton { compiled, places, digest_memo: DigestMemo::default() };
+        let of_skeleton = OfSkeleton { compiled, places, digest_memo: DigestMemo::default(), is_plain };
         self.own().skeletons.insert(skeleton.key().into(), Arc::new(of_skeleton), bytes);
     }
 

@@ -80,11 +80,11 @@ pub enum Made {
 /// Returns the mentions of ours in `text`, one statement or several, in order. A table that is named without a schema is in the default
 /// schema, `schema`. A text that cannot be read mentions nothing.
 pub fn mentions(text: &[u8], modes: Modes, schema: Option<&str>) -> Vec<Mention> {
-    let default = schema;
-    let schema = schema.filter(|schema| is_in(schema.as_bytes(), SCHEMAS));
-    if schema.is_none() && !may_mention(text) && !may_have_numbers(text, default) {
+    if !may_mention(text, schema) {
         return Vec::new();
     }
+    let default = schema;
+    let schema = of_ours(schema);
     let tokens: Vec<Token> = Lexer::new(text, modes).collect();
     if tokens.iter().any(|token| token.kind == TokenKind::Unknown) {
         return Vec::new();
@@ -143,8 +143,18 @@ fn may_list_tables(mut cursor: Cursor<'_>) -> bool {
         || cursor.at_any(&["DESC", "DESCRIBE", "EXPLAIN", "INSERT", "REPLACE", "SELECT", "WITH"])
 }
 
-/// Whether it is worth reading the text: most mention nothing.
-fn may_mention(text: &[u8]) -> bool {
+/// Whether it is worth reading a text for its [`mentions`]: most texts have none. `schema` is the default schema.
+#[must_use]
+pub fn may_mention(text: &[u8], schema: Option<&str>) -> bool {
+    of_ours(schema).is_some() || may_name(text) || may_have_numbers(text, schema)
+}
+
+/// Returns the schema if it is one of tables that we make, or to which we add rows.
+fn of_ours(schema: Option<&str>) -> Option<&str> {
+    schema.filter(|schema| is_in(schema.as_bytes(), SCHEMAS))
+}
+
+fn may_name(text: &[u8]) -> bool {
     const SCHEMA: &[u8] = b"_schema";
     let has_schema = || {
         memchr::memchr_iter(b'_', text)

@@ -86,6 +86,13 @@ impl Skeleton {
         &self.key
     }
 
+    /// Returns the text without its plain literals: a mark stands for each.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        let end = self.key.iter().position(|byte| *byte == END).unwrap_or(self.key.len());
+        self.key.get(..end).unwrap_or_default()
+    }
+
     /// Reads `text` in one pass, where names without a schema are found in `schema`. False if it has no skeleton.
     pub fn read(&mut self, text: &[u8], modes: Modes, schema: Option<&str>) -> bool {
         self.key.clear();

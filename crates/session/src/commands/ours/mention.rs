@@ -10,6 +10,7 @@ use crate::local::Cell;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
+use crate::sought::ROW_COUNT;
 
 /// Returns the mentions in a text that is prepared, and may be executed at another time.
 pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mention> {
@@ -20,9 +21,7 @@ pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mentio
 pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
     let mut mentions = lasting(session, text);
     // The server would give the row count of another statement.
-    if session.state.last.row_count().is_some_and(|rows| rows > 0)
-        && contains_ignoring_case(text, b"row_count")
-    {
+    if session.state.last.row_count().is_some_and(|rows| rows > 0) && contains_ignoring_case(text, ROW_COUNT) {
         mentions.extend(freshet_sql::row_counts(text, session.modes()));
         mentions.sort_by_key(|mention| mention.at.start);
         // A column with several values has one title.

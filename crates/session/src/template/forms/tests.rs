@@ -198,6 +198,7 @@ fn the_third_statement_is_found_by_its_skeleton_as_long_as_its_template_is_curre
     let second = found("SELECT a FROM t WHERE id = 2", None).unwrap();
     let third = found("SELECT a FROM t WHERE id = 3", None).unwrap();
     assert!(second.digest_memo().is_none() && third.digest_memo().is_some());
+    assert!(!second.is_plain() && third.is_plain(), "only a known skeleton tells");
     assert!(Arc::ptr_eq(&second.compiled, &third.compiled));
     assert_eq!(third.read.values, [Datum::Int(3)]);
     // The same form, but not the same skeleton.
