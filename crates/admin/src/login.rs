@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::accounts::Accounts;
 use crate::store::Role;
-use crate::wire::{Lost, Wire};
+use crate::wire::{ConnectionOver, Wire};
 
 /// The status of every session: SQLite's texts have no backslash escapes.
 const STATUS: StatusFlags = StatusFlags::AUTOCOMMIT.union(StatusFlags::NO_BACKSLASH_ESCAPES);
@@ -47,7 +47,7 @@ pub async fn admit<S: AsyncRead + AsyncWrite + Unpin>(
     version: &str,
     connection_id: u32,
     from: &str,
-) -> Result<Option<Admitted>, Lost> {
+) -> Result<Option<Admitted>, ConnectionOver> {
     let greeting = Greeting {
         server_version: version.as_bytes().to_vec(),
         connection_id,
@@ -105,7 +105,7 @@ async fn proves<S: AsyncRead + AsyncWrite + Unpin>(
     login: &Login,
     scramble: [u8; SCRAMBLE_LEN],
     password: &[u8],
-) -> Result<bool, Lost> {
+) -> Result<bool, ConnectionOver> {
     let plugin = login.auth_plugin.as_deref().unwrap_or(MYSQL_NATIVE_PASSWORD.as_bytes());
     if plugin == MYSQL_NATIVE_PASSWORD.as_bytes() {
         return Ok(native::verify(&login.auth_response, &scramble, password));

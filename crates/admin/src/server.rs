@@ -15,7 +15,7 @@ use crate::login::{Admitted, admit};
 use crate::prepared::{Prepared, prepared_packets};
 use crate::statements;
 use crate::store::{Answer, Chosen, SqliteParameter};
-use crate::wire::{Lost, Wire};
+use crate::wire::{ConnectionOver, Wire};
 
 /// How long a client may take to log in.
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
@@ -63,10 +63,13 @@ struct Session {
 }
 
 impl Session {
-    async fn run<S: AsyncRead + AsyncWrite + Unpin>(&mut self, wire: &mut Wire<S>) -> Result<(), Lost> {
+    async fn run<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        wire: &mut Wire<S>,
+    ) -> Result<(), ConnectionOver> {
         loop {
             let packet = wire.packet().await?;
-            let Some((command, body)) = packet.split_first() else { return Err(Lost) };
+            let Some((command, body)) = packet.split_first() else { return Err(ConnectionOver) };
             match Command::from_byte(*command) {
                 Command::Quit => return Ok(()),
                 Command::Query => self.query(body, wire),

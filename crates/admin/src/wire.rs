@@ -11,9 +11,9 @@ const READ_BYTES: usize = 16 * 1024;
 
 /// The connection is over.
 #[derive(Debug)]
-pub struct Lost;
+pub struct ConnectionOver;
 
-impl From<std::io::Error> for Lost {
+impl From<std::io::Error> for ConnectionOver {
     fn from(_: std::io::Error) -> Self {
         Self
     }
@@ -41,13 +41,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         put_packet(&mut self.output, &mut self.seq, payload);
     }
 
-    pub async fn flush(&mut self) -> Result<(), Lost> {
+    pub async fn flush(&mut self) -> Result<(), ConnectionOver> {
         self.stream.write_all_buf(&mut self.output).await?;
         Ok(self.stream.flush().await?)
     }
 
     /// Reads the next packet; the answer is numbered behind it.
-    pub async fn packet(&mut self) -> Result<BytesMut, Lost> {
+    pub async fn packet(&mut self) -> Result<BytesMut, ConnectionOver> {
         loop {
             match take_packet(&mut self.input, PACKET_BYTES_MAX) {
                 Ok(Some(packet)) => {
@@ -55,11 +55,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
                     return Ok(packet.payload);
                 }
                 Ok(None) => {}
-                Err(_) => return Err(Lost),
+                Err(_) => return Err(ConnectionOver),
             }
             self.input.reserve(READ_BYTES);
             if self.stream.read_buf(&mut self.input).await? == 0 {
-                return Err(Lost);
+                return Err(ConnectionOver);
             }
         }
     }

@@ -56,14 +56,14 @@ pub(crate) struct Follower {
     /// The rights at the last look.
     rights: Option<Rights>,
     /// When everything was stamped for the loss of the last stream, and the time before that.
-    lost: Option<Lost>,
+    lost: Option<StreamLoss>,
     /// The reason for the missing stream that was logged last.
     logged: String,
 }
 
 /// When everything was stamped for the loss of a stream.
 #[derive(Debug, Clone, Copy)]
-struct Lost {
+struct StreamLoss {
     /// When everything was stamped before that, on the word of the stream.
     told_at: Position,
     at: Position,
@@ -180,9 +180,9 @@ impl Follower {
         self.shared.set_server(Arc::clone(&reached.server));
         let are_kept = self.rights.take().is_some_and(|before| reached.rights.are_those_of(&before));
         match self.lost {
-            Some(Lost { told_at, at }) if are_kept => self.shared.rights.are_kept(told_at, at),
+            Some(StreamLoss { told_at, at }) if are_kept => self.shared.rights.are_kept(told_at, at),
             // Everybody who is connected has logged in since the server was started, and nobody has changed rights since.
-            Some(Lost { at, .. }) if reached.rights.are_as_at_start() => {
+            Some(StreamLoss { at, .. }) if reached.rights.are_as_at_start() => {
                 self.shared.rights.are_kept(Position::ZERO, at)
             }
             lost => {
@@ -311,7 +311,7 @@ impl Follower {
             Some(lost) if lost.at == stamp => lost.told_at,
             _ => stamp,
         };
-        self.lost = Some(Lost { told_at, at: above });
+        self.lost = Some(StreamLoss { told_at, at: above });
         self.sinks.forget(above);
         shared.settling.ended(now_ms());
     }

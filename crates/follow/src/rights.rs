@@ -123,7 +123,7 @@ type Signs = Vec<Vec<Option<Vec<u8>>>>;
 
 /// What is known of the counted statements on accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
+enum AccountStatements {
     /// The stream has told, or will tell, of each one since the last look.
     AllTold,
     /// Some were silent. All are over, and the stream has passed them.
@@ -211,11 +211,13 @@ impl Rights {
         let quiet = followed.shared.harmless.quiet();
         let (signs, counted) = self.count(connection, followed, is_told).await?;
         let quiet = quiet.filter(|_| followed.shared.harmless.quiet() == quiet);
-        let is_all_told = counted == Counted::AllTold;
+        let is_all_told = counted == AccountStatements::AllTold;
         // All silent statements have been written by now, and none is left for the next look.
         let written = match counted {
-            Counted::Over => self::written(connection, self.written.is_mariadbs(), &self.tables).await?,
-            Counted::AllTold | Counted::Unclear => written,
+            AccountStatements::Over => {
+                self::written(connection, self.written.is_mariadbs(), &self.tables).await?
+            }
+            AccountStatements::AllTold | AccountStatements::Unclear => written,
         };
         let is_reload = is_reload(flush_counts(&self.signs, self.harmless), flush_counts(&signs, quiet));
         let signs_moved = signs != self.signs;
@@ -262,7 +264,7 @@ impl Rights {
         connection: &mut Connection,
         followed: Followed<'_>,
         is_told: bool,
-    ) -> Result<(Signs, Counted), Error> {
+    ) -> Result<(Signs, AccountStatements), Error> {
         let mut first = None;
         for _ in 1..COUNTED_MAX {
             let told = told(followed.shared);
@@ -270,7 +272,7 @@ impl Rights {
             let counted = counted(&signs);
             if self.accounted.is_all_told(told, counted) {
                 self.accounted.reach(told);
-                return Ok((signs, Counted::AllTold));
+                return Ok((signs, AccountStatements::AllTold));
             }
             let (counted_first, told_first) = *first.get_or_insert((counted, told.accounts));
             // The stream never tells of statements that fail one after the other.
@@ -287,7 +289,7 @@ impl Rights {
         self.accounted.reach(told);
         self.bound(connection, followed, told, counted(&signs)).await?;
         let is_over = !is_told && self.is_over_soon(followed.shared, counted(&signs)).await;
-        Ok((signs, if is_over { Counted::Over } else { Counted::Unclear }))
+        Ok((signs, if is_over { AccountStatements::Over } else { AccountStatements::Unclear }))
     }
 
     /// Waits a moment until the stream has passed all counted statements, if these are over. Then it is known how many were silent.

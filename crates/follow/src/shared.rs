@@ -23,7 +23,7 @@ use crate::rights::{Harmless, Regranted};
 use crate::rights_news::{RightsNews, RightsTaken};
 use crate::settle::{Settling, WriteOutcome};
 use crate::status::{FollowState, FollowStatus};
-use crate::written::Written;
+use crate::written::ChangeCounts;
 
 /// A question of a session to the control connection, and the receiver of the answer.
 pub(crate) enum Ask {
@@ -49,7 +49,7 @@ pub(crate) struct Following {
     pub(crate) proven: Proofs,
     pub(crate) looks: Looks,
     pub(crate) feed: Feed,
-    pub(crate) written: Written,
+    pub(crate) written: ChangeCounts,
     /// How many changes were made that no binlog tells of.
     unlogged: AtomicU64,
     server: RwLock<Option<Arc<ServerInfo>>>,
@@ -110,7 +110,7 @@ impl Following {
             proven,
             looks: Looks::default(),
             feed: Feed::default(),
-            written: Written::default(),
+            written: ChangeCounts::default(),
             unlogged: AtomicU64::new(0),
             config: Arc::new(config),
             catalog,

@@ -10,9 +10,9 @@ const TABLES_MAX: usize = 8192;
 
 /// Counts by table. Only the follower's thread writes them.
 #[derive(Debug, Default)]
-pub(crate) struct Written(Mutex<HashMap<Name, u64>>);
+pub(crate) struct ChangeCounts(Mutex<HashMap<Name, u64>>);
 
-impl Written {
+impl ChangeCounts {
     /// Counts one event that changes rows of a table.
     pub(crate) fn count(&self, table: &Name) {
         let mut counts = self.lock();

@@ -6,7 +6,7 @@ use crate::session::Session;
 
 /// One value of a result set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Cell {
+pub(crate) enum ShownCell {
     /// VARCHAR.
     Text(String),
     /// BIGINT, in digits.
@@ -14,7 +14,7 @@ pub(crate) enum Cell {
     Null,
 }
 
-impl Cell {
+impl ShownCell {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -38,13 +38,14 @@ const FLAGS_TEXT: u16 = 1;
 const FLAGS_NUMBER: u16 = 1 | 128;
 
 /// Appends a result set with these column titles.
-pub(crate) fn put_rows<R: AsRef<[Cell]>>(session: &mut Session, titles: &[&str], rows: &[R]) {
+pub(crate) fn put_rows<R: AsRef<[ShownCell]>>(session: &mut Session, titles: &[&str], rows: &[R]) {
     let columns: Vec<Column> = titles
         .iter()
         .enumerate()
         .map(|(at, title)| {
-            let has_null = rows.iter().any(|row| row.as_ref().get(at) == Some(&Cell::Null));
-            let number = matches!(rows.first().and_then(|row| row.as_ref().get(at)), Some(Cell::Number(_)));
+            let has_null = rows.iter().any(|row| row.as_ref().get(at) == Some(&ShownCell::Null));
+            let number =
+                matches!(rows.first().and_then(|row| row.as_ref().get(at)), Some(ShownCell::Number(_)));
             Column {
                 name: title.as_bytes().to_vec(),
                 collation: if number { COLLATION_NUMBER } else { COLLATION_TEXT },
@@ -59,7 +60,7 @@ pub(crate) fn put_rows<R: AsRef<[Cell]>>(session: &mut Session, titles: &[&str],
             }
         })
         .collect();
-    let rows = rows.iter().map(|row| row.as_ref().iter().map(Cell::bytes).collect::<Vec<_>>());
+    let rows = rows.iter().map(|row| row.as_ref().iter().map(ShownCell::bytes).collect::<Vec<_>>());
     let capabilities = session.capabilities();
     let status = session.state.status_for_answers();
     let (out, seq) = session.wire.out();

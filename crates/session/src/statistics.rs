@@ -38,7 +38,7 @@ use freshet_protocol::ErrPacket;
 use freshet_rules::Outcome;
 use freshet_sql::Skeleton;
 
-use by_thread::{ByThread, Counted, PLACE_BITS, PLACES};
+use by_thread::{ByThread, DigestCount, PLACE_BITS, PLACES};
 use clock::Clock;
 pub use commands::CommandRow;
 use commands::Commands;
@@ -55,8 +55,8 @@ use crate::created::NamedQuery;
 
 /// How many digests are known at once, at most.
 pub const DIGESTS_MAX: usize = PLACES - 1;
-/// How many of [`Counted`] are counted for answers from memory.
-const HITS: usize = Counted::LastMs as usize + 1;
+/// How many of [`DigestCount`] are counted for answers from memory.
+const HITS: usize = DigestCount::LastMs as usize + 1;
 /// How many digests are dropped when there is one too many.
 const LEAVING: usize = PLACES / 8;
 
@@ -325,7 +325,7 @@ impl DigestStatistics {
 
     /// Returns how often statements of a place were answered from memory.
     fn hits_of(&self, place: usize) -> u64 {
-        self.hits.sum(place, Counted::Count)
+        self.hits.sum(place, DigestCount::Count)
     }
 
     /// Returns how often statements of a digest were answered from memory, by its tag.
@@ -335,7 +335,7 @@ impl DigestStatistics {
 
     /// Returns how often statements of a place were counted.
     fn times(&self, place: usize) -> u64 {
-        self.hits_of(place) + self.sent.sum(place, Counted::Count)
+        self.hits_of(place) + self.sent.sum(place, DigestCount::Count)
     }
 
     /// Returns how often each outcome of query rules occurred, by the outcomes' ids.

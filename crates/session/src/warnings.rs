@@ -3,7 +3,7 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::{AsksWarnings, Flavor};
 
-use crate::local::{self, Cell};
+use crate::local::{self, ShownCell};
 use crate::session::Session;
 
 /// How many warnings are kept: the server's default of `max_error_count`.
@@ -71,17 +71,17 @@ pub(crate) fn show(session: &mut Session, text: &[u8]) -> bool {
     match asked {
         AsksWarnings::Count { errors, title } => {
             let count = if errors { warnings.errors() } else { warnings.all.len() };
-            local::put_rows(session, &[&title], &[[Cell::Number(count.to_string())]]);
+            local::put_rows(session, &[&title], &[[ShownCell::Number(count.to_string())]]);
         }
         AsksWarnings::Rows { errors, offset, count } => {
             let level = if warnings.errors() > 0 { "Error" } else { "Warning" };
             let is_shown = !errors || warnings.errors() > 0;
             let row = |warning: &Warning| {
-                let code = Cell::Number(warning.code.to_string());
-                [Cell::text(level), code, Cell::text(warning.message.clone())]
+                let code = ShownCell::Number(warning.code.to_string());
+                [ShownCell::text(level), code, ShownCell::text(warning.message.clone())]
             };
             let shown = warnings.all.iter().filter(|_| is_shown).skip(offset).take(count);
-            let rows: Vec<[Cell; 3]> = shown.map(row).collect();
+            let rows: Vec<[ShownCell; 3]> = shown.map(row).collect();
             local::put_rows(session, &["Level", "Code", "Message"], &rows);
         }
     }

@@ -37,7 +37,7 @@ pub(crate) struct Lexer<'a> {
 
 /// The rest of the text cannot be cut.
 #[derive(Debug)]
-pub(crate) struct Lost;
+pub(crate) struct Uncuttable;
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a [u8], modes: Modes) -> Self {
@@ -107,7 +107,7 @@ impl<'a> Lexer<'a> {
         self.token(start, TokenKind::Unknown)
     }
 
-    fn cut(&mut self) -> Result<Option<Token>, Lost> {
+    fn cut(&mut self) -> Result<Option<Token>, Uncuttable> {
         self.skip_blanks_and_comments()?;
         let start = self.at;
         let Some(first) = self.byte(0) else {
@@ -135,7 +135,7 @@ impl<'a> Lexer<'a> {
         dot.checked_sub(1).and_then(|i| self.text.get(i)).is_some_and(|&b| is_word_byte(b) || b == b'`')
     }
 
-    fn word_or_prefixed(&mut self, after_dot: bool) -> Result<TokenKind, Lost> {
+    fn word_or_prefixed(&mut self, after_dot: bool) -> Result<TokenKind, Uncuttable> {
         if after_dot || self.byte(1) != Some(b'\'') {
             return self.word();
         }
@@ -151,7 +151,7 @@ impl<'a> Lexer<'a> {
 
     /// Reads a run of word bytes. Bytes beyond ASCII have to be UTF-8, and without the byte that is a blank in latin1, so that the run is
     /// one word in every character set with which this crate is used.
-    fn word(&mut self) -> Result<TokenKind, Lost> {
+    fn word(&mut self) -> Result<TokenKind, Uncuttable> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let (mut len, mut all) = (0, 0);
         for byte in rest.iter().copied().take_while(|&byte| is_word_byte(byte)) {
@@ -164,16 +164,16 @@ impl<'a> Lexer<'a> {
             is_one_word && self.modes.multi_byte.is_none()
         };
         if !all.is_ascii() && !is_clear() {
-            return Err(Lost);
+            return Err(Uncuttable);
         }
         if word.first() == Some(&b'$') && word.iter().filter(|&&b| b == b'$').count() > 1 {
-            return Err(Lost); // It may open a dollar-quoted string.
+            return Err(Uncuttable); // It may open a dollar-quoted string.
         }
         self.at += len;
         Ok(TokenKind::Word)
     }
 
-    fn symbol(&mut self, first: u8) -> Result<TokenKind, Lost> {
+    fn symbol(&mut self, first: u8) -> Result<TokenKind, Uncuttable> {
         const TRIPLE: [&[u8]; 2] = [b"<=>", b"->>"];
         const DOUBLE: [&[u8]; 10] = [b"<=", b">=", b"<>", b"!=", b"||", b"&&", b"<<", b">>", b":=", b"->"];
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -186,7 +186,7 @@ impl<'a> Lexer<'a> {
             _ if TRIPLE.iter().any(|op| rest.starts_with(op)) => (3, TokenKind::Op),
             _ if DOUBLE.iter().any(|op| rest.starts_with(op)) => (2, TokenKind::Op),
             _ if first.is_ascii_graphic() && first != b'\\' => (1, TokenKind::Punct(first)),
-            _ => return Err(Lost),
+            _ => return Err(Uncuttable),
         };
         self.at += len;
         Ok(kind)
@@ -205,7 +205,7 @@ impl Iterator for Lexer<'_> {
         let start = self.at;
         match self.cut() {
             Ok(token) => token,
-            Err(Lost) => Some(self.unknown(start)),
+            Err(Uncuttable) => Some(self.unknown(start)),
         }
     }
 }

@@ -69,11 +69,11 @@ pub(crate) struct Scan<'a> {
     /// The depths of calls of JSON_TABLE, which on MariaDB is a stored function of that name if it has no COLUMNS.
     json_tables: Vec<usize>,
     /// Calls whose arguments decide whether they are the built-in function's or a stored one's.
-    counted: Vec<Counted>,
+    counted: Vec<CountedCall>,
 }
 
 /// A call whose arguments are being counted.
-struct Counted {
+struct CountedCall {
     name: Token,
     /// Parentheses that are open within it.
     depth: usize,
@@ -235,7 +235,7 @@ impl<'a> Scan<'a> {
             if self.counted.len() == CALLS_MAX {
                 return self.unknown_call(None);
             }
-            return self.counted.push(Counted { name, depth: self.depth, arguments: 0 });
+            return self.counted.push(CountedCall { name, depth: self.depth, arguments: 0 });
         }
         match functions::class(word, name.end != token.start, self.modes) {
             FunctionClass::Unknown

@@ -30,7 +30,7 @@ use crate::Connection;
 pub use plain::PlainAnswer;
 use plain::PlainSoFar;
 pub use queue::{Carried, CarriedSoFar, LaneOutcome, NotCarried};
-use queue::{Counted, Queue, Waiting, follow};
+use queue::{CarriedKind, Queue, Waiting, follow};
 use statements::Statements;
 pub use statements::{StatementKey, StatementState};
 
@@ -159,14 +159,15 @@ impl Lane {
 
     /// Sends a command, whose packet is `payload`. `None` if the lane takes no more.
     pub fn carry(&self, command: Command, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
-        let counted = if command == Command::StmtExecute { Counted::Execution } else { Counted::Text };
+        let counted =
+            if command == Command::StmtExecute { CarriedKind::Execution } else { CarriedKind::Text };
         self.add(command, counted, payload, None)
     }
 
     /// Begins a transaction with the packet `begin`, in the place of an open one. All later statements are in it, and the packet `end` is
     /// sent when the lane takes no more. `None` if it takes no more already.
     pub fn begin(&self, begin: &[u8], end: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
-        let outcome = self.add(Command::Query, Counted::Begin, begin, None)?;
+        let outcome = self.add(Command::Query, CarriedKind::Begin, begin, None)?;
         *self.end.borrow_mut() = Some(end.to_vec());
         Some(outcome)
     }
@@ -178,13 +179,13 @@ impl Lane {
 
     /// Prepares a statement that is not known here, with the packet `payload`. `None` if the lane takes no more.
     pub fn prepare(&self, key: StatementKey, payload: &[u8]) -> Option<oneshot::Receiver<LaneOutcome>> {
-        self.add(Command::StmtPrepare, Counted::Preparation, payload, Some(key))
+        self.add(Command::StmtPrepare, CarriedKind::Preparation, payload, Some(key))
     }
 
     fn add(
         &self,
         command: Command,
-        counted: Counted,
+        counted: CarriedKind,
         payload: &[u8],
         prepares: Option<StatementKey>,
     ) -> Option<oneshot::Receiver<LaneOutcome>> {
@@ -257,7 +258,7 @@ impl Lane {
         let Some(end) = self.end.take().filter(|_| !queue.is_closed) else { return };
         let (before, answer) = (queue.unsent.len(), Answer::to(Command::Query, self.capabilities));
         let waiting = Waiting {
-            counted: Counted::End,
+            counted: CarriedKind::End,
             frame_bytes: 0,
             limit: self.limit(),
             answer,
@@ -379,7 +380,7 @@ impl Driver {
     fn note_late(&self) {
         let mut queue = self.lane.queue.borrow_mut();
         // Statements that are not sent go elsewhere, except the one that ends a transaction.
-        let keeps = |waiting: &Waiting| waiting.counted == Counted::End;
+        let keeps = |waiting: &Waiting| waiting.counted == CarriedKind::End;
         if !queue.waiting.iter().skip(queue.sent).any(keeps) {
             let sent = queue.sent;
             queue.waiting.truncate(sent);
@@ -424,7 +425,7 @@ impl Driver {
                     lane.heed_preparation(first, &frames);
                     let took = now.saturating_duration_since(self.since);
                     self.since = now;
-                    let (plain, is_end) = (first.plain.finish(), first.counted == Counted::End);
+                    let (plain, is_end) = (first.plain.finish(), first.counted == CarriedKind::End);
                     if !queue.answered(Carried { frames, took, plain }) && !is_end {
                         lane.has_left_diagnostics();
                     }

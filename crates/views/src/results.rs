@@ -302,10 +302,10 @@ impl Rows {
 }
 
 /// A shown row: its values, and how often it occurs.
-type Counted<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
+type ShownRow<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
 
-fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<Counted<'_>>, out: &mut Shown) {
-    let compared = |(a, (_, left)): &Counted<'_>, (b, (_, right)): &Counted<'_>, at: usize| match (
+fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<ShownRow<'_>>, out: &mut Shown) {
+    let compared = |(a, (_, left)): &ShownRow<'_>, (b, (_, right)): &ShownRow<'_>, at: usize| match (
         left.texts.get(at),
         right.texts.get(at),
     ) {
@@ -315,7 +315,7 @@ fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<Counted<'_>>, out:
     rows.sort_unstable_by(|a, b| ordered(&query.order, |at| compared(a, b, at)).then_with(|| a.0.cmp(b.0)));
     let texts = rows.iter().map(|(row, (_, wire))| (&***row, &*wire.texts));
     out.is_ambiguous = is_ambiguous(texts, is_distinct);
-    let mut before: Option<Counted<'_>> = None;
+    let mut before: Option<ShownRow<'_>> = None;
     for row in rows {
         let ties = before
             .as_ref()

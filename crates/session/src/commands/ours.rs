@@ -25,7 +25,7 @@ use super::caches;
 use super::filling::count_not_cached;
 use super::refusals::unavailable;
 use super::text::{TextQuery, forward};
-use crate::local::{self, Cell};
+use crate::local::{self, ShownCell};
 use crate::persisted::Changes;
 use crate::privileges::{self, Privilege};
 use crate::relay::{Lost, flushes_status};
@@ -170,7 +170,8 @@ fn set(
 
 fn show(session: &mut Session, lists: Lists, scope: Scope, like: &LikeFilter) {
     let rows = list::rows(session, lists, scope, |name| like.matches(name)).into_iter();
-    let rows: Vec<[Cell; 2]> = rows.map(|(name, value)| [Cell::text(name), Cell::text(value)]).collect();
+    let rows: Vec<[ShownCell; 2]> =
+        rows.map(|(name, value)| [ShownCell::text(name), ShownCell::text(value)]).collect();
     local::put_rows(session, &["Variable_name", "Value"], &rows);
 }
 

@@ -7,7 +7,7 @@ use freshet_cache::Dep;
 use freshet_catalog::{Code, Name, Routine, TableInfo, TableKind, Told};
 use freshet_sql::{BodyWrite, Call, Calls, Defines, Effects, Reads, RoutineKind, TableName, Writes};
 
-use super::rows::{self, Touched, TouchedRows, Written};
+use super::rows::{self, Touched, TouchedRows, WrittenTables};
 use super::settled::{Looking, Sources, settled, settled_routine};
 use crate::rows::{CalledWith, Described, SentWith, Write};
 use crate::session::TemporaryTables;
@@ -147,7 +147,7 @@ pub(crate) async fn reach(
             if only_defines(effects) {
                 add_defined(&mut reach, &tables, sources);
             } else {
-                let written = Written { tables: &tables, effects };
+                let written = WrittenTables { tables: &tables, effects };
                 add_all_written(&mut reach, written, write, temporary, sources).await;
             }
         }
@@ -219,12 +219,12 @@ pub(crate) async fn locked(tables: &Writes, sources: Sources<'_>) -> Locked {
 /// Adds a statement's writes: the rows, if they are known, or else the tables.
 async fn add_all_written(
     reach: &mut Reach,
-    written: Written<'_>,
+    written: WrittenTables<'_>,
     write: Option<Write<'_>>,
     temporary: &TemporaryTables,
     sources: Sources<'_>,
 ) {
-    let Written { tables, effects } = written;
+    let WrittenTables { tables, effects } = written;
     if let [table] = tables {
         let Some(info) = known(reach, table, sources).await else { return };
         if let Some(what) = write.as_ref().and_then(|write| write.to(table)).filter(|_| is_base(&info)) {

@@ -28,7 +28,7 @@ pub(super) struct TouchedRows {
 
 /// A statement's effects, and the tables that it writes by them, without temporary ones.
 #[derive(Clone, Copy)]
-pub(super) struct Written<'a> {
+pub(super) struct WrittenTables<'a> {
     pub(super) tables: &'a [TableName],
     pub(super) effects: &'a Effects,
 }
@@ -36,7 +36,7 @@ pub(super) struct Written<'a> {
 /// Returns what `write` touches. `None` if that is not certain: then the statement may touch any rows of its written tables.
 pub(super) async fn found(
     write: &Write<'_>,
-    written: Written<'_>,
+    written: WrittenTables<'_>,
     temporary: &TemporaryTables,
     looking: Looking<'_>,
 ) -> Option<TouchedRows> {
@@ -101,7 +101,7 @@ impl TableLookup<'_> {
     /// Reads the text again as long as it names tables that have not been looked up.
     async fn read(
         &mut self,
-        Written { tables, effects }: Written<'_>,
+        WrittenTables { tables, effects }: WrittenTables<'_>,
         sources: Sources<'_>,
     ) -> Option<RowWrites> {
         let read = match &effects.reads {
@@ -153,7 +153,7 @@ impl TableLookup<'_> {
     }
 
     /// Whether the other reader of the text also found that this table is written, itself or under a view.
-    fn agrees(&self, info: &TableInfo, written: Written<'_>) -> bool {
+    fn agrees(&self, info: &TableInfo, written: WrittenTables<'_>) -> bool {
         let written = written.tables.iter().filter_map(|table| self.find(table));
         written.into_iter().any(|named| named.info.base_tables.contains(&info.name))
     }

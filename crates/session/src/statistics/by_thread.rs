@@ -13,7 +13,7 @@ pub(super) const PLACE_BITS: u32 = 13;
 
 /// What is counted of a digest. Everything begins at 0, so that memory is taken only for the digests that are seen.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Counted {
+pub(super) enum DigestCount {
     Count,
     FirstMs,
     LastMs,
@@ -29,7 +29,7 @@ pub(super) enum Counted {
     Needless,
 }
 
-/// The counts of all digests: the first ones of [`Counted`]. Those of a stripe of threads are made when its first thread counts.
+/// The counts of all digests: the first ones of [`DigestCount`]. Those of a stripe of threads are made when its first thread counts.
 #[derive(Debug)]
 pub(super) struct ByThread<const COUNTS: usize>(Box<[OnceLock<Box<[Counts<COUNTS>]>>]>);
 
@@ -58,17 +58,17 @@ impl<const COUNTS: usize> ByThread<COUNTS> {
         self.0.iter().filter_map(OnceLock::get).filter_map(move |counts| counts.get(place))
     }
 
-    fn values(&self, place: usize, of: Counted) -> impl Iterator<Item = u64> {
+    fn values(&self, place: usize, of: DigestCount) -> impl Iterator<Item = u64> {
         self.each(place).map(move |counts| counts[of as usize].load(Ordering::Relaxed))
     }
 
     /// Returns the sum of all threads' counts.
-    pub(super) fn sum(&self, place: usize, of: Counted) -> u64 {
+    pub(super) fn sum(&self, place: usize, of: DigestCount) -> u64 {
         self.values(place, of).sum()
     }
 
     /// Returns when a statement was seen last.
     pub(super) fn last_ms(&self, place: usize) -> u64 {
-        self.values(place, Counted::LastMs).max().unwrap_or(0)
+        self.values(place, DigestCount::LastMs).max().unwrap_or(0)
     }
 }

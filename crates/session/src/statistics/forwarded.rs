@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::by_thread::{ByThread, Counted};
+use super::by_thread::{ByThread, DigestCount};
 
 /// What a statement cost that went to the server.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,7 @@ pub(crate) struct Cost {
     pub(crate) rows: u64,
 }
 
-const COUNTS: usize = Counted::Needless as usize + 1;
+const COUNTS: usize = DigestCount::Needless as usize + 1;
 pub(super) type Forwarded = ByThread<COUNTS>;
 
 /// What all threads have counted of a digest.
@@ -32,7 +32,7 @@ pub(super) struct SentTotal {
 
 impl Forwarded {
     /// Adds a number to a count.
-    pub(super) fn add(&self, place: usize, of: Counted, many: u64) {
+    pub(super) fn add(&self, place: usize, of: DigestCount, many: u64) {
         if let Some(counts) = self.own(place) {
             counts[of as usize].fetch_add(many, Ordering::Relaxed);
         }
@@ -41,18 +41,18 @@ impl Forwarded {
     /// Counts a statement.
     pub(super) fn count(&self, place: usize, cost: Cost) {
         let Some(counts) = self.own(place) else { return };
-        let of = |of: Counted| &counts[of as usize];
+        let of = |of: DigestCount| &counts[of as usize];
         let time_us = u64::try_from(cost.time.as_micros()).unwrap_or(u64::MAX);
-        of(Counted::Count).fetch_add(1, Ordering::Relaxed);
-        if of(Counted::FirstMs).load(Ordering::Relaxed) == 0 {
-            of(Counted::FirstMs).store(cost.ended_ms, Ordering::Relaxed);
+        of(DigestCount::Count).fetch_add(1, Ordering::Relaxed);
+        if of(DigestCount::FirstMs).load(Ordering::Relaxed) == 0 {
+            of(DigestCount::FirstMs).store(cost.ended_ms, Ordering::Relaxed);
         }
-        of(Counted::LastMs).store(cost.ended_ms, Ordering::Relaxed);
-        of(Counted::SumUs).fetch_add(time_us, Ordering::Relaxed);
-        of(Counted::LeastUs).fetch_max(u64::MAX - time_us, Ordering::Relaxed);
-        of(Counted::MostUs).fetch_max(time_us, Ordering::Relaxed);
-        of(Counted::Affected).fetch_add(cost.affected, Ordering::Relaxed);
-        of(Counted::Rows).fetch_add(cost.rows, Ordering::Relaxed);
+        of(DigestCount::LastMs).store(cost.ended_ms, Ordering::Relaxed);
+        of(DigestCount::SumUs).fetch_add(time_us, Ordering::Relaxed);
+        of(DigestCount::LeastUs).fetch_max(u64::MAX - time_us, Ordering::Relaxed);
+        of(DigestCount::MostUs).fetch_max(time_us, Ordering::Relaxed);
+        of(DigestCount::Affected).fetch_add(cost.affected, Ordering::Relaxed);
+        of(DigestCount::Rows).fetch_add(cost.rows, Ordering::Relaxed);
     }
 
     /// Counts from 0 again. What is counted at the same moment may be lost. When a statement was seen last stays known: what was not seen
@@ -60,7 +60,7 @@ impl Forwarded {
     pub(super) fn begin_anew(&self, place: usize) {
         for counts in self.each(place) {
             for (at, count) in counts.iter().enumerate() {
-                if at != Counted::LastMs as usize {
+                if at != DigestCount::LastMs as usize {
                     count.store(0, Ordering::Relaxed);
                 }
             }
@@ -81,10 +81,11 @@ impl Forwarded {
 
 /// Returns what two threads have counted. A thread that begins to count has not noted the time yet.
 fn both(one: [u64; COUNTS], other: [u64; COUNTS]) -> [u64; COUNTS] {
-    const MOST: [usize; 3] = [Counted::LastMs as usize, Counted::LeastUs as usize, Counted::MostUs as usize];
+    const MOST: [usize; 3] =
+        [DigestCount::LastMs as usize, DigestCount::LeastUs as usize, DigestCount::MostUs as usize];
     std::array::from_fn(|at| match (one[at], other[at]) {
         (0, only) | (only, 0) => only,
-        (one, other) if at == Counted::FirstMs as usize => one.min(other),
+        (one, other) if at == DigestCount::FirstMs as usize => one.min(other),
         (one, other) if MOST.contains(&at) => one.max(other),
         (one, other) => one + other,
     })

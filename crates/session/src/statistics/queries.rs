@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use freshet_digest::Digest;
 use freshet_rules::Outcome;
 
-use super::by_thread::Counted;
+use super::by_thread::DigestCount;
 use super::{Clock, DigestStatistics, Whose, place_of};
 use crate::created::NamedQuery;
 use crate::rows::{Named, Tables};
@@ -59,7 +59,7 @@ impl DigestStatistics {
     pub(crate) fn count_stored(&self, tag: u16) {
         let place = place_of(tag);
         if self.is_anybodys(tag) {
-            self.sent.add(place, Counted::Stored, 1);
+            self.sent.add(place, DigestCount::Stored, 1);
             if let Some(refused) = self.refused[place].get() {
                 refused.is_over();
             }
@@ -69,8 +69,8 @@ impl DigestStatistics {
     /// Counts an answer that is stored anew after a change; `is_same`: the answer had not changed at all.
     pub(crate) fn count_refilled(&self, tag: u16, is_same: bool) {
         if self.is_anybodys(tag) {
-            self.sent.add(place_of(tag), Counted::Refilled, 1);
-            self.sent.add(place_of(tag), Counted::Needless, u64::from(is_same));
+            self.sent.add(place_of(tag), DigestCount::Refilled, 1);
+            self.sent.add(place_of(tag), DigestCount::Needless, u64::from(is_same));
         }
     }
 
@@ -122,9 +122,9 @@ impl DigestStatistics {
             text: named.text.to_string(),
             sent: count(&sent),
             hits: count(&hits),
-            stored: self.sent.sum(place, Counted::Stored),
-            refilled: self.sent.sum(place, Counted::Refilled),
-            needless: self.sent.sum(place, Counted::Needless),
+            stored: self.sent.sum(place, DigestCount::Stored),
+            refilled: self.sent.sum(place, DigestCount::Refilled),
+            needless: self.sent.sum(place, DigestCount::Needless),
             outcome: named.outcome.clone().filter(|outcome| !outcome.is_nothing()),
             refused: refused.map(|refused| refused.counts()).unwrap_or_default(),
             last: refused.and_then(|refused| refused.last_refusal()),

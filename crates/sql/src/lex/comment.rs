@@ -4,7 +4,7 @@
 //! MariaDB skips the versions that only MySQL has. The exact version is not known here. Up to the oldest supported version the content is
 //! certainly code; above it nothing is certain, and the text counts as not understood.
 
-use super::{Lexer, Lost, is_blank, is_word_byte};
+use super::{Lexer, Uncuttable, is_blank, is_word_byte};
 use crate::modes::Flavor;
 
 /// Every supported MySQL runs the content of a version comment up to this version.
@@ -22,7 +22,7 @@ enum Fate {
 
 impl Lexer<'_> {
     /// Passes everything up to the next token.
-    pub(super) fn skip_blanks_and_comments(&mut self) -> Result<(), Lost> {
+    pub(super) fn skip_blanks_and_comments(&mut self) -> Result<(), Uncuttable> {
         let start = self.at;
         while let Some(byte) = self.byte(0) {
             match byte {
@@ -41,14 +41,14 @@ impl Lexer<'_> {
         if self.at > start {
             self.after_dot = false;
         }
-        if self.byte(0).is_none() && self.in_version_comment { Err(Lost) } else { Ok(()) }
+        if self.byte(0).is_none() && self.in_version_comment { Err(Uncuttable) } else { Ok(()) }
     }
 
     /// Whether `--` opens a comment here: only before a blank, a control character or the end. Which bytes beyond ASCII are one of these
     /// depends on the character set.
-    fn at_dash_comment(&self) -> Result<bool, Lost> {
+    fn at_dash_comment(&self) -> Result<bool, Uncuttable> {
         match (self.byte(1), self.byte(2)) {
-            (Some(b'-'), Some(0x80..)) => Err(Lost),
+            (Some(b'-'), Some(0x80..)) => Err(Uncuttable),
             (Some(b'-'), behind) => Ok(behind.is_none_or(|b| b <= b' ' || b == 0x7f)),
             _ => Ok(false),
         }
@@ -60,7 +60,7 @@ impl Lexer<'_> {
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    fn open_comment(&mut self) -> Result<(), Lost> {
+    fn open_comment(&mut self) -> Result<(), Uncuttable> {
         self.passed_comment = true;
         let rest = self.text.get(self.at + 2..).unwrap_or_default();
         let mariadb = self.modes.flavor == Flavor::MariaDb;
@@ -70,7 +70,7 @@ impl Lexer<'_> {
             _ => Fate::Comment,
         };
         match fate {
-            Fate::Code { .. } if self.in_version_comment => Err(Lost),
+            Fate::Code { .. } if self.in_version_comment => Err(Uncuttable),
             Fate::Code { skip } => {
                 self.at += 2 + skip;
                 self.in_version_comment = true;
@@ -81,7 +81,7 @@ impl Lexer<'_> {
     }
 
     /// Returns what happens to a version comment whose mark of `mark` bytes has just been passed.
-    fn fate(&self, tail: &[u8], mark: usize) -> Result<Fate, Lost> {
+    fn fate(&self, tail: &[u8], mark: usize) -> Result<Fate, Uncuttable> {
         let digits = tail.iter().take(6).position(|b| !b.is_ascii_digit()).unwrap_or(tail.len().min(6));
         if digits < 5 {
             return Ok(Fate::Code { skip: mark });
@@ -92,21 +92,21 @@ impl Lexer<'_> {
             Flavor::MySql if version <= MYSQL_RUNS_UP_TO => Ok(code),
             Flavor::MariaDb if mark == 1 && MARIADB_SKIPS.contains(&version) => self.skipped_version(),
             Flavor::MariaDb if version <= MARIADB_RUNS_UP_TO => Ok(code),
-            _ => Err(Lost),
+            _ => Err(Uncuttable),
         }
     }
 
     /// Returns the fate of a skipped version comment. It may hold a comment of its own; then its end cannot be told here.
-    fn skipped_version(&self) -> Result<Fate, Lost> {
+    fn skipped_version(&self) -> Result<Fate, Uncuttable> {
         let rest = self.text.get(self.at + 2..).unwrap_or_default();
-        let end = find(rest, b"*/").ok_or(Lost)?;
+        let end = find(rest, b"*/").ok_or(Uncuttable)?;
         let content = rest.get(..end).unwrap_or_default();
-        if find(content, b"/*").is_some() { Err(Lost) } else { Ok(Fate::Comment) }
+        if find(content, b"/*").is_some() { Err(Uncuttable) } else { Ok(Fate::Comment) }
     }
 
-    fn skip_comment(&mut self) -> Result<(), Lost> {
+    fn skip_comment(&mut self) -> Result<(), Uncuttable> {
         let rest = self.text.get(self.at + 2..).unwrap_or_default();
-        let len = find(rest, b"*/").ok_or(Lost)?;
+        let len = find(rest, b"*/").ok_or(Uncuttable)?;
         let content = rest.get(..len).unwrap_or_default();
         if content.first() == Some(&b'+') && contains_ignoring_case(content, b"set_var") {
             self.hint_sets_variable = true;

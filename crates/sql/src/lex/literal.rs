@@ -1,17 +1,17 @@
 //! Strings, quoted names and numbers.
 
-use super::{Lexer, Lost, is_word_byte};
+use super::{Lexer, Uncuttable, is_word_byte};
 use crate::token::TokenKind;
 
 impl Lexer<'_> {
     /// Reads a string; its opening quote stands at the current byte.
-    pub(super) fn string(&mut self, quote: u8) -> Result<TokenKind, Lost> {
+    pub(super) fn string(&mut self, quote: u8) -> Result<TokenKind, Uncuttable> {
         let escapes = !self.modes.no_backslash_escapes;
         self.quoted(quote, escapes).map(|()| TokenKind::Str)
     }
 
     /// Reads a name in quotes, in which a backslash has no special meaning.
-    pub(super) fn quoted_name(&mut self, quote: u8) -> Result<TokenKind, Lost> {
+    pub(super) fn quoted_name(&mut self, quote: u8) -> Result<TokenKind, Uncuttable> {
         let start = self.at;
         self.quoted(quote, false)?;
         let name = self.text.get(start..self.at).unwrap_or_default();
@@ -19,11 +19,11 @@ impl Lexer<'_> {
         // way than the end of a string.
         let is_clear =
             name.is_ascii() || self.modes.multi_byte.is_none() && std::str::from_utf8(name).is_ok();
-        if is_clear { Ok(TokenKind::Name) } else { Err(Lost) }
+        if is_clear { Ok(TokenKind::Name) } else { Err(Uncuttable) }
     }
 
     /// Passes the opening quote, the content and the closing quote.
-    fn quoted(&mut self, quote: u8, escapes: bool) -> Result<(), Lost> {
+    fn quoted(&mut self, quote: u8, escapes: bool) -> Result<(), Uncuttable> {
         self.at += 1;
         while let Some(byte) = self.skip_plain(quote, escapes) {
             let doubled = byte == quote && self.byte(1) == Some(quote);
@@ -33,7 +33,7 @@ impl Lexer<'_> {
                 return Ok(());
             }
         }
-        Err(Lost)
+        Err(Uncuttable)
     }
 
     /// Passes bytes without a special meaning in quotes, and returns the byte that stands there then.
@@ -52,13 +52,13 @@ impl Lexer<'_> {
     }
 
     /// Reads `x'1F'` or `b'01'`.
-    pub(super) fn quoted_digits(&mut self) -> Result<TokenKind, Lost> {
+    pub(super) fn quoted_digits(&mut self) -> Result<TokenKind, Uncuttable> {
         self.at += 1;
         self.quoted(b'\'', false).map(|()| TokenKind::Literal)
     }
 
     /// Reads a token that starts with a digit: a number, or a name such as `1st`.
-    pub(super) fn number_or_word(&mut self) -> Result<TokenKind, Lost> {
+    pub(super) fn number_or_word(&mut self) -> Result<TokenKind, Uncuttable> {
         if self.prefixed_number(b'x', |b| b.is_ascii_hexdigit())
             || self.prefixed_number(b'b', |b| matches!(b, b'0' | b'1'))
         {

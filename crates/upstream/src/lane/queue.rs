@@ -55,7 +55,7 @@ pub struct CarriedSoFar {
 
 /// The count to which a statement belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(super) enum CarriedKind {
     Text,
     Execution,
     Preparation,
@@ -70,13 +70,13 @@ impl CarriedSoFar {
         self.texts + self.executions + self.preparations + self.begun + self.ended
     }
 
-    const fn count(&mut self, as_what: Counted) {
+    const fn count(&mut self, as_what: CarriedKind) {
         match as_what {
-            Counted::Text => self.texts += 1,
-            Counted::Execution => self.executions += 1,
-            Counted::Preparation => self.preparations += 1,
-            Counted::Begin => self.begun += 1,
-            Counted::End => self.ended += 1,
+            CarriedKind::Text => self.texts += 1,
+            CarriedKind::Execution => self.executions += 1,
+            CarriedKind::Preparation => self.preparations += 1,
+            CarriedKind::Begin => self.begun += 1,
+            CarriedKind::End => self.ended += 1,
         }
     }
 }
@@ -97,7 +97,7 @@ pub(super) struct Queue {
 
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) counted: Counted,
+    pub(super) counted: CarriedKind,
     pub(super) frame_bytes: usize,
     /// How long the statement may take once it is first.
     pub(super) limit: Duration,

@@ -54,14 +54,14 @@ fn limit_of(asker: &Asker<'_>, takes_markers: bool, count: &Datum, offset: Optio
 }
 
 /// A UNION as the plan form has it.
-struct Written<'p> {
+struct UnionForm<'p> {
     selects: Vec<&'p Relation>,
     is_distinct: bool,
     order: Vec<(usize, bool)>,
 }
 
 /// Returns the UNION on top of a plan, if there is one.
-fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
+fn union_of(root: &Relation) -> Option<Found<UnionForm<'_>>> {
     let (by, is_distinct, rest) = on_top(root);
     let Relation::UnionAll(_) = rest else { return None };
     let mut selects = Vec::new();
@@ -71,7 +71,7 @@ fn union_of(root: &Relation) -> Option<Found<Written<'_>>> {
         _ => refused("UNION in the order of what is computed"),
     };
     let order = by.iter().map(place).collect::<Found<_>>();
-    Some(order.map(|order| Written { selects, is_distinct, order }))
+    Some(order.map(|order| UnionForm { selects, is_distinct, order }))
 }
 
 /// Notes the SELECTs of a UNION. Where equal rows are shown once, it does not matter whether a part of it shows them once already.
@@ -92,10 +92,10 @@ fn flatten<'p>(relation: &'p Relation, is_distinct: bool, selects: &mut Vec<&'p 
 fn union(
     plan: &QueryPlan,
     asker: &Asker<'_>,
-    written: Written<'_>,
+    written: UnionForm<'_>,
     takes_markers: bool,
 ) -> Found<(Query, Vec<Number>)> {
-    let Written { selects, is_distinct, order } = written;
+    let UnionForm { selects, is_distinct, order } = written;
     let (mut all, mut key): (Vec<Select>, Vec<Number>) = (Vec::new(), Vec::new());
     let mut first_types = None;
     for relation in selects {
@@ -134,7 +134,7 @@ enum Type {
         filled_bytes: Option<u32>,
     },
     /// A literal text.
-    Written,
+    UnionForm,
     /// A text of a column that is longer than the part by which the servers sort.
     LongText {
         collation: Option<Collation>,
@@ -164,7 +164,7 @@ impl Type {
             Self::Text { collation, .. } => {
                 asker.computing.sorts_texts && collation.is_some_and(|it| it.sorted(b"").is_some())
             }
-            Self::LongText { .. } | Self::Written => false,
+            Self::LongText { .. } | Self::UnionForm => false,
             Self::Integer | Self::Decimal(_) | Self::Of(_) => true,
         }
     }
@@ -174,7 +174,7 @@ impl Select {
     fn types(&self) -> Found<Vec<Type>> {
         let of = |operand: &Operand| match (operand, self.spec_of(operand)) {
             (_, Some(spec)) => Type::of(spec),
-            (Operand::Literal(_), None) => Ok(Type::Written),
+            (Operand::Literal(_), None) => Ok(Type::UnionForm),
             (_, None) => Ok(Type::Integer),
         };
         match &self.output {

@@ -27,14 +27,14 @@ const FOLLOWED_MAX: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Lead {
     /// A table or view is read, or written.
-    Table { name: Name, written: Written },
+    Table { name: Name, written: FollowedWrite },
     /// A routine is run.
     Routine(RoutineKind, Name),
 }
 
 /// What is written of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Written {
+enum FollowedWrite {
     Nothing,
     /// Rows that are known.
     Rows,
@@ -61,11 +61,12 @@ impl Trail {
         self.code.commits |= body.commits;
         self.code.reads_last_statement |= body.reads_last_statement;
         let table = |table: &TableName, written| Lead::Table { name: whole(table), written };
-        let written = body.writes.iter().map(|written| table(written, Written::Anything));
-        let read = body.reads.iter().map(|read| table(read, Written::Nothing));
-        let by_rows = if std::mem::take(&mut self.is_called) { Written::Rows } else { Written::Anything };
+        let written = body.writes.iter().map(|written| table(written, FollowedWrite::Anything));
+        let read = body.reads.iter().map(|read| table(read, FollowedWrite::Nothing));
+        let by_rows =
+            if std::mem::take(&mut self.is_called) { FollowedWrite::Rows } else { FollowedWrite::Anything };
         let rows = body.rows.iter().map(|write| table(write.what.table(), by_rows));
-        if by_rows == Written::Rows {
+        if by_rows == FollowedWrite::Rows {
             let told = body.rows.iter().map(|write| (whole(write.what.table()), write.clone()));
             self.code.rows.extend(told);
         }
@@ -158,20 +159,20 @@ impl Catalog {
 }
 
 /// Adds what follows from reading or writing a table or view; `false` if that is not known.
-fn add_table(followed: &mut Trail, asked: Name, object: CatalogObject, written: Written) -> bool {
+fn add_table(followed: &mut Trail, asked: Name, object: CatalogObject, written: FollowedWrite) -> bool {
     let is_open_ended = object.has_triggers || object.writes_elsewhere() || !object.parts.is_empty();
-    if object.runs_unknown_code || written != Written::Nothing && is_open_ended {
+    if object.runs_unknown_code || written != FollowedWrite::Nothing && is_open_ended {
         return false;
     }
     followed.add_reading(&object);
     if let TableKind::View { names, .. } = &object.kind {
         followed.open.extend(names.iter().map(|name| Lead::Table { name: name.clone(), written }));
     }
-    if written != Written::Nothing {
+    if written != FollowedWrite::Nothing {
         followed.add_writing(&object);
         followed.code.engines.push(object.engine);
     }
-    if written == Written::Anything {
+    if written == FollowedWrite::Anything {
         followed.code.writes.push(object.name.clone());
     }
     followed.code.names.extend([asked, object.name]);

@@ -86,7 +86,7 @@ pub struct Fields<'a> {
 }
 
 /// What stands for a column in the image, its value not looked at yet.
-enum Cell<'a> {
+enum ImageCell<'a> {
     Absent,
     Null,
     Bytes { column: &'a TableColumn, bytes: &'a [u8], partial: bool },
@@ -102,7 +102,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     ///
     /// If the row is cut short, which [`super::RowChanges`] has ruled out.
-    fn step(&mut self) -> Result<Option<Cell<'a>>, Malformed> {
+    fn step(&mut self) -> Result<Option<ImageCell<'a>>, Malformed> {
         let Some(column) = self.image.columns.get(self.column) else {
             return Ok(None);
         };
@@ -110,16 +110,16 @@ impl<'a> Fields<'a> {
         self.column += 1;
         let partial = column.kind == column::JSON && self.next_json_is_partial();
         if !present {
-            return Ok(Some(Cell::Absent));
+            return Ok(Some(ImageCell::Absent));
         }
         self.in_image += 1;
         if bit(self.image.nulls, self.in_image - 1) {
-            return Ok(Some(Cell::Null));
+            return Ok(Some(ImageCell::Null));
         }
         let len = value::cell_len(column, self.cells)?;
         let (bytes, rest) = self.cells.split_at_checked(len).ok_or(Malformed::new("row cut short"))?;
         self.cells = rest;
-        Ok(Some(Cell::Bytes { column, bytes, partial }))
+        Ok(Some(ImageCell::Bytes { column, bytes, partial }))
     }
 
     fn next_json_is_partial(&mut self) -> bool {
@@ -140,9 +140,9 @@ impl<'a> Iterator for Fields<'a> {
             }
         };
         Some(match cell {
-            Cell::Absent => Ok(Field::Absent),
-            Cell::Null => Ok(Field::Null),
-            Cell::Bytes { column, bytes, partial } => value::decode(column, bytes).map(|value| {
+            ImageCell::Absent => Ok(Field::Absent),
+            ImageCell::Null => Ok(Field::Null),
+            ImageCell::Bytes { column, bytes, partial } => value::decode(column, bytes).map(|value| {
                 Field::Value(match value {
                     Value::Json(difference) if partial => Value::JsonPartial(difference),
                     whole => whole,

@@ -3,7 +3,7 @@
 use freshet_sql::LikeFilter;
 
 use super::made::COLUMNS;
-use crate::local::{self, Cell};
+use crate::local::{self, ShownCell};
 use crate::session::Session;
 
 /// The titles of SHOW COLUMNS. SHOW FULL COLUMNS has three more.
@@ -18,8 +18,8 @@ pub(super) fn put(session: &mut Session, full: bool, like: Option<&LikeFilter>) 
     for column in COLUMNS.iter().filter(|column| is_wanted(column.name)) {
         let null = if column.is_untold { "YES" } else { "NO" };
         let collation = if column.is_text() { Some("utf8mb3_general_ci") } else { None };
-        let cells = |values: &[Option<&str>]| -> Vec<Cell> {
-            values.iter().map(|value| value.map_or(Cell::Null, Cell::text)).collect()
+        let cells = |values: &[Option<&str>]| -> Vec<ShownCell> {
+            values.iter().map(|value| value.map_or(ShownCell::Null, ShownCell::text)).collect()
         };
         let (name, kind, empty) = (Some(column.name), Some(column.kind), Some(""));
         rows.push(if full {

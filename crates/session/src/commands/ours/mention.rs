@@ -6,7 +6,7 @@ use freshet_upstream::Error;
 
 use super::values::{doubled, quoted, selected};
 use super::{list, made};
-use crate::local::Cell;
+use crate::local::ShownCell;
 use crate::privileges::{self, Privilege};
 use crate::relay::Lost;
 use crate::session::Session;
@@ -122,9 +122,9 @@ pub(in crate::commands) async fn error_before(session: &mut Session, text: &[u8]
 /// Returns a variable's value as the server would write it.
 fn literal(session: &mut Session, scope: Scope, name: &str) -> Result<Vec<u8>, ErrPacket> {
     Ok(match selected(session, scope, name)? {
-        Cell::Number(digits) => digits.into_bytes(),
-        Cell::Text(text) => quoted(session, text.as_bytes()),
-        Cell::Null => b"NULL".to_vec(),
+        ShownCell::Number(digits) => digits.into_bytes(),
+        ShownCell::Text(text) => quoted(session, text.as_bytes()),
+        ShownCell::Null => b"NULL".to_vec(),
     })
 }
 

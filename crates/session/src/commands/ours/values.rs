@@ -3,7 +3,7 @@
 use freshet_protocol::ErrPacket;
 use freshet_sql::Scope;
 
-use crate::local::Cell;
+use crate::local::ShownCell;
 use crate::session::Session;
 use crate::variables::{self, Lives, VariableTarget};
 
@@ -29,7 +29,7 @@ pub(super) fn target(session: &mut Session) -> VariableTarget<'_> {
 ///
 /// # Errors
 /// The server's own errors: 1193 (no such variable), 1238 (no session variable).
-pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Result<Cell, ErrPacket> {
+pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Result<ShownCell, ErrPacket> {
     let variable = variables::find(name).ok_or_else(|| unknown(name))?;
     if variable.lives != Lives::Everywhere && scope == Scope::Session {
         let message = format!("Variable '{name}' is a GLOBAL variable");
@@ -37,10 +37,10 @@ pub(super) fn selected(session: &mut Session, scope: Scope, name: &str) -> Resul
     }
     let shown = variable.shown(&target(session), scope);
     Ok(match (variable.number, shown.as_str()) {
-        (true, "ON") => Cell::Number("1".to_owned()),
-        (true, "OFF") => Cell::Number("0".to_owned()),
-        (true, _) => Cell::Number(shown),
-        (false, _) => Cell::text(shown),
+        (true, "ON") => ShownCell::Number("1".to_owned()),
+        (true, "OFF") => ShownCell::Number("0".to_owned()),
+        (true, _) => ShownCell::Number(shown),
+        (false, _) => ShownCell::text(shown),
     })
 }
 
