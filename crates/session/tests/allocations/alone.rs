@@ -19,7 +19,7 @@ const WRITER: Part = Part::hits("hits of a transaction that has written", at_mos
 const MISS: Part = Part::misses("misses", 20);
 const UPDATE: Part = Part::writes("updates of a row", 75);
 const INSERT: Part = Part::writes("inserts of a row", 60);
-const DELETE: Part = Part::writes("deletes of a row", 53);
+const DELETE: Part = Part::writes("deletes of a row", 66);
 /// For each level: its name, hits, and hits while a write of these rows is under way. The server's other writers would pay for a test of
 /// `semisync`.
 const LEVELS: [(&str, Part, Part); 2] = [
@@ -119,14 +119,18 @@ fn misses(client: &Client, conn: &RefCell<Conn>) {
 fn writes(client: &Client, conn: &RefCell<Conn>) {
     let next = Cell::new(WRITTEN_FROM);
     let id = || next.replace(next.get() + 1);
-    client.uncounted(|| each(KNOWN_BY, |_| tell(conn, &format!("INSERT INTO w VALUES ({}, 1)", id()))));
-    client.part(INSERT, None, || {
-        each_quickly(MISSES, || tell(conn, &format!("INSERT INTO w VALUES ({}, 1)", id())))
-    });
+    let insert = || tell(conn, &format!("INSERT INTO w VALUES ({}, 1)", id()));
+    client.uncounted(|| each(KNOWN_BY, |_| insert()));
+    client.part(INSERT, None, || each(MISSES, |_| insert()));
     let update = || tell(conn, &format!("UPDATE w SET v = {} WHERE id = {WRITTEN_FROM}", id()));
     client.uncounted(|| each(KNOWN_BY, |_| update()));
-    client.part(UPDATE, None, || each_quickly(MISSES, update));
+    client.part(UPDATE, None, || each(MISSES, |_| update()));
     let delete = || tell(conn, &format!("DELETE FROM w WHERE id = {}", id()));
     client.uncounted(|| each(KNOWN_BY, |_| delete()));
-    client.part(DELETE, None, || each_quickly(MISSES, delete));
+    let fill = || {
+        let rows: Vec<String> = (0..MISSES).map(|row| format!("({}, 1)", WRITTEN_FROM + row)).collect();
+        tell_all(conn, &["DELETE FROM w", &format!("INSERT INTO w VALUES {}", rows.join(","))]);
+        next.set(WRITTEN_FROM);
+    };
+    client.part(DELETE, Some(&fill), || each(MISSES, |_| delete()));
 }

@@ -77,6 +77,8 @@ pub struct Client {
     pub port: u16,
     pub begins: mpsc::Receiver<()>,
     pub end: UnboundedSender<Attempt>,
+    /// Tells of each part whether the attempt counts. Otherwise the part is tried again.
+    pub accepted: mpsc::Receiver<bool>,
 }
 
 impl Client {
@@ -133,7 +135,7 @@ impl Client {
             let outcome = (after.hits - before.hits, after.inserts - before.inserts);
             let is_whole = went_well && outcome == part.wanted;
             self.end.send(if is_whole { Attempt::Whole(part) } else { Attempt::Void }).expect("the end");
-            if is_whole {
+            if is_whole && self.accepted.recv().expect("a decision") {
                 return;
             }
         }

@@ -45,14 +45,21 @@ fn before(variable: &str) {
     counts(&shared(&url, Multiplexing::On, Some(secured::server_config())), &url, secured::ask);
 }
 
+/// How often a part may allocate more than allowed, one attempt after the other. The end of earlier work, on a machine that is held up, may
+/// fall into one attempt. What a question itself allocates is in every attempt.
+const EXCESSES_MAX: u64 = 5;
+
 /// Serves a client that `ask`s in parts, and counts the allocations of each part.
 fn counts(shared: &Arc<Shared>, url: &str, ask: fn(&Client)) {
     let (runtime, port) = serving(shared);
     let (begin, begins) = mpsc::sync_channel(1);
+    let (accept, accepted) = mpsc::channel();
     let (end, mut ends) = unbounded_channel();
-    let client = Client { cache: Arc::clone(&shared.cache), url: url.to_owned(), port, begins, end };
+    let client =
+        Client { cache: Arc::clone(&shared.cache), url: url.to_owned(), port, begins, end, accepted };
     let client = thread::spawn(move || ask(&client));
-    let (mut all, mut too_many) = (0, Vec::new());
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let (mut all, mut too_many, mut excesses) = (0, Vec::new(), 0);
     while begin.send(()).is_ok() {
         let mut attempt = None;
         let counted = allocation_counter::measure(|| attempt = runtime.block_on(ends.recv()));
@@ -61,14 +68,15 @@ fn counts(shared: &Arc<Shared>, url: &str, ask: fn(&Client)) {
             Some(Attempt::Void) => {}
             Some(Attempt::Whole(part)) => {
                 let count = counted.count_total;
-                println!(
-                    "{}: {count} allocations in {} {}",
-                    thread::current().name().unwrap_or_default(),
-                    part.asks,
-                    part.what
-                );
+                println!("{name}: {count} allocations in {} {}", part.asks, part.what);
                 all += count;
-                too_many.extend((count > part.allocations_max).then_some((part, count)));
+                excesses += u64::from(count > part.allocations_max);
+                let is_accepted = count <= part.allocations_max || excesses == EXCESSES_MAX;
+                if is_accepted {
+                    too_many.extend((count > part.allocations_max).then_some((part, count)));
+                    excesses = 0;
+                }
+                accept.send(is_accepted).expect("a client");
             }
             None => break,
         }
