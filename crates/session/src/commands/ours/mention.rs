@@ -21,7 +21,8 @@ pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mentio
 pub(in crate::commands) fn mentions(session: &Session, text: &[u8]) -> Vec<Mention> {
     let mut mentions = lasting(session, text);
     // The server would give the row count of another statement.
-    if session.state.last.row_count().is_some_and(|rows| rows > 0) && contains_ignoring_case(text, ROW_COUNT) {
+    if session.state.last.row_count().is_some_and(|rows| rows > 0) && contains_ignoring_case(text, ROW_COUNT)
+    {
         mentions.extend(freshet_sql::row_counts(text, session.modes()));
         mentions.sort_by_key(|mention| mention.at.start);
         // A column with several values has one title.
