@@ -4,10 +4,13 @@
 //! A text is *plain* if it has none of the words outside of its plain literals. That is a fact of its skeleton, so the next text of the
 //! skeleton is not searched. The content of a literal changes nothing, although the same word may stand in it: a skeleton is only known
 //! for one SELECT, or for one write of the rows of a table. In these, a literal is a value, or at most the title of a column. It names no
-//! table, no variable and no column that is read. It calls nothing, and is no hint. It is not executed as a text: PREPARE and EXECUTE
-//! IMMEDIATE, which execute texts, are other statements, and no stored function or trigger may use them. So a reader that finds a word
-//! only in a literal gives the same answer as without the word, or is more careful than it has to be. A text with a comment, a double
-//! quote, a backslash, an `@` or a `?` has no skeleton.
+//! table and no column that is read. It calls nothing, and is no hint. It is not executed as a text: PREPARE and EXECUTE IMMEDIATE, which
+//! execute texts, are other statements, and no stored function or trigger may use them. So a reader that finds a word only in a literal
+//! gives the same answer as without the word, or is more careful than it has to be. A text with a comment, a double quote, a backslash, an
+//! `@` or a `?` has no skeleton.
+//!
+//! One reader is different: a write may store a variable of the session that a literal names, if a view of its own shows the tables of
+//! variables. So no write that contains a SELECT is plain.
 
 use freshet_sql::contains_ignoring_case;
 
@@ -46,6 +49,14 @@ pub(crate) fn is_plain(text: &[u8], schema: Option<&str>) -> bool {
         && !has_any(text, &OF_CONNECTION)
         && !has_any(text, &OF_SERVER)
         && !has_any(text, &[COUNTS_ALL, ZONE, ROW_COUNT])
+        && !is_write_that_selects(text)
+}
+
+/// Whether a SELECT stands in a text that does not begin with one.
+fn is_write_that_selects(text: &[u8]) -> bool {
+    const SELECT: &[u8] = b"select";
+    let begins = |text: &[u8]| text.get(..SELECT.len()).is_some_and(|word| word.eq_ignore_ascii_case(SELECT));
+    !begins(text.trim_ascii_start()) && contains_ignoring_case(text, SELECT)
 }
 
 #[cfg(test)]
@@ -66,6 +77,7 @@ mod tests {
             ("SELECT SQL_NO_CACHE a FROM t", Some("s"), false),
             ("SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT \u{1}", Some("s"), false),
             ("SELECT ROW_COUNT()", Some("s"), false),
+            ("UPDATE t SET a = (SELECT v FROM w WHERE n = \u{2}) WHERE id = \u{1}", None, false),
             ("INSERT INTO t VALUES (NEXTVAL(q))", Some("s"), false),
             ("INSERT INTO t VALUES (LAST_INSERT_ID(\u{1}))", Some("s"), false),
             ("SET STATEMENT time_zone = \u{2} FOR DELETE FROM t", Some("s"), false),

@@ -352,7 +352,8 @@ impl Forms {
                 self.keep_skeleton(skeleton, &compiled, places, is_plain);
             }
             let values = std::mem::take(&mut slotted.values);
-            let tokens = if compiled.reads_each() {
+            // A text without a skeleton comes here each time, and its readers may never come: the memory is worth more than the cut.
+            let tokens = if has_skeleton && compiled.reads_each() {
                 Some(Box::new(tokens))
             } else {
                 *buffer = tokens.into_buffer();

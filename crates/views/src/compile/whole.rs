@@ -134,7 +134,7 @@ enum Type {
         filled_bytes: Option<u32>,
     },
     /// A literal text.
-    UnionForm,
+    Literal,
     /// A text of a column that is longer than the part by which the servers sort.
     LongText {
         collation: Option<Collation>,
@@ -164,7 +164,7 @@ impl Type {
             Self::Text { collation, .. } => {
                 asker.computing.sorts_texts && collation.is_some_and(|it| it.sorted(b"").is_some())
             }
-            Self::LongText { .. } | Self::UnionForm => false,
+            Self::LongText { .. } | Self::Literal => false,
             Self::Integer | Self::Decimal(_) | Self::Of(_) => true,
         }
     }
@@ -174,7 +174,7 @@ impl Select {
     fn types(&self) -> Found<Vec<Type>> {
         let of = |operand: &Operand| match (operand, self.spec_of(operand)) {
             (_, Some(spec)) => Type::of(spec),
-            (Operand::Literal(_), None) => Ok(Type::UnionForm),
+            (Operand::Literal(_), None) => Ok(Type::Literal),
             (_, None) => Ok(Type::Integer),
         };
         match &self.output {
