@@ -103,6 +103,45 @@ fn it_is_right_where_few_keys_are_hot_and_results_differ_in_size() {
     assert_right(|key| 40 + (key * 37 % 11) as usize * 60, KEYS / 50);
 }
 
+/// As sysbench's `special` with its other draws around the middle, where a fifth of the keys is hot.
+fn special_around_the_middle(state: &mut u64, keys: u64) -> u64 {
+    const SUMMED: u64 = 12;
+    let hot = keys / 5;
+    match random(state) % 100 < 75 {
+        true => (keys - hot) / 2 + random(state) % hot,
+        false => (0..SUMMED).map(|_| random(state) % keys).sum::<u64>() / SUMMED,
+    }
+}
+
+/// Returns the largest share of hits that a cache with room for so many results can have, if it knows all that comes.
+fn best(asked: &[u64], room: usize) -> f64 {
+    let mut counts = std::collections::HashMap::new();
+    asked.iter().for_each(|key| *counts.entry(*key).or_insert(0_u64) += 1);
+    let mut counts: Vec<u64> = counts.into_values().collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    counts.iter().take(room).sum::<u64>() as f64 / asked.len() as f64
+}
+
+#[test]
+fn a_cache_that_is_far_too_small_serves_the_hottest() {
+    const KEYS: u64 = 8_000;
+    let all = cache(1 << 30);
+    let mut number = 0;
+    ask(&all, KEYS, || {
+        number += 1;
+        (number - 1, 120)
+    });
+    let mut state = 1;
+    let asked: Vec<u64> = (0..20 * KEYS).map(|_| special_around_the_middle(&mut state, KEYS)).collect();
+    for fortieths in [1, 2, 4, 8] {
+        let small = cache(all.used() * fortieths / 40);
+        let mut next = asked.iter();
+        let found = ask(&small, asked.len() as u64, || (*next.next().unwrap(), 120));
+        let best = best(&asked[asked.len() / 2..], KEYS as usize * fortieths / 40);
+        assert!(found >= 0.7 * best, "{fortieths}/40: {found:.3} where {best:.3} can be reached");
+    }
+}
+
 #[test]
 fn what_changes_is_no_hit_in_any_size() {
     let curve = Curve::default();
