@@ -140,8 +140,7 @@ impl Session {
         for (command, payload) in execution.owed {
             self.execute_unseen(*command, payload).await?;
         }
-        passing.put_right =
-            passing.put_right.or_else(|| if message.is_plain { None } else { self.put_right(text) });
+        passing.put_right = passing.put_right.or_else(|| self.put_right(message));
         let (asked_at, is_read) = (Instant::now(), passing.capture.is_some());
         let exchanged = pin!(self.exchange(&before, packet, command, passing)).await?;
         let mut relayed = match exchanged {
@@ -432,9 +431,9 @@ impl Session {
         Ok(relayed)
     }
 
-    /// Returns the corrections for the rows of the answer to `text`, if the text asks for facts that the server does not know.
-    fn put_right(&self, text: &[u8]) -> Option<PutRight> {
-        if !has_any(text, &OF_SERVER) {
+    /// Returns the corrections for the rows of the answer to `message`, if its text asks for facts that the server does not know.
+    fn put_right(&self, Message { text, is_plain, .. }: Message<'_>) -> Option<PutRight> {
+        if is_plain || !has_any(text, &OF_SERVER) {
             return None;
         }
         let modes = self.modes();
