@@ -106,7 +106,7 @@ mod tests {
 
     /// As many commands as are many, in every second wait that is looked at.
     fn by_turns(wait: u32) -> usize {
-        if wait / LOOKED_AT_EVERY % 2 == 0 { MANY } else { 0 }
+        if (wait / LOOKED_AT_EVERY).is_multiple_of(2) { MANY } else { 0 }
     }
 
     /// Returns the decisions of so many waits.
