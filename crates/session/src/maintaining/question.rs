@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use freshet_catalog::{Name, TableInfo};
-use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, TableName, contains_ignoring_case, query_plan};
+use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, TableName, query_plan};
 use freshet_views::{Asker, Compiled, Computing, Query, Unmaintained};
 
 use super::ResultQuestion;
 use crate::created::StoredResult;
 use crate::rows::{Named, Tables};
 use crate::shared::Shared;
+use crate::sought::has_any;
 use crate::template::{Cacheability, Template};
 
 /// A SELECT, with the facts that its plan needs.
@@ -54,7 +55,7 @@ pub(crate) fn asked(Compiled { query, key, limit }: Compiled, tables: &Tables) -
 /// Whether a text may have parts that the plan form does not know.
 pub(crate) fn asks_for_more(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 3] = [b"sql_calc_found_rows", b"fetch", b"procedure"];
-    WORDS.iter().any(|word| contains_ignoring_case(text, word))
+    has_any(text, &WORDS)
 }
 
 /// Returns what has to be loaded so that a query is maintained, by its text with markers, which has no values yet.

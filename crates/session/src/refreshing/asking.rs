@@ -1,7 +1,6 @@
 //! Asking the server, as a client would, for a result of a query with a created cache.
 
 use freshet_cache::{Dep, Fences, Position, Verdict};
-use freshet_sql::contains_ignoring_case;
 use freshet_upstream::{Error, now_ms};
 
 use super::own::OwnSessions;
@@ -9,6 +8,7 @@ use crate::created::{CreatedCache, StoredResult};
 use crate::relay::Relayed;
 use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
 use crate::shared::Shared;
+use crate::sought::has_any;
 use crate::template::{BoundSelect, Cacheability};
 
 /// Functions whose results depend on the account.
@@ -104,6 +104,6 @@ fn refusal(bound: &BoundSelect<'_>, OfCache { cache, result }: OfCache<'_>) -> O
     if !template.tables.are_all_base() || !template.tables.below.is_empty() {
         return Some("it reads a view, whose rows may be others for another account".to_owned());
     }
-    let is_of_accounts = OF_ACCOUNTS.iter().any(|word| contains_ignoring_case(&result.text, word));
+    let is_of_accounts = has_any(&result.text, &OF_ACCOUNTS);
     is_of_accounts.then(|| "it may ask for the account".to_owned())
 }

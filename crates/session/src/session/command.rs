@@ -1,7 +1,7 @@
 //! A command for the server, and the facts that are known of it before it is sent.
 
 use freshet_protocol::Command;
-use freshet_sql::{Effects, TransactionEffect, Writes, contains_ignoring_case};
+use freshet_sql::{Effects, TransactionEffect, Writes};
 
 use super::begun::words::first_word_is;
 use super::prepared::{OwedCommand, Prepared};
@@ -158,7 +158,7 @@ impl<'a> Forward<'a> {
             && !session
             && text.len() < LONG_BYTES_MIN
             && first_word_is(text.trim_ascii_start(), "SELECT")
-            && (!TELLING.iter().any(|word| contains_ignoring_case(text, word)) || is_last_insert_id(text))
+            && (!has_any(text, &TELLING) || is_last_insert_id(text))
     }
 
     /// Returns the text by whose digest the statement is counted.

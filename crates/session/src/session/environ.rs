@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, ErrPacket, Put as _};
-use freshet_sql::{
-    Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes, contains_ignoring_case,
-};
+use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes};
 use freshet_upstream::{Error, control, now_ms};
 
 use super::begun::words::first_word_is;
@@ -19,6 +17,7 @@ use crate::environment::{
 use crate::qualify::qualify;
 use crate::registry::Handle;
 use crate::shared::Shared;
+use crate::sought::has_any;
 use crate::why::Why;
 
 /// The capabilities that change the bytes of an answer.
@@ -425,8 +424,7 @@ async fn vector(shared: &Shared, lease: &mut Lease, handle: &Handle) -> Result<A
 pub(crate) fn is_select_of_its_own(text: &[u8]) -> bool {
     const ASKING: [&[u8]; 6] =
         [b"found_rows", b"row_count", b"warning", b"error", b"diagnostics", b"procedure"];
-    first_word_is(text.trim_ascii_start(), "SELECT")
-        && !ASKING.iter().any(|word| contains_ignoring_case(text, word))
+    first_word_is(text.trim_ascii_start(), "SELECT") && !has_any(text, &ASKING)
 }
 
 /// Session variables that every server has. If one is missing, the answer was cut short (`sql_select_limit` also concerns SHOW), or

@@ -132,7 +132,7 @@ impl Session {
         if has_one {
             if matches!(self.state.environment, Known::Recalled(_)) {
                 // It was read on this connection, before the connection was given up.
-                self.state.environment = Known::Read(environment);
+                self.state.environment_is(environment);
             }
             self.state.keeps_unused_ms /= 2;
             self.refresh_key();
