@@ -800,14 +800,30 @@ fn what_is_prepared_in_vain_leaves_its_error_and_no_more() {
             }
         }
         // One that is closed is not known any more, whatever is still asked about it.
-        let asked = |client: &mut Client, id: u32| {
-            client.execute(id, &[int(20)]);
-            client.close(id);
-            let refused = error_code(&client.execute(id, &[int(20)])[0]);
-            let reset = client.0.ask(command::STMT_RESET, &id.to_le_bytes()).unwrap();
-            (refused, error_code(&reset[0]), client.one("SELECT FOUND_ROWS()"))
-        };
-        assert_eq!(asked(&mut reader, here), asked(&mut direct, there));
+        for is_reset in [true, false] {
+            for question in
+                ["SELECT FOUND_ROWS()", "SELECT ROW_COUNT()", "SHOW COUNT(*) ERRORS", "SHOW ERRORS"]
+            {
+                let asked = |client: &mut Client| {
+                    let id = client.prepare(TEXT);
+                    client.execute(id, &[int(20)]);
+                    client.close(id);
+                    let mut codes = vec![error_code(&client.execute(id, &[int(20)])[0])];
+                    if is_reset {
+                        let answer = client.0.ask(command::STMT_RESET, &id.to_le_bytes()).unwrap();
+                        codes.push(error_code(&answer[0]));
+                    }
+                    let told = client.one(question).replace(&format!("({id})"), "");
+                    // Before the message stands its length, which the number is a part of.
+                    (
+                        codes,
+                        told.split_once("Unknown").map_or(told.clone(), |(_, message)| message.to_owned()),
+                    )
+                };
+                let (here, there) = (asked(&mut reader), asked(&mut direct));
+                assert_eq!(here, there, "{question}, reset: {is_reset}");
+            }
+        }
     });
 }
 

@@ -403,7 +403,11 @@ async fn number(
         // The server may take the number for another statement that was prepared on the connection.
         let taken = statement_id(packet).filter(|id| session.lease.prepared.is_given_here(*id));
         let taken = taken.filter(|id| *id != LAST_PREPARED || session.flavor() == Flavor::MariaDb);
-        return Ok(taken.map(|id| unknown_statement(id, command, session.flavor())));
+        let Some(id) = taken else { return Ok(None) };
+        if command != Command::StmtSendLongData {
+            session.name_nothing(packet).await?;
+        }
+        return Ok(Some(unknown_statement(id, command, session.flavor())));
     };
     match session.make(&prepared).await? {
         ServerStatement::At(id) => {

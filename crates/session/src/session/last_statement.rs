@@ -118,6 +118,14 @@ impl LastStatement {
         }
     }
 
+    /// Notes that the last command was refused before any row was read. The found rows are still those of the statement before it.
+    pub(super) fn note_refused(&mut self) {
+        self.row_count = None;
+        self.prepared_since = None;
+        self.pinged = false;
+        self.found.pass(false);
+    }
+
     /// Notes that the session has moved to another schema.
     pub(super) fn note_moved(&mut self) {
         self.found.moves();

@@ -24,6 +24,11 @@ use crate::preparations::{Preparation, Preparations};
 use crate::reading::without_hint;
 use crate::relay::Lost;
 
+/// The error for a number that belongs to no statement.
+const ER_UNKNOWN_STMT_HANDLER: u16 = 1243;
+/// A number that no server gives to a statement: they count from 1, and to MariaDB the highest number means the last statement prepared.
+const NEVER_GIVEN: u32 = u32::MAX - 1;
+
 /// Whether the server has a statement now.
 pub(crate) enum ServerStatement {
     /// The server has it under this number.
@@ -42,7 +47,7 @@ pub(crate) fn unknown_statement(id: u32, command: Command, flavor: Flavor) -> Er
         (Flavor::MariaDb, _) => "mysqld_stmt_execute",
     };
     let message = format!("Unknown prepared statement handler ({id}) given to {given_to}");
-    ErrPacket::new(1243, "HY000", &message)
+    ErrPacket::new(ER_UNKNOWN_STMT_HANDLER, "HY000", &message)
 }
 
 impl Session {
@@ -189,13 +194,28 @@ impl Session {
         Ok(())
     }
 
-    /// Answers a command with the server's error for its statement, which the server does not prepare.
+    /// Has the server refuse a command as it would if no statement had the number in `packet`: a statement has it on this connection that is
+    /// not the client's. After that, the row count is the server's.
+    ///
+    /// # Errors
+    /// The client's or the server's connection is lost.
+    pub(crate) async fn name_nothing(&mut self, packet: &[u8]) -> Result<(), Lost> {
+        let mut packet = packet.to_vec();
+        if let Some(place) = packet.get_mut(1..5) {
+            place.copy_from_slice(&NEVER_GIVEN.to_le_bytes());
+        }
+        self.exchange_unseen(&packet).await.map(drop)
+    }
+
+    /// Answers a command with the server's error for its statement, which the server does not prepare, or does not know.
     pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
-        self.state.last.forget();
+        self.state.last.note_refused();
         self.lease.has_diagnostics = true;
         self.put_error(refusal);
-        // The server has these warnings too, in its own words and packets.
-        self.state.last.warnings.clear();
+        if refusal.code != ER_UNKNOWN_STMT_HANDLER {
+            // The server has this error too, in its own words and packets.
+            self.state.last.warnings.clear();
+        }
     }
 
     /// Whether the session's environment is the one in which the client prepared this statement. If anything may have changed the

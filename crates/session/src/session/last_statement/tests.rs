@@ -24,6 +24,14 @@ fn a_hit_is_the_last_statement_until_a_command_leaves_counts_of_its_own() {
 }
 
 #[test]
+fn a_refused_command_leaves_the_found_rows() {
+    let mut last = hit(Some(3));
+    last.note_refused();
+    assert!(!last.is_from_memory() && last.may_be_asked_for_rows() && last.found().rows == Some(3));
+    assert!(!last.found().is_elsewhere && last.has_hit());
+}
+
+#[test]
 fn a_preparation_that_asks_back_is_a_statement_of_its_own() {
     let mut last = hit(None);
     last.note_prepared_there(b"\x16SELECT 1");
