@@ -1,5 +1,6 @@
 //! Many clients that ask for the same answer while it is being made cost the server one statement.
 
+use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::sync::mpsc;
 use std::thread;
@@ -63,6 +64,31 @@ impl Stage<'_> {
             self.schema
         );
         look.query_first(waiting).expect("the list of clients").expect("a count")
+    }
+
+    /// What the sessions do, how long they have done it (in whole seconds) and how many are alike, with what the server does and what waits
+    /// on lanes.
+    fn sessions(&self) -> String {
+        let mut freshet = self.freshet.target().connect();
+        type Shown = (Option<u64>, u64, u64, Option<String>, Option<String>);
+        let shown: Vec<Shown> = freshet
+            .query("SELECT server_id, is_busy, silent_ms, statement, holds FROM freshet.sessions")
+            .expect("the list of sessions");
+        let mut alike = BTreeMap::<_, u64>::new();
+        for (server_id, is_busy, silent_ms, statement, holds) in shown {
+            *alike.entry((server_id.is_some(), is_busy, silent_ms / 1000, statement, holds)).or_default() +=
+                1;
+        }
+        let lanes: Vec<(u64, u64, u64)> = freshet
+            .query("SELECT server_id, carried, waiting FROM freshet.lanes")
+            .expect("the list of lanes");
+        let processes = format!(
+            "SELECT COMMAND, STATE, INFO, COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{}' GROUP BY 1, 2, 3",
+            self.schema
+        );
+        let processes: Vec<(String, Option<String>, Option<String>, u64)> =
+            self.server.target.connect().query(processes).expect("the server's list");
+        format!("{alike:#?}; lanes: {lanes:?}; the server: {processes:#?}")
     }
 
     fn await_waiting(&self) {
@@ -220,10 +246,19 @@ fn five_hundred_cost_the_server_one_statement() {
             }
             // A machine that is busy lets some of them ask late, or twice where the first answer was outrun.
             let (mut now, mut at_server) = (0, 0);
-            eventually("nearly all wait for one of them", || {
-                (now, at_server) = (stage.count("Freshet_coalesced") - before, stage.waiting());
-                (now >= CROWD - FEW && (1..=AT_ONCE_MAX).contains(&at_server)).then_some(())
-            });
+            eventually_of(
+                "nearly all wait for one of them",
+                stage,
+                |stage| {
+                    (now, at_server) = (stage.count("Freshet_coalesced") - before, stage.waiting());
+                    (now >= CROWD - FEW && (1..=AT_ONCE_MAX).contains(&at_server)).then_some(())
+                },
+                |stage| {
+                    let (coalesced, waiting) = (stage.count("Freshet_coalesced") - before, stage.waiting());
+                    let sessions = stage.sessions();
+                    format!("{coalesced} wait, {waiting} are at the server; all sessions: {sessions}")
+                },
+            );
             stage.release();
             for client in &mut clients {
                 let packets = client.answer().expect("it is answered");
