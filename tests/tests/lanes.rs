@@ -1,5 +1,7 @@
 //! Reads of many clients are carried on one connection to the server. Nobody notices, but the server.
 
+mod clock;
+mod crowd;
 mod given_up;
 mod kept;
 mod many;

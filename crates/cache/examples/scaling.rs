@@ -12,14 +12,14 @@ use std::collections::BinaryHeap;
 
 const KEYS: u64 = 20_000;
 /// As in `cache.rs`, and in `crossbeam_utils::sync::ShardedLock`, which is that lock.
-const SHARDS: usize = 64;
+pub const SHARDS: usize = 64;
 const PARTS: usize = 8;
 /// What one core needs to fetch a line that another core has written last, in nanoseconds: 60 to 100 on one socket, more between two.
 const FETCH_NS: u64 = 100;
 /// How long an insert holds all parts of its shard's lock, in nanoseconds.
 const STORE_NS: u64 = 1_000;
 /// How long a whole request takes, system calls included, unless the argument says otherwise.
-const REQUEST_NS: u64 = 5_000;
+pub const REQUEST_NS: u64 = 5_000;
 const REQUESTS: u64 = 400_000;
 
 fn main() {
@@ -40,8 +40,8 @@ fn main() {
 }
 
 /// Which keys are asked for.
-#[derive(Clone, Copy)]
-enum Skew {
+#[derive(Debug, Clone, Copy)]
+pub enum Skew {
     None,
     Half,
     One,
@@ -76,7 +76,7 @@ impl Line {
 }
 
 /// Returns how many requests a second so many event loops answer. `stored`: how many requests of a hundred store a result.
-fn simulated(loops: u64, skew: Skew, stored: u64, request_ns: u64) -> f64 {
+pub fn simulated(loops: u64, skew: Skew, stored: u64, request_ns: u64) -> f64 {
     let mut lines = vec![Line { free_ns: 0, last: u64::MAX }; SHARDS * PARTS];
     // When each event loop comes to the store the next time.
     let mut due: BinaryHeap<Reverse<(u64, u64)>> =

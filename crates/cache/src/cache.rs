@@ -540,4 +540,6 @@ impl Cache {
 }
 
 #[cfg(test)]
+mod scaling;
+#[cfg(test)]
 mod tests;

@@ -138,6 +138,11 @@ pub(crate) struct Leader {
 }
 
 impl Leader {
+    /// Whether this is the question for the answer with this key.
+    pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
+        self.question.0 == key.environment && *self.question.1 == *key.text
+    }
+
     /// Sets what the outcome rests on.
     pub(crate) fn rests_on(&self, what: QuestionBasis) {
         let _ = self.rests_on.set(what);

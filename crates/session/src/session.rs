@@ -128,6 +128,8 @@ pub(crate) struct Session {
     seen: seen::SeenWrites,
     /// Where the session's last statement was answered.
     pub(crate) destination: destination::LastDestination,
+    /// The turn of the statement under way, if the statement has had it before it has a connection.
+    ahead: turn::TurnAhead,
 }
 
 /// Returns the client's address, if the client came over TCP.
@@ -147,8 +149,8 @@ impl Session {
         handle.asks(state.schema.as_deref(), b"");
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);
-        let (seen, destination) = Default::default();
-        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination }
+        let (seen, destination, ahead) = Default::default();
+        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination, ahead }
     }
 
     /// Returns the capabilities that the client and Freshet agreed on.

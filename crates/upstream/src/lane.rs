@@ -59,6 +59,8 @@ pub struct Lane {
     end: RefCell<Option<Vec<u8>>>,
     /// How many times [`SLOW`] a statement may take.
     patience: Cell<u32>,
+    /// Nobody needs the connection if the lane is held up.
+    is_nobodys: Cell<bool>,
     counts: Arc<LaneCounts>,
 }
 
@@ -115,6 +117,7 @@ impl Lane {
             has_diagnostics: Cell::new(false),
             end: RefCell::default(),
             patience: Cell::new(1),
+            is_nobodys: Cell::new(false),
             counts: Arc::new(counts),
         });
         let (sender, receiver) = oneshot::channel();
@@ -146,6 +149,12 @@ impl Lane {
     /// quick, and elsewhere it would be no quicker.
     pub fn be_patient(&self, times: u32) {
         self.patience.set(times.max(1));
+    }
+
+    /// Lets the lane close its connection once a statement has held others up: those are still with the server then, and nobody hears their
+    /// answers. A server whose client is gone carries out none of them.
+    pub fn belongs_to_nobody(&self) {
+        self.is_nobodys.set(true);
     }
 
     fn limit(&self) -> Duration {
@@ -324,12 +333,14 @@ struct Driver {
     /// Since when the first statement has been first, and sent.
     since: Instant,
     used: Instant,
+    /// A statement has taken too long.
+    was_held_up: bool,
 }
 
 impl Driver {
     fn new(lane: Rc<Lane>, connection: Connection) -> Self {
         let now = Instant::now();
-        Self { lane, connection, checked: 0, unseen: 0, since: now, used: now }
+        Self { lane, connection, checked: 0, unseen: 0, since: now, used: now, was_held_up: false }
     }
 
     /// Carries statements until the lane is closed and all are answered. Returns the connection, if it can still be used.
@@ -341,6 +352,9 @@ impl Driver {
             }
             if self.is_done() {
                 return Some(self.connection);
+            }
+            if self.is_useless() {
+                return self.lose();
             }
             let until = self.deadline();
             let (stream, buffer) = self.connection.parts();
@@ -362,6 +376,16 @@ impl Driver {
         queue.is_closed && queue.waiting.is_empty()
     }
 
+    /// Whether the lane was held up, and nobody waits for any answer, or for the connection.
+    fn is_useless(&self) -> bool {
+        if !self.was_held_up || !self.lane.is_nobodys.get() {
+            return false;
+        }
+        let queue = self.lane.queue.borrow();
+        let is_unheard = |waiting: &Waiting| waiting.reply.as_ref().is_none_or(oneshot::Sender::is_closed);
+        queue.waiting.iter().all(is_unheard)
+    }
+
     /// Returns when the lane has to act although nothing happens.
     fn deadline(&self) -> Deadline {
         let queue = self.lane.queue.borrow();
@@ -377,14 +401,15 @@ impl Driver {
     }
 
     /// Acts on a deadline: the first statement takes too long, or nobody has used the lane for a while.
-    fn note_late(&self) {
+    fn note_late(&mut self) {
         let mut queue = self.lane.queue.borrow_mut();
+        self.was_held_up |= queue.sent > 0;
         // Statements that are not sent go elsewhere, except the one that ends a transaction.
         let keeps = |waiting: &Waiting| waiting.counted == CarriedKind::End;
         if !queue.waiting.iter().skip(queue.sent).any(keeps) {
             let sent = queue.sent;
             queue.waiting.truncate(sent);
-            queue.unsent.clear();
+            self.lane.statements.borrow_mut().closed.extend(queue.drop_unsent());
         }
         self.lane.takes_nothing_more(&mut queue);
         queue.waiting.iter_mut().skip(1).for_each(|waiting| waiting.goes(NotCarried::Elsewhere));

@@ -22,9 +22,19 @@ pub(super) struct Hinted<'a> {
 /// Whether the answer is worth storing, by what happened to the results of similar statements. `text` returns the second part of its key.
 pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
     session: &Session,
-    Hinted { template, hint }: Hinted<'_>,
-    Unfound { key, missed }: Unfound,
+    hinted: Hinted<'_>,
+    unfound: Unfound,
     text: impl FnOnce() -> K,
+) -> bool {
+    is_surely_worth_storing(session, hinted, unfound)
+        || session.shared.cache.admits(Key { environment: unfound.key, text: text().as_ref() })
+}
+
+/// Whether the answer is worth storing however often it was asked for.
+pub(super) fn is_surely_worth_storing(
+    session: &Session,
+    Hinted { template, hint }: Hinted<'_>,
+    Unfound { missed, .. }: Unfound,
 ) -> bool {
     let shared = &session.shared;
     if shared.cache.pays(template.tag(), now_ms) {
@@ -39,5 +49,4 @@ pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
         || was_stored
         || !template.profile.takes_less_than(WORTH_WEIGHING_US)
         || template.shows_rows_read && session.reads_show_view()
-        || shared.cache.admits(Key { environment: key, text: text().as_ref() })
 }

@@ -371,7 +371,7 @@ pub(super) fn found_rows(session: &Session, returns_all: bool, relayed: &Relayed
 pub(super) async fn keep(
     session: &mut Session,
     sought: Sought<'_>,
-    plan: FillPlan,
+    mut plan: FillPlan,
     Brought { relayed, took, storing }: &mut Brought,
     found: Option<u32>,
 ) -> Insert {
@@ -380,7 +380,8 @@ pub(super) async fn keep(
     let is_settled = plan.is_settled;
     let cost_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
     // Sessions that wait for this answer go on when it is stored, or when it turns out not to be stored.
-    let mut leader = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
+    let of_capture = relayed.captured.as_mut().and_then(|captured| captured.leader.take());
+    let mut leader = of_capture.or(plan.leader.take());
     let noted = note(session, key, &plan, took, relayed.tag);
     note_frame(session, key, &plan, relayed, cost_us);
     let stored = match relayed.captured.take() {

@@ -3,11 +3,13 @@
 //! To the session, a carried answer is an answer from memory that took some waiting. An answer that is not plain (an error, warnings that
 //! the text does not announce, too many rows) is not passed on: the statement is sent once more, on the session's own connection.
 
+mod ahead;
 mod execution;
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Freshness, Position, Validity};
+use freshet_cache::{Dep, Freshness, Key, Position, Validity};
 use freshet_sql::{Method, contains_ignoring_case};
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -29,32 +31,74 @@ use crate::why::Why;
 
 pub(super) use execution::ride as ride_execution;
 
-/// Answers the query over a lane, if that is allowed. Returns false if the query still needs an answer.
+/// How often a read is tried on a lane: once more if another read has held the first lane up.
+const RIDES_MAX: usize = 2;
+
+/// How a try to have a lane carry a read has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RideEnd {
+    Answered,
+    /// Another read has held the lane up. The read still needs an answer.
+    HeldUp,
+    /// The read still needs an answer.
+    NotCarried,
+}
+
+/// Answers the query over a lane, if that is allowed. A query that may be slow waits for the answer to the same query that another client
+/// has asked. Returns false if the query still needs an answer.
 pub(super) async fn ride(
     session: &mut Session,
     query: &TextQuery<'_>,
     known: &BoundSelect<'_>,
     carriage: Carriage,
 ) -> Result<bool, Lost> {
-    let template = known.template();
     let text = query.text();
-    if !may_be_carried(session, template) || hint_error(session, known, text).is_some() {
+    if hint_error(session, known, text).is_some() {
         return Ok(false);
     }
     // FOUND_ROWS() must be asked on the connection that carried the statement.
     if !known.is_plain() && contains_ignoring_case(text, COUNTS_ALL) {
         return Ok(false);
     }
+    for _ in 0..RIDES_MAX {
+        let takes_turns = carriage == Carriage::Alone && session.takes_turns(known.template());
+        if takes_turns && Box::pin(ahead::text(session, query, known)).await? {
+            return Ok(true);
+        }
+        match pin!(once(session, query, known, carriage)).await? {
+            RideEnd::Answered => return Ok(true),
+            RideEnd::NotCarried => return Ok(false),
+            RideEnd::HeldUp => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Tries once to have a lane carry the query.
+async fn once(
+    session: &mut Session,
+    query: &TextQuery<'_>,
+    known: &BoundSelect<'_>,
+    carriage: Carriage,
+) -> Result<RideEnd, Lost> {
+    let (template, text) = (known.template(), query.text());
+    if !may_be_carried(session, template) {
+        return Ok(RideEnd::NotCarried);
+    }
     let rights = rights(session, template);
-    let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(false) };
-    let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(false) };
+    let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(RideEnd::NotCarried) };
+    let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(RideEnd::NotCarried) };
+    if session.had_its_turn() {
+        let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
+        leads(session, &mut plan, &key_text, template);
+    }
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
     let sent = Message::query(packet, text).with_memo(known.digest_memo());
     let ridden = match carried(session, &ride, sent, template, &mut plan).await? {
         Ridden::Brought(ridden) => ridden,
-        Ridden::Interrupted => return Ok(true),
-        Ridden::Not => return Ok(false),
+        Ridden::Interrupted => return Ok(RideEnd::Answered),
+        Ridden::Not(end) => return Ok(end),
     };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
@@ -62,7 +106,15 @@ pub(super) async fn ride(
     weigh(session, &ride, &mut plan, Hinted { template, hint }, sought);
     let found = stored(session, sought, plan, template, ridden).await;
     session.answered_by_lane(text, found);
-    Ok(true)
+    Ok(RideEnd::Answered)
+}
+
+/// Makes others wait for this answer, if the statement has taken the turn of its key.
+fn leads(session: &mut Session, plan: &mut Result<FillPlan, Why>, key_text: &[u8], template: &Template) {
+    let Ok(plan) = plan else { return };
+    if let Some(leader) = session.takes_lead(Key { environment: plan.environment, text: key_text }) {
+        plan.is_led_by(Some(leader), template, session.shared.freshness());
+    }
 }
 
 /// Returns the ride of a read. If there is none, opens a lane for the next reads, where that is wanted. This read does not use that lane: it
@@ -81,8 +133,8 @@ enum Ridden {
     Brought(Brought),
     /// The client has an error: the read was interrupted.
     Interrupted,
-    /// The statement still needs an answer.
-    Not,
+    /// There is no answer.
+    Not(RideEnd),
 }
 
 /// Sends a statement over a lane, and puts its answer into the client's buffer. The answer counts under the statement's text.
@@ -93,7 +145,9 @@ async fn carried(
     template: &Template,
     plan: &mut Result<FillPlan, Why>,
 ) -> Result<Ridden, Lost> {
-    let Some(outcome) = lane.carry(message.command, message.packet) else { return Ok(Ridden::Not) };
+    let Some(outcome) = lane.carry(message.command, message.packet) else {
+        return Ok(not_ridden(session, plan, RideEnd::NotCarried));
+    };
     // Read before the answer comes: the age that a query rule allows counts from here.
     let (started, storing) = (Instant::now(), session.storing());
     session.shared.counters.add(Count::Carried);
@@ -101,29 +155,34 @@ async fn carried(
     session.shared.counters.add_many(Count::BytesSent, message.packet.len());
     let carried = match session.outcome(outcome).await? {
         Some(Ok(carried)) => carried,
-        Some(Err(why)) => {
-            if why == NotCarried::TooLarge {
-                template.profile.note_unfit(now_ms());
-            }
-            return Ok(not_ridden(session));
+        Some(Err(NotCarried::TooLarge)) => {
+            template.profile.note_unfit(now_ms());
+            return Ok(not_ridden(session, plan, RideEnd::NotCarried));
+        }
+        Some(Err(NotCarried::Elsewhere)) => {
+            // Those that ask the same now wait for one of them.
+            template.profile.note_held_up(now_ms());
+            return Ok(not_ridden(session, plan, RideEnd::HeldUp));
         }
         None => {
             let (took, error) = (started.elapsed(), Some(INTERRUPTED));
             note_stall(session, template, took);
             session.count_sent(message, message.text, took, &Relayed { error, ..Relayed::default() });
-            return Ok(not_ridden(session));
+            return Ok(not_ridden(session, plan, RideEnd::NotCarried));
         }
     };
     note_execution(session, template, &carried);
     session.shared.counters.add_many(Count::BytesReceived, carried.frames.len());
     match view {
         None => session.note_read_now(),
-        Some(view) if !takes_for_transaction(session, view, plan).await? => return Ok(not_ridden(session)),
+        Some(view) if !takes_for_transaction(session, view, plan).await? => {
+            return Ok(not_ridden(session, plan, RideEnd::NotCarried));
+        }
         Some(_) => {}
     }
     let Some(mut relayed) = session.put_carried(lane, message.command, carried, expected(plan))? else {
-        let ended = not_ridden(session);
-        if matches!(ended, Ridden::Not) {
+        let ended = not_ridden(session, plan, RideEnd::NotCarried);
+        if matches!(ended, Ridden::Not(_)) {
             template.profile.note_unfit(now_ms());
         }
         return Ok(ended);
@@ -136,10 +195,14 @@ async fn carried(
     Ok(Ridden::Brought(Brought { relayed, took, storing }))
 }
 
-/// Returns how a ride without an answer ends: a statement that was interrupted is not carried out once more.
-fn not_ridden(session: &mut Session) -> Ridden {
+/// Returns how a ride without an answer ends: a statement that was interrupted is not carried out once more. Those that wait for the answer
+/// go on waiting for it.
+fn not_ridden(session: &mut Session, plan: &mut Result<FillPlan, Why>, end: RideEnd) -> Ridden {
     if !session.handle.is_interrupted() {
-        return Ridden::Not;
+        if let Some(leader) = plan.as_mut().ok().and_then(|plan| plan.leader.take()) {
+            session.has_had_its_turn(Some(leader));
+        }
+        return Ridden::Not(end);
     }
     session.put_interrupted();
     session.state.served.carried += 1;
@@ -211,11 +274,16 @@ fn expected(plan: &Result<FillPlan, Why>) -> Expected {
 
 /// Whether a lane may carry the SELECT: the SELECT is known to be quick, and reads nothing but tables.
 fn may_be_carried(session: &Session, template: &Template) -> bool {
+    (template.profile.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
+        && template.profile.is_fit(session.handle.active_ms())
+        && is_read_plainly(session, template)
+}
+
+/// Whether the SELECT reads nothing but tables, and is answered by the server alone.
+fn is_read_plainly(session: &Session, template: &Template) -> bool {
     template.reads_tables_alone()
         && !session.ruled.is_bargain()
         && session.state.locals.fill_wait(&session.shared.globals).is_zero()
-        && (template.profile.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
-        && template.profile.is_fit(session.handle.active_ms())
         && session.shared.upstream.is_current(&template.told)
         && !has_way_of_its_own(session, template)
 }
@@ -231,7 +299,7 @@ fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
 }
 
 fn note_execution(session: &Session, template: &Template, carried: &Carried) {
-    template.profile.carried(carried.took);
+    template.profile.carried(carried.took, session.patience());
     note_stall(session, template, carried.took);
 }
 

@@ -343,6 +343,7 @@ fn memory(facts: &AdviceFacts) -> Option<Advice> {
     // Most of the pool is left.
     let left = pool.saturating_sub(size) / step * step;
     let is_room = size <= pool / POOL_SHARE_MAX && left >= pool / 2 && left < pool;
+    let is_room = is_room && !facts.server.lacks_memory();
     Some(if is_room { advice.by(format!("SET GLOBAL innodb_buffer_pool_size = {left}")) } else { advice })
 }
 

@@ -16,6 +16,8 @@ use crate::relay::Relayed;
 pub(super) struct Ran<'a> {
     pub(super) effects: &'a Effects,
     pub(super) text: &'a [u8],
+    /// The text, or that of the prepared statement that was executed.
+    pub(super) asked: &'a [u8],
     pub(super) facts: StatementFacts,
     pub(super) relayed: &'a Relayed,
     /// The transaction that the server need not know of, if the statement has touched nothing of it.
@@ -130,7 +132,7 @@ impl Session {
 
     /// Takes over what a statement that ran may have changed of the session.
     fn changed(&mut self, ran: &Ran<'_>) {
-        let Ran { effects, text, facts, relayed, .. } = ran;
+        let Ran { effects, text, asked, facts, relayed, .. } = ran;
         self.note_user_variables(text, effects, facts.run_code(), relayed.error.is_some());
         if self.ran_other_code(facts) {
             self.state.doubts(fences::used(effects));
@@ -143,8 +145,9 @@ impl Session {
         if facts.sets_variables {
             self.state.environment_is_unknown();
         }
-        self.state.stops_time |= effects.session && contains_ignoring_case(text, b"timestamp");
-        let limits = || LIMITS.iter().any(|name| contains_ignoring_case(text, name));
+        let stops = || contains_ignoring_case(asked, b"timestamp");
+        self.state.stops_time |= effects.session && stops();
+        let limits = || LIMITS.iter().any(|name| contains_ignoring_case(asked, name));
         self.state.limits_time |= facts.run_code() || effects.session && limits();
         let moved = self.moved_and_back(ran);
         if moved {

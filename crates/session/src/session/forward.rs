@@ -108,6 +108,7 @@ impl Session {
             Entered::Stays(before, begun) => (before, Some(begun)),
             Entered::Refused(code) => return Ok(Relayed::unsent(code)),
         };
+        let asked = forward.digested();
         let Forward { message, execution, deeds: Deeds { effects, write, .. }, mut passing } = forward;
         let (Message { command, packet, text, .. }, tells_rows) = (message, passing.put_right.is_some());
         self.note_unlogged(effects);
@@ -150,7 +151,7 @@ impl Session {
         self.note_took(asked_at.elapsed(), is_read, &mut relayed);
         self.lease.has_diagnostics &= !drops_diagnostics;
         self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
-        let ran = Ran { effects, text, facts, relayed: &relayed, stays };
+        let ran = Ran { effects, text, asked, facts, relayed: &relayed, stays };
         if self.state.last.may_be_asked_for_rows()
             && !self.kept_found_rows(command, execution.keeps_found_rows, &ran)
         {
@@ -227,7 +228,7 @@ impl Session {
         warn!(error = relayed.error, "a statement or command that is not known here was not refused");
         let effects = Effects::worst();
         let (in_flight, facts) = self.raise(&effects, None).await;
-        self.conclude(&Ran { effects: &effects, text, facts, relayed, stays: None }, in_flight);
+        self.conclude(&Ran { effects: &effects, text, asked: text, facts, relayed, stays: None }, in_flight);
     }
 
     /// Takes over changes that the binlog does not report, before the client gets the answer: the answer is still
@@ -262,7 +263,12 @@ impl Session {
                 None => pin!(self.answer(command, passing)).await.map(Exchanged::Answered),
             },
             Err(lost) => {
-                let said = self.answer(command, Passing::default()).await;
+                // What was sent before the packet is answered first.
+                let said = match self.finish_entering(before.len()).await {
+                    Ok(None) => self.answer(command, Passing::default()).await.map(drop),
+                    Ok(Some(_)) => Ok(()),
+                    Err(lost) => Err(lost),
+                };
                 self.wire.flush().await?;
                 said.and(Err(lost))
             }

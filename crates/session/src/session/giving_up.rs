@@ -189,7 +189,7 @@ impl Session {
             && has_last
             && !(self.state.gtid == KnownGtid::There && self.shared.asks_for_gtids.load(Ordering::Relaxed))
             && self.state.pending.is_empty()
-            && !self.state.stops_time
+            && self.tells_time()
             // The session may have rights that another login does not get.
             && self.has_rights_of_now()
             && !self.state.limits_time

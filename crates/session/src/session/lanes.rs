@@ -21,17 +21,15 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use ahash::HashMap;
 use bytes::BytesMut;
 use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::Flavor;
-use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, LaneOutcome, NotCarried, PlainAnswer, SLOW};
-use freshet_upstream::{Error, Lane, now_ms};
+use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, LaneOutcome, NotCarried, PlainAnswer};
+use freshet_upstream::{Lane, now_ms};
 use tokio::sync::oneshot;
-use tracing::debug;
 
 use recent::Recent;
 pub(crate) use shared_view::SharedView;
@@ -39,7 +37,6 @@ use suspension::Suspension;
 
 use super::hit::put_answer;
 use super::hold::Hold;
-use super::paced::kill;
 use super::view::Manner;
 use super::{Session, Tracking};
 use crate::environment::{Environment, Known};
@@ -304,6 +301,11 @@ impl Session {
         self.are_there_lanes() && (is_always || !is_suspended())
     }
 
+    /// Whether `NOW()` is the time in the session, as far as is known.
+    pub(super) fn tells_time(&self) -> bool {
+        !self.state.stops_time && self.environment().is_none_or(|environment| environment.tells_time)
+    }
+
     fn may_be_carried(&self) -> bool {
         const BAR: [Hold; 6] = [
             Hold::NextTransaction,
@@ -316,7 +318,7 @@ impl Session {
         self.are_there_lanes()
             && !self.ruled.are_timed()
             && !self.ruled.keeps_to_itself
-            && !self.state.stops_time
+            && self.tells_time()
             && !self.state.limits_time
             && self.state.pending.is_empty()
             && (self.lease.is_lent() || self.lease.tracking == Tracking::On || !self.lease.is_open())
@@ -416,7 +418,10 @@ impl Session {
             && !self.lease.traces.cursor
             && !self.lease.prepared.have_long_data()
             && self.lease.prepared.closed.is_empty()
-            && !self.state.unlogged;
+            && !self.state.unlogged
+            // The reads of others would have the session's time, or its limits.
+            && self.tells_time()
+            && !self.state.limits_time;
         if !may_lend {
             return None;
         }
@@ -435,27 +440,6 @@ impl Session {
         self.handle.lends(lane.counts());
         self.lease.lend_as(returning);
         Some(lane)
-    }
-
-    /// Takes the session's connection back, if it is lent.
-    ///
-    /// # Errors
-    /// The connection was lost meanwhile.
-    pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
-        let Some(lent) = self.lease.lent() else { return Ok(()) };
-        lent.lane().close();
-        let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
-        while connection.is_none() {
-            // The lane waits for a read. The session of that read carries it out itself after the kill.
-            let thread = self.handle.thread_id();
-            if let Err(error) = kill(&self.shared, self.admitted.hand_over(), thread).await {
-                debug!(%error, thread, "a read that holds its session up could not be killed");
-            }
-            let Some(lent) = self.lease.lent() else { break };
-            connection = tokio::time::timeout(KILLED_WAIT, lent).await.ok();
-        }
-        self.lease.give_back(connection.flatten());
-        if self.lease.is_lost() { Err(Error::Closed) } else { Ok(()) }
     }
 }
 
@@ -566,6 +550,3 @@ impl Session {
         self.state.served.carried += 1;
     }
 }
-
-/// How long a killed statement may take to end before it is killed once more.
-const KILLED_WAIT: Duration = Duration::from_secs(1);

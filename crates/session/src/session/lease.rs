@@ -91,6 +91,8 @@ pub(crate) struct Lease {
     pub(crate) can_be_undone: bool,
     /// Whether the server reports the session facts that Freshet needs.
     pub(crate) tracking: Tracking,
+    /// The client's own settings were put back in an open transaction, without the GTIDs, which MySQL lets nobody set there.
+    pub(crate) keeps_gtids: bool,
     /// The server must be asked for its reports anew before the next statement that may follow a question of Freshet's own.
     pub(crate) asks_anew: bool,
     /// An answer without room for a report announced a change of the session's state that an opened view explains.
@@ -138,6 +140,7 @@ impl Lease {
             untouched: true,
             can_be_undone: true,
             tracking: Tracking::Unmet,
+            keeps_gtids: false,
             asks_anew: false,
             announced: false,
             prepared: PreparedStatements::default(),

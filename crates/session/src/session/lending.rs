@@ -1,11 +1,24 @@
-//! Opening a connection only to lend it: if many sessions have one, the next ones do without, as long as somebody's carries their reads.
+//! Opening a connection only to lend it: if many sessions have one, the next ones do without, as long as somebody's carries their reads. And
+//! taking a lent connection back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use freshet_cache::Dep;
-use freshet_upstream::Error;
+use freshet_upstream::lane::SLOW;
+use freshet_upstream::{Connection, Error};
+use tracing::debug;
 
 use super::lanes::{Carriage, Ride};
+use super::paced::Kills;
 use super::{Session, Tracking};
 use crate::environment::Known;
+use crate::registry::Ending;
+
+/// How far apart statements are killed.
+const KILLS_APART: Duration = Duration::from_millis(10);
+/// For how long statements are killed until a connection comes back.
+const KILLED_WAIT_MAX: Duration = Duration::from_secs(30);
 
 impl Session {
     /// Like [`Session::may_ride`]. If many sessions have a connection and no lane is there for the next ones, a session that has just begun opens
@@ -45,5 +58,37 @@ impl Session {
             self.keep_alive().await.map_err(|_| Error::Closed)?;
         }
         Ok(())
+    }
+
+    /// Takes the session's connection back, if it is lent.
+    ///
+    /// # Errors
+    /// The connection was lost meanwhile, or does not come back.
+    pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
+        let Some(lent) = self.lease.lent() else { return Ok(()) };
+        lent.lane().close();
+        let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
+        if connection.is_none() {
+            connection = Box::pin(self.kills_what_is_carried()).await;
+        }
+        self.lease.give_back(connection.flatten());
+        if self.lease.is_lost() { Err(Error::Closed) } else { Ok(()) }
+    }
+
+    /// Kills the reads that hold up the session's own connection, one after the other, until the connection comes back. The session of such a
+    /// read carries the read out itself after that. Nobody waits for the reads behind it. `None` if the connection does not come back.
+    async fn kills_what_is_carried(&mut self) -> Option<Option<Connection>> {
+        let (thread, shared) = (self.handle.thread_id(), Arc::clone(&self.shared));
+        let mut kills = Kills::of(&shared, self.admitted.hand_over(), thread).await;
+        let (until, mut came) = (Instant::now() + KILLED_WAIT_MAX, None);
+        while came.is_none() && Instant::now() < until && self.handle.ending() != Ending::Cut {
+            if let Err(error) = kills.once().await {
+                debug!(%error, thread, "a read that holds its session up could not be killed");
+            }
+            let Some(lent) = self.lease.lent() else { break };
+            came = tokio::time::timeout(KILLS_APART, lent).await.ok();
+        }
+        kills.end().await;
+        came
     }
 }

@@ -103,14 +103,16 @@ impl Session {
                 {
                     return done;
                 }
-                Box::pin(commands::handle(self, packet, missed)).await?
+                let flow = Box::pin(commands::handle(self, packet, missed)).await?;
+                self.ends_turn();
+                flow
             }
         };
         if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {
             return Ok(Flow::Close);
         }
         busy_poll::expects(self.admitted.connection_id);
-        if at_once.is_ok() && self.needs_keepalive() {
+        if self.needs_keepalive() {
             Box::pin(self.keep_alive()).await?;
         }
         Ok(flow)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use freshet_upstream::Error;
+use freshet_upstream::{Connection, Error};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -62,14 +62,44 @@ impl Killer {
 
 /// Kills the statement on a connection: as the connection's own account, which always may, or as Freshet's account if the password is
 /// unknown.
-pub(super) async fn kill(shared: &Shared, mut admitted: Admitted, thread: u32) -> Result<(), Error> {
-    let statement = format!("KILL QUERY {thread}");
-    if crate::auth::open(&shared.gate, &mut admitted).await.is_ok()
-        && let Some(mut connection) = admitted.upstream.take()
-    {
-        let killed = connection.query(&statement).await.map(drop);
-        connection.quit().await;
-        return killed;
+async fn kill(shared: &Shared, admitted: Admitted, thread: u32) -> Result<(), Error> {
+    let mut kills = Kills::of(shared, admitted, thread).await;
+    let killed = kills.once().await;
+    kills.end().await;
+    killed
+}
+
+/// Kills one statement after the other on a connection.
+pub(super) struct Kills<'a> {
+    shared: &'a Shared,
+    statement: String,
+    /// A connection of the account's own, if its password is known.
+    own: Option<Connection>,
+}
+
+impl<'a> Kills<'a> {
+    /// For the connection with the server's number `thread`.
+    pub(super) async fn of(shared: &'a Shared, mut admitted: Admitted, thread: u32) -> Self {
+        let is_open = crate::auth::open(&shared.gate, &mut admitted).await.is_ok();
+        let own = if is_open { admitted.upstream.take() } else { None };
+        Self { shared, statement: format!("KILL QUERY {thread}"), own }
     }
-    shared.upstream.ask(&statement).await.map(drop)
+
+    /// Kills the statement that is carried out now.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or refuses.
+    pub(super) async fn once(&mut self) -> Result<(), Error> {
+        match &mut self.own {
+            Some(own) => own.query(&self.statement).await.map(drop),
+            None => self.shared.upstream.ask(&self.statement).await.map(drop),
+        }
+    }
+
+    /// Closes the connection of the account's own.
+    pub(super) async fn end(self) {
+        if let Some(own) = self.own {
+            own.quit().await;
+        }
+    }
 }

@@ -153,6 +153,7 @@ impl ReleasedConnection {
     /// session. `None` if it cannot be a lane.
     pub(super) fn into_lane(mut self, shared: &Arc<Shared>) -> Option<Rc<Lane>> {
         let (lane, returning) = Lane::start(self.lease.take_to_lend()?);
+        lane.belongs_to_nobody();
         self.lease.lend_as(returning);
         let shared = Arc::clone(shared);
         tokio::task::spawn_local(async move {

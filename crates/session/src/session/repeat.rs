@@ -27,7 +27,7 @@ impl Session {
             && self.state.tx.surely_autocommits()
             && self.holds().list().all(leaves_nothing)
             && self.state.pending.is_empty()
-            && !self.state.stops_time
+            && self.tells_time()
             && !self.state.limits_time
             && self.lease.can_be_undone
             && !self.lease.traces.writes;

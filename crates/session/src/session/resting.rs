@@ -20,8 +20,8 @@ use super::giving_up::Asks;
 use super::pool::makes_room;
 use crate::shared::Multiplexing;
 
-/// How often, and how long apart, Freshet looks for a connection if the server has no more.
-const LOOKS: u32 = 50;
+/// How often, and how long apart, Freshet looks for a connection if the server has no more: for 10 s, as long as drivers wait for one.
+const LOOKS: u32 = 500;
 const LOOKS_APART: Duration = Duration::from_millis(20);
 /// The most rows of a SELECT that Freshet makes up.
 const ROWS_MAX: u32 = 100_000;

@@ -24,14 +24,17 @@ const WAITS_MAX: u32 = 2;
 
 /// The server's errors that depend on a statement's cost, whoever asks and whatever is written meanwhile: the statement takes too long
 /// (ER_QUERY_TIMEOUT of MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. All errors besides these and
-/// the ones below may concern one session alone.
-const OF_COST: [u16; 7] = [1021, 1028, 1037, 1038, 1114, 1969, 3024];
+/// the ones below may concern one session alone: also ER_FILSORT_ABORT, which is a KILL QUERY's error too, and ER_OUT_OF_SORTMEMORY, which
+/// depends on the session's `sort_buffer_size`.
+const OF_COST: [u16; 5] = [1021, 1037, 1114, 1969, 3024];
 /// The errors that depend on the rows that a statement reads, whoever asks: a subquery with several rows, a value out of range, a text that
 /// is no date, no regular expression or no JSON, a division by zero if that is an error.
 const OF_DATA: [u16; 16] =
     [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.
 pub(crate) const INTERRUPTED: u16 = 1317;
+/// ER_CONNECTION_KILLED of MariaDB.
+const CONNECTION_KILLED: u16 = 1927;
 
 /// What a statement does whose answer is not in memory.
 #[derive(Debug)]
@@ -43,6 +46,18 @@ pub(crate) enum Turn {
     /// The statement is refused: the question that it has waited for was refused, or the statement was interrupted. `is_noted`: if the
     /// client asks about the statement, it is repeated at the server.
     Refused { is_noted: bool },
+}
+
+/// What a statement that may be slow knows of its turn before it has a connection.
+#[derive(Debug, Default)]
+pub(crate) enum TurnAhead {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The others wait for this statement.
+    Leads(Box<Leader>),
+    /// The statement has waited often enough.
+    AsksAlone,
 }
 
 /// How a wait for another client's answer has ended.
@@ -76,6 +91,11 @@ impl Session {
         text: &[u8],
         waited: &mut Waited,
     ) -> Result<Turn, Lost> {
+        match std::mem::take(&mut self.ahead) {
+            TurnAhead::Leads(leader) if leader.is_for(key) => return Ok(Turn::Asks(Some(leader))),
+            TurnAhead::AsksAlone => return Ok(Turn::Asks(None)),
+            TurnAhead::Leads(_) | TurnAhead::Unknown => {}
+        }
         let freshness = self.shared.freshness();
         let is_outrun = |asked: &QuestionBasis| {
             freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
@@ -100,7 +120,11 @@ impl Session {
                 waited.0 += match other {
                     // One of the waiting sessions asks, and the others wait for it.
                     QuestionState::Abandoned => 0,
-                    QuestionState::Refused(refused) if refused.error.code == INTERRUPTED => 0,
+                    QuestionState::Refused(refused)
+                        if [INTERRUPTED, CONNECTION_KILLED].contains(&refused.error.code) =>
+                    {
+                        0
+                    }
                     QuestionState::Outrun => 1,
                     QuestionState::Over | QuestionState::Refused(_) | QuestionState::UnderWay => WAITS_MAX,
                 };
@@ -111,6 +135,34 @@ impl Session {
         self.put_error(&refused.error);
         self.note_answered_from_memory(text, None);
         Ok(Turn::Refused { is_noted: true })
+    }
+
+    /// Notes that the statement has had its turn, and has not been sent yet.
+    pub(crate) fn has_had_its_turn(&mut self, leader: Option<Box<Leader>>) {
+        self.ahead = leader.map_or(TurnAhead::AsksAlone, TurnAhead::Leads);
+    }
+
+    /// Whether the statement has had its turn.
+    pub(crate) fn had_its_turn(&self) -> bool {
+        !matches!(self.ahead, TurnAhead::Unknown)
+    }
+
+    /// Ends the turn of a statement that was not sent: others ask.
+    pub(super) fn ends_turn(&mut self) {
+        if self.had_its_turn() {
+            self.ahead = TurnAhead::Unknown;
+        }
+    }
+
+    /// Takes the turn that the statement has had, if others wait for the answer with this key.
+    pub(crate) fn takes_lead(&mut self, key: Key<'_>) -> Option<Box<Leader>> {
+        match std::mem::take(&mut self.ahead) {
+            TurnAhead::Leads(leader) if leader.is_for(key) => Some(leader),
+            other => {
+                self.ahead = other;
+                None
+            }
+        }
     }
 
     /// Puts the error of a statement that a KILL QUERY has interrupted.

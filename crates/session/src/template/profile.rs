@@ -18,6 +18,16 @@ const FORGIVEN_AFTER_MS: u64 = 60_000;
 /// A statement that takes this long, in microseconds, is slow. Others of its template may be slow for `SLOW_MS`, in milliseconds.
 const SLOW_US_MIN: u32 = 10_000;
 const SLOW_MS: u64 = 60_000;
+/// For how long statements may be slow after one was held up, by another or by itself, in milliseconds.
+const SLOW_AFTER_HELD_UP_MS: u64 = 10_000;
+/// Carried statements that take longer than this on average, in microseconds, hold up those that are carried with them, though the quickest
+/// of them is quick: some find their rows in memory, and others wait for a disk.
+const MEAN_US_MAX: u32 = 5_000;
+/// One time in so many goes into the mean, and is this part of the new mean. No time counts as more than [`MEAN_SAMPLE_US_MAX`], so that the
+/// machine may stand still now and then.
+const MEAN_ONCE_IN: u32 = 4;
+const MEAN_PART: u32 = 8;
+const MEAN_SAMPLE_US_MAX: u32 = 4 * MEAN_US_MAX;
 /// How much of a time above the best one is believed: one part in this many, of one time in so many. If a server is overloaded, most times
 /// show waiting: only one in dozens shows the statement's own time. All threads read the best time, so it is seldom written.
 const DRIFT: u32 = 8;
@@ -30,6 +40,8 @@ pub(crate) struct ExecutionProfile {
     best_us: AtomicU32,
     /// The best recent time of carried statements, in microseconds: carried statements add nothing to each other's times.
     best_carried_us: AtomicU32,
+    /// The mean time of carried statements, in microseconds.
+    mean_carried_us: AtomicU32,
     /// Until when the template is not tried again, in monotonic milliseconds.
     unfit_until_ms: AtomicU64,
     /// Until when the statements may be slow, in monotonic milliseconds.
@@ -46,6 +58,7 @@ impl Default for ExecutionProfile {
         Self {
             best_us: AtomicU32::new(u32::MAX),
             best_carried_us: AtomicU32::new(QUICK_US_MAX / 2),
+            mean_carried_us: AtomicU32::new(0),
             unfit_until_ms: AtomicU64::new(0),
             slow_until_ms: AtomicU64::new(0),
             large_until_ms: AtomicU64::new(0),
@@ -69,14 +82,35 @@ impl ExecutionProfile {
         }
     }
 
-    /// Notes the time of a carried statement. The load on other connections may have made the template look quicker than it is.
-    pub(crate) fn carried(&self, time: Duration) {
+    /// Notes the time of a carried statement. The load on other connections may have made the template look quicker than it is. `patience`: by
+    /// how many times a statement may take longer, because of all statements that are with the server.
+    pub(crate) fn carried(&self, time: Duration, patience: u32) {
         self.took(time);
-        let best_us = believe(&self.best_carried_us, u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
+        let us = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        let best_us = believe(&self.best_carried_us, us);
         if best_us > QUICK_US_MAX {
             self.best_carried_us.store(QUICK_US_MAX / 2, Ordering::Relaxed);
             self.note_unfit(now_ms());
         }
+        if once_in(MEAN_ONCE_IN) {
+            self.note_mean(us / patience.max(1));
+        }
+    }
+
+    fn note_mean(&self, us: u32) {
+        let before = self.mean_carried_us.load(Ordering::Relaxed);
+        let mean = before - before / MEAN_PART + us.min(MEAN_SAMPLE_US_MAX) / MEAN_PART;
+        let is_slow = mean > MEAN_US_MAX;
+        // A value that another thread has written meanwhile is lost, which is harmless.
+        self.mean_carried_us.store(if is_slow { 0 } else { mean }, Ordering::Relaxed);
+        if is_slow {
+            self.note_unfit(now_ms());
+        }
+    }
+
+    /// Notes that a statement was held up on a lane.
+    pub(crate) fn note_held_up(&self, now_ms: u64) {
+        self.slow_until_ms.fetch_max(now_ms + SLOW_AFTER_HELD_UP_MS, Ordering::Relaxed);
     }
 
     /// Whether a statement may take long: nothing is known, or one was slow recently.
@@ -145,18 +179,50 @@ mod tests {
     fn what_is_slow_among_those_that_it_is_carried_with_is_carried_no_more() {
         let profile = ExecutionProfile::default();
         profile.took_us(300);
-        profile.carried(Duration::from_millis(3));
+        profile.carried(Duration::from_millis(3), 1);
         assert!(profile.is_fit(now_ms()), "one may have waited for the machine");
         (0..20).for_each(|_| {
-            profile.carried(Duration::from_millis(3));
-            profile.carried(Duration::from_micros(500));
+            profile.carried(Duration::from_millis(3), 1);
+            profile.carried(Duration::from_micros(500), 1);
         });
         assert!(profile.is_fit(now_ms()), "its best is quick");
         (0..200).for_each(|_| {
-            profile.carried(Duration::from_millis(3));
+            profile.carried(Duration::from_millis(3), 1);
             profile.took_us(300);
         });
         assert!(profile.is_quick() && !profile.is_fit(now_ms()), "though it looks quick elsewhere");
+    }
+
+    #[test]
+    fn what_is_slow_on_average_is_carried_no_more_though_some_are_quick() {
+        let profile = ExecutionProfile::default();
+        profile.took_us(100);
+        (0..400).for_each(|_| {
+            profile.carried(Duration::from_micros(100), 1);
+            profile.carried(Duration::from_millis(2), 1);
+        });
+        assert!(profile.is_fit(now_ms()), "1 ms on average");
+        profile.carried(Duration::from_secs(1), 1);
+        assert!(profile.is_fit(now_ms()), "the machine stood still");
+        (0..400).for_each(|_| {
+            profile.carried(Duration::from_micros(100), 2);
+            profile.carried(Duration::from_millis(4), 2);
+        });
+        assert!(profile.is_fit(now_ms()), "the server has twice as much to do");
+        (0..400).for_each(|_| {
+            profile.carried(Duration::from_micros(100), 1);
+            profile.carried(Duration::from_millis(16), 1);
+        });
+        assert!(profile.is_quick() && !profile.is_fit(now_ms()), "8 ms on average");
+    }
+
+    #[test]
+    fn those_that_were_held_up_may_be_slow_for_a_while() {
+        let profile = ExecutionProfile::default();
+        profile.took_us(100);
+        assert!(!profile.may_be_slow(1_000));
+        profile.note_held_up(1_000);
+        assert!(profile.may_be_slow(1_000) && profile.may_be_slow(10_999) && !profile.may_be_slow(11_000));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Answer, FrameHeader, HEADER_LEN, Malformed, put_packet};
+use freshet_protocol::{Answer, Command, FrameHeader, HEADER_LEN, Malformed, put_packet};
 use tokio::sync::oneshot;
 
 use super::plain::{PlainAnswer, PlainSoFar};
@@ -180,6 +180,23 @@ impl Queue {
             self.carried.count(waiting.counted);
         }
         (bytes > 0).then(|| self.unsent.split_to(bytes))
+    }
+
+    /// Drops what is not sent yet. Returns the numbers of the prepared statements that it would have closed.
+    pub(super) fn drop_unsent(&mut self) -> Vec<u32> {
+        let (mut closed, mut rest) = (Vec::new(), &self.unsent[..]);
+        while let Some(header) = FrameHeader::parse(rest) {
+            let Some((frame, behind)) = rest.split_at_checked(HEADER_LEN + header.len) else { break };
+            if let [command, id @ ..] = &frame[HEADER_LEN..]
+                && *command == Command::StmtClose.byte()
+                && let Ok(id) = id.try_into()
+            {
+                closed.push(u32::from_le_bytes(id));
+            }
+            rest = behind;
+        }
+        self.unsent.clear();
+        closed
     }
 
     /// Answers the first command. Returns whether anybody hears the answer.

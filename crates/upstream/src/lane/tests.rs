@@ -129,6 +129,42 @@ async fn who_waits_behind_a_slow_one_goes_elsewhere() {
 }
 
 #[tokio::test]
+async fn a_server_is_not_left_with_what_nobody_waits_for() {
+    with_lane(async |lane, returning, mut server| {
+        lane.belongs_to_nobody();
+        let (slow, behind) = (ask(&lane, "slow"), ask(&lane, "behind"));
+        assert_eq!(behind.await.unwrap().unwrap_err(), NotCarried::Elsewhere);
+        server.hear().await;
+        server.say(&[&OK]).await;
+        assert!(slow.await.unwrap().is_ok());
+        assert!(returning.await.is_none(), "the connection is closed before the next answer");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_closed_behind_a_slow_one_is_not_forgotten() {
+    with_lane(async |lane, mut returning, mut server| {
+        let slow = ask(&lane, "slow");
+        server.hear().await;
+        let text = "x".repeat(16_000);
+        // No more of them are sent than the server's buffers hold.
+        let behind: Vec<_> = (0..4).map(|_| ask(&lane, &text)).collect();
+        lane.statements.borrow_mut().closed.push(5);
+        let prepared = lane.prepare(key(&Arc::from(&b"SELECT ?"[..]), 1), b"\x16SELECT ?").unwrap();
+        for outcome in behind.into_iter().chain([prepared]) {
+            assert_eq!(outcome.await.unwrap().unwrap_err(), NotCarried::Elsewhere);
+        }
+        assert_eq!(returning.prepared(), [5]);
+        server.say(&[&OK]).await;
+        assert!(slow.await.unwrap().is_ok());
+        drop(server);
+        assert!((&mut returning).await.is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_large_answer_is_not_kept() {
     with_lane(async |lane, returning, mut server| {
         let (large, small) = (ask(&lane, "large"), ask(&lane, "small"));

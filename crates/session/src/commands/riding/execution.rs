@@ -1,5 +1,6 @@
 //! An execution of a prepared SELECT, carried on a lane. The statement is prepared once on the lane for all sessions that execute the same.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use freshet_protocol::Command;
@@ -7,7 +8,10 @@ use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::{StatementKey, StatementState};
 
-use super::{Ridden, carried, keyed, may_be_carried, ride_of, stored, told, weigh};
+use super::ahead::{self, KeyedExecution};
+use super::{
+    RIDES_MAX, Ridden, RideEnd, carried, keyed, leads, may_be_carried, ride_of, stored, told, weigh,
+};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
@@ -21,7 +25,8 @@ use crate::session::{
 };
 use crate::why::Why;
 
-/// Answers the execution over a lane, if that is allowed. Returns false if the execution still needs an answer.
+/// Answers the execution over a lane, if that is allowed. An execution that may be slow waits for the answer to the same one that another
+/// client has asked for. Returns false if the execution still needs an answer.
 pub(in crate::commands) async fn ride(
     session: &mut Session,
     packet: &[u8],
@@ -35,47 +40,76 @@ pub(in crate::commands) async fn ride(
     if execution.key_of(&mut key).is_none() {
         return Ok(false);
     }
-    let Some(carriable) = prepared.carriable(packet, session.capabilities()) else { return Ok(false) };
     let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
     let Some(values) = values else { return Ok(false) };
-    let rights = rights(session, &compiled.template);
-    let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(false) };
+    let keyed = KeyedExecution { execution, select, compiled: &compiled, values: &values, key_text: &key };
+    for _ in 0..RIDES_MAX {
+        let takes_turns = carriage == Carriage::Alone && session.takes_turns(&compiled.template);
+        if takes_turns && Box::pin(ahead::execution(session, keyed, missed)).await? {
+            return Ok(true);
+        }
+        match pin!(once(session, keyed, carriage, missed)).await? {
+            RideEnd::Answered => return Ok(true),
+            RideEnd::NotCarried => return Ok(false),
+            RideEnd::HeldUp => {}
+        }
+    }
+    Ok(false)
+}
+
+/// Tries once to have a lane carry the execution.
+async fn once(
+    session: &mut Session,
+    keyed: KeyedExecution<'_>,
+    carriage: Carriage,
+    missed: Missed,
+) -> Result<RideEnd, Lost> {
+    const NOT: RideEnd = RideEnd::NotCarried;
+    let KeyedExecution { execution, select, compiled, values, key_text } = keyed;
+    let (prepared, packet, template) = (execution.prepared, execution.packet, &compiled.template);
+    if !may_be_carried(session, template) {
+        return Ok(NOT);
+    }
+    let Some(carriable) = prepared.carriable(packet, session.capabilities()) else { return Ok(NOT) };
+    let rights = rights(session, template);
+    let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(NOT) };
     let Carriable { kinds, packet: mut sent } = carriable;
     let ride = match ride.lane.statement(&select.text, kinds) {
         StatementState::Unknown => {
             if !prepare(session, &ride.lane, select, kinds).await? {
                 session.put_interrupted();
-                return Ok(true);
+                return Ok(RideEnd::Answered);
             }
             // Meanwhile the lane may have another read view, or have ended.
             session.finds_ride_again(rights, carriage, ride)
         }
         _ => Some(ride),
     };
-    let Some(ride) = ride else { return Ok(false) };
-    let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(false) };
+    let Some(ride) = ride else { return Ok(NOT) };
+    let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(NOT) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
-    let sought = Sought { key_text: &key, missed };
-    let carried_execution = LaneExecution { select, compiled: &compiled, values: &values };
-    let plan = planned(session, sought, carried_execution, &ride);
-    let Some(mut plan) = plan else { return Ok(false) };
+    let sought = Sought { key_text, missed };
+    let carried_execution = LaneExecution { select, compiled, values };
+    let Some(mut plan) = planned(session, sought, carried_execution, &ride) else { return Ok(NOT) };
+    if session.had_its_turn() {
+        leads(session, &mut plan, key_text, template);
+    }
     let message = Message { text: prepared.asked(), ..Message::bare(Command::StmtExecute, &sent) }
         .with_memo(Some(prepared.digest_memo()));
-    let ridden = match carried(session, &ride, message, &compiled.template, &mut plan).await? {
+    let ridden = match carried(session, &ride, message, template, &mut plan).await? {
         Ridden::Brought(ridden) => ridden,
-        Ridden::Interrupted => return Ok(true),
-        Ridden::Not => return Ok(false),
+        Ridden::Interrupted => return Ok(RideEnd::Answered),
+        Ridden::Not(end) => return Ok(end),
     };
-    let hinted = Hinted { template: &compiled.template, hint: None };
-    weigh(session, &ride, &mut plan, hinted, sought);
-    let found = stored(session, sought, plan, &compiled.template, ridden).await;
+    weigh(session, &ride, &mut plan, Hinted { template, hint: None }, sought);
+    let found = stored(session, sought, plan, template, ridden).await;
     session.answered_by_lane(packet, found);
-    execution.prepared.heeds_definitions(&session.shared.upstream);
+    prepared.heeds_definitions(&session.shared.upstream);
     note_answered(session, execution);
-    Ok(true)
+    Ok(RideEnd::Answered)
 }
 
-/// Returns what is known of a SELECT in the session's environment, if the SELECT's text and tables allow a lane to carry it.
+/// Returns what is known of a SELECT in the session's environment, if the SELECT's text allows a lane to carry it.
 fn known<'a>(
     session: &Session,
     prepared: &'a Prepared,
@@ -86,8 +120,7 @@ fn known<'a>(
         prepared.prepared_in.is_of(environment.id, session.state.environment_version)
     });
     let is_plain = select.hint.is_none() && !prepared.is_rewritten();
-    let may = is_of_environment && is_plain && may_be_carried(session, &compiled.template);
-    may.then_some((select, compiled))
+    (is_of_environment && is_plain).then_some((select, compiled))
 }
 
 /// An execution that a lane may carry, with its values.

@@ -28,8 +28,14 @@ impl Session {
             }
             Tracking::Returns(naming) => {
                 self.lease.tracking = Tracking::Returned(naming);
-                let told = self.state.told.as_ref();
-                Some(told.map_or_else(|| defaults(self.flavor()), |told| told.statement(self.flavor())))
+                let flavor = self.flavor();
+                let keeps_gtids = flavor == Flavor::MySql && self.state.tx.may_be_open_at_server();
+                self.lease.keeps_gtids = keeps_gtids;
+                Some(match self.state.told.as_ref() {
+                    Some(told) if keeps_gtids => told.statement_in_transaction(),
+                    Some(told) => told.statement(flavor),
+                    None => defaults(flavor == Flavor::MySql && !keeps_gtids),
+                })
             }
             _ => None,
         }
@@ -59,6 +65,12 @@ impl Session {
             return;
         };
         match self.lease.tracking {
+            // What the server has shown of the GTIDs are Freshet's own settings still.
+            Tracking::Own(_) if self.lease.keeps_gtids => {
+                let gtids = self.state.told.as_ref().map_or(Reports::default().gtids, |told| told.gtids);
+                self.state.told = Some(Arc::new(Reports { gtids, ..reports }));
+                self.lease.tracking = Tracking::Again;
+            }
             Tracking::Due | Tracking::Own(_) => {
                 self.state.told = Some(Arc::new(reports));
                 self.lease.tracking = Tracking::Due;
@@ -117,9 +129,9 @@ impl Session {
     }
 }
 
-/// Returns the statement that sets a session's reports as they are after a login.
-fn defaults(flavor: Flavor) -> String {
-    let gtids = if flavor == Flavor::MySql { "SESSION session_track_gtids=DEFAULT, " } else { "" };
+/// Returns the statement that sets a session's reports as they are after a login; `has_gtids`: the GTIDs too.
+fn defaults(has_gtids: bool) -> String {
+    let gtids = if has_gtids { "SESSION session_track_gtids=DEFAULT, " } else { "" };
     format!(
         "SET {gtids}SESSION session_track_transaction_info=DEFAULT, SESSION session_track_schema=DEFAULT, \
          SESSION session_track_state_change=DEFAULT, SESSION session_track_system_variables=DEFAULT"

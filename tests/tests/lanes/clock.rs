@@ -1,0 +1,40 @@
+//! A session whose time stands still.
+
+use super::*;
+
+const THEN: &str = "SET timestamp = 1000000000";
+
+/// A way to have a session's time stand still.
+type Way = (&'static str, fn(&mut Conn));
+
+const WAYS: [Way; 5] = [
+    ("as a text", |conn| run(conn, &[THEN])),
+    ("prepared", |conn| conn.exec_drop("SET timestamp = ?", (1_000_000_000_u32,)).expect("it is set")),
+    ("by EXECUTE", |conn| run(conn, &[&format!("PREPARE s FROM '{THEN}'"), "EXECUTE s"])),
+    ("by EXECUTE of a variable", |conn| {
+        run(conn, &[&format!("SET @then = '{THEN}'"), "PREPARE s FROM @then", "EXECUTE s"]);
+    }),
+    ("by a procedure", |conn| run(conn, &["CALL stand_still()"])),
+];
+
+/// It shows its own time, and its connection carries no reads of others, however the time was set.
+#[test]
+fn a_time_that_stands_still_is_one_sessions_own() {
+    let schema = "lanes_clock";
+    with_lanes(schema, |server, direct, freshet| {
+        run(direct, &[&format!("CREATE PROCEDURE stand_still() {THEN}")]);
+        for (how, stands_still) in WAYS {
+            let mut still = connect(freshet.target(), schema);
+            one(&mut still, "SELECT v FROM t WHERE id = 1");
+            stands_still(&mut still);
+            let mut other = connect(freshet.target(), schema);
+            for _ in 0..10 {
+                let context = format!("{:?}, {how}", server.flavor);
+                let own = one(&mut still, "SELECT UNIX_TIMESTAMP() FROM t WHERE id = 1");
+                assert_eq!(own, "1000000000", "{context}");
+                let others = one(&mut other, "SELECT UNIX_TIMESTAMP() > 1500000000 FROM t WHERE id = 1");
+                assert_eq!(others, "1", "{context}");
+            }
+        }
+    });
+}
