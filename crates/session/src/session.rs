@@ -25,6 +25,7 @@ mod tracking;
 mod lease;
 mod lanes;
 mod turn;
+mod turn_ahead;
 mod hold;
 
 // How a statement is answered: from memory, or by the server.
@@ -129,7 +130,7 @@ pub(crate) struct Session {
     /// Where the session's last statement was answered.
     pub(crate) destination: destination::LastDestination,
     /// The turn of the statement under way, if the statement has had it before it has a connection.
-    ahead: turn::TurnAhead,
+    ahead: turn_ahead::TurnAhead,
 }
 
 /// Returns the client's address, if the client came over TCP.

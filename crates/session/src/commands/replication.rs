@@ -1,10 +1,13 @@
 //! COM_BINLOG_DUMP and similar commands: the connection carries a stream from here on, which is passed on as bytes.
 
+use std::sync::Arc;
+
 use freshet_upstream::Connection;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing::debug;
 
 use super::refusals::unavailable;
+use crate::registry::Ending;
 use crate::relay::Lost;
 use crate::session::{Flow, Session};
 use crate::wire::Wire;
@@ -18,10 +21,12 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
     }
     session.wire.flush().await?;
     session.forward_silently(packet).await?;
-    let upstream = session.lease.connection()?;
+    let (handle, upstream) = (Arc::clone(&session.handle), session.lease.connection()?);
     if session.wire.compression().is_some() {
-        let ended = stream(&mut session.wire, upstream).await;
-        debug!(?ended, "a replica's compressed stream ended");
+        tokio::select! {
+            ended = stream(&mut session.wire, upstream) => debug!(?ended, "a replica's compressed stream ended"),
+            _ = handle.ends(Ending::Cut) => debug!("a replica's compressed stream is ended"),
+        }
         return Ok(Flow::Close);
     }
     let (server, from_server) = upstream.parts();
@@ -31,9 +36,9 @@ pub(super) async fn handle(session: &mut Session, packet: &[u8]) -> Result<Flow,
         server.write_all(from_client).await?;
         tokio::io::copy_bidirectional(client, server).await
     };
-    match both.await {
-        Ok((up, down)) => debug!(up, down, "a replica's stream ended"),
-        Err(error) => debug!(%error, "a replica's stream broke"),
+    tokio::select! {
+        ended = both => debug!(?ended, "a replica's stream ended"),
+        _ = handle.ends(Ending::Cut) => debug!("a replica's stream is ended"),
     }
     Ok(Flow::Close)
 }

@@ -5,12 +5,13 @@
 
 mod ahead;
 mod execution;
+mod fitness;
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use freshet_cache::{Dep, Freshness, Key, Position, Validity};
-use freshet_sql::{Method, contains_ignoring_case};
+use freshet_sql::contains_ignoring_case;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
@@ -21,15 +22,14 @@ use super::filling::{
 };
 use super::text::TextQuery;
 use crate::counters::Count;
-use crate::created::Upkeep;
 use crate::relay::{Lost, Relayed};
 use crate::session::{Carriage, Expected, INTERRUPTED, Message, Missed, Ride, Session, SharedView, Unfound};
-use crate::shared::Multiplexing;
 use crate::sought::COUNTS_ALL;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
 
 pub(super) use execution::ride as ride_execution;
+use fitness::may_be_carried;
 
 /// How often a read is tried on a lane: once more if another read has held the first lane up.
 const RIDES_MAX: usize = 2;
@@ -255,7 +255,7 @@ async fn stored(
         // The answer is stored already.
         Ok(_) if !sought.missed.may_be_stored() => {}
         Ok(plan) => {
-            keep(session, sought, plan, &mut ridden, found).await;
+            Box::pin(keep(session, sought, plan, &mut ridden, found)).await;
         }
         Err(why) => {
             count_not_cached(session, ridden.relayed.error);
@@ -270,32 +270,6 @@ async fn stored(
 
 fn expected(plan: &Result<FillPlan, Why>) -> Expected {
     Expected { warnings: plan.as_ref().map_or(0, |plan| plan.warnings), is_stored: plan.is_ok() }
-}
-
-/// Whether a lane may carry the SELECT: the SELECT is known to be quick, and reads nothing but tables.
-fn may_be_carried(session: &Session, template: &Template) -> bool {
-    (template.profile.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
-        && template.profile.is_fit(session.handle.active_ms())
-        && is_read_plainly(session, template)
-}
-
-/// Whether the SELECT reads nothing but tables, and is answered by the server alone.
-fn is_read_plainly(session: &Session, template: &Template) -> bool {
-    template.reads_tables_alone()
-        && !session.ruled.is_bargain()
-        && session.state.locals.fill_wait(&session.shared.globals).is_zero()
-        && session.shared.upstream.is_current(&template.told)
-        && !has_way_of_its_own(session, template)
-}
-
-/// Whether the query has a created cache that has another way to answer it, as far as is known.
-fn has_way_of_its_own(session: &Session, template: &Template) -> bool {
-    let cache = session.shared.created.of(template.query.id);
-    cache.is_some_and(|cache| {
-        cache.options.policy.is_some()
-            || cache.options.method != Some(Method::Shallow)
-                && !matches!(cache.upkeep(), Upkeep::Refreshed(_))
-    })
 }
 
 fn note_execution(session: &Session, template: &Template, carried: &Carried) {

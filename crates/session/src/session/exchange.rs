@@ -316,6 +316,7 @@ impl Receiving<'_> {
                     has_spoken = true;
                     continue;
                 }
+                () = ended(self.handle) => return Err(Lost::Client(WireError::Ended)),
             };
             frames.clear();
             put_packet(&mut frames, &mut seq, &packet.payload);

@@ -101,14 +101,13 @@ impl Session {
     }
 
     async fn forward_now(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        let (keeps_diagnostics, drops_diagnostics) =
-            (forward.may_keep_diagnostics(), forward.drops_diagnostics());
+        let (keeps_diagnostics, drops_diagnostics, asked) =
+            (forward.may_keep_diagnostics(), forward.drops_diagnostics(), forward.digested());
         let (before, stays) = match self.enter(&forward).await? {
             Entered::With(before) => (before, None),
             Entered::Stays(before, begun) => (before, Some(begun)),
             Entered::Refused(code) => return Ok(Relayed::unsent(code)),
         };
-        let asked = forward.digested();
         let Forward { message, execution, deeds: Deeds { effects, write, .. }, mut passing } = forward;
         let (Message { command, packet, text, .. }, tells_rows) = (message, passing.put_right.is_some());
         self.note_unlogged(effects);

@@ -3,11 +3,13 @@
 //! | | no answers from memory | keeps its connection |
 //! |---|---|---|
 //! | [`Hold::UnknownReads`] to [`Hold::Unreported`] | yes | yes |
-//! | [`Hold::CacheOff`] to [`Hold::EnvironmentRefused`] | yes | no |
+//! | [`Hold::CacheOff`] | yes | no |
+//! | [`Hold::EnvironmentUnknown`] | yes | until the environment is read |
+//! | [`Hold::EnvironmentRefused`] | yes | yes |
 //! | all others | no | yes |
 //!
-//! [`Hold::CacheOff`], [`Hold::Transaction`], [`Hold::PreparedStatements`] and [`Hold::LastStatement`] keep the connection only if their
-//! state cannot be brought about on another connection: see `giving_up.rs`.
+//! [`Hold::Transaction`], [`Hold::PreparedStatements`] and [`Hold::LastStatement`] keep the connection only if their state cannot be brought
+//! about on another connection: see `leaves_nothing_elsewhere` in `giving_up.rs`.
 //!
 //! Temporary tables and doubts bar a statement only if it may name such a table: see `key_for` in `commands/asked.rs`.
 

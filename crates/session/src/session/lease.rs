@@ -1,4 +1,5 @@
-//! The server connection that serves a session. The lease has all facts of that connection and none of the client.
+//! The server connection that serves a session. The lease has all facts of that connection, and of the client only the numbers that the
+//! client knows its prepared statements by: the statements themselves move with them from connection to connection.
 //!
 //! A session has the environment, the transaction and the settings that its client believes in (`session/state.rs`). The reports that the
 //! connection was asked for, the statements that ran on it, and the numbers that the server gave out on it belong to the connection: a

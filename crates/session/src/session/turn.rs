@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::Session;
+use super::turn_ahead::TurnAhead;
 use crate::coalescing::{Leader, QuestionBasis, QuestionRefused, QuestionState, Role};
 use crate::counters::{Count, count};
 use crate::registry::Ending;
@@ -46,18 +47,6 @@ pub(crate) enum Turn {
     /// The statement is refused: the question that it has waited for was refused, or the statement was interrupted. `is_noted`: if the
     /// client asks about the statement, it is repeated at the server.
     Refused { is_noted: bool },
-}
-
-/// What a statement that may be slow knows of its turn before it has a connection.
-#[derive(Debug, Default)]
-pub(crate) enum TurnAhead {
-    /// Nothing.
-    #[default]
-    Unknown,
-    /// The others wait for this statement.
-    Leads(Box<Leader>),
-    /// The statement has waited often enough.
-    AsksAlone,
 }
 
 /// How a wait for another client's answer has ended.

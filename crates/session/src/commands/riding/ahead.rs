@@ -6,7 +6,7 @@ use std::sync::Arc;
 use freshet_cache::Key;
 use freshet_sql::Datum;
 
-use super::is_read_plainly;
+use super::fitness::is_read_plainly;
 use crate::commands::admitting::{Hinted, is_surely_worth_storing};
 use crate::commands::asked::{from_memory, hint_of, key_for, statement, strips};
 use crate::commands::filling::{Fillable, plan, plan_of_text};
@@ -50,19 +50,18 @@ pub(super) async fn text(
 }
 
 /// An execution of a SELECT with its values and the second part of its answer's key.
-#[derive(Clone, Copy)]
 pub(super) struct KeyedExecution<'a> {
     pub(super) execution: SelectExecution<'a>,
     pub(super) select: &'a PreparedSelect,
-    pub(super) compiled: &'a Arc<CompiledExecution>,
-    pub(super) values: &'a [Datum],
-    pub(super) key_text: &'a [u8],
+    pub(super) compiled: Arc<CompiledExecution>,
+    pub(super) values: Vec<Datum>,
+    pub(super) key_text: Vec<u8>,
 }
 
 /// Takes the turn of an execution that [takes turns](Session::takes_turns). Returns whether the execution is answered by then.
 pub(super) async fn execution(
     session: &mut Session,
-    KeyedExecution { execution, select, compiled, values, key_text }: KeyedExecution<'_>,
+    KeyedExecution { execution, select, compiled, values, key_text }: &KeyedExecution<'_>,
     missed: Missed,
 ) -> Result<bool, Lost> {
     let template = &*compiled.template;
@@ -84,11 +83,11 @@ pub(super) async fn execution(
             Turn::Refused { is_noted } => {
                 if is_noted {
                     execution.prepared.heeds_definitions(&session.shared.upstream);
-                    note_answered(session, execution);
+                    note_answered(session, *execution);
                 }
                 return Ok(true);
             }
-            Turn::LooksAgain if take_stored(session, execution, environment).is_ok() => return Ok(true),
+            Turn::LooksAgain if take_stored(session, *execution, environment).is_ok() => return Ok(true),
             Turn::LooksAgain => {}
         }
     }

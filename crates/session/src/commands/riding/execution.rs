@@ -4,14 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use freshet_protocol::Command;
-use freshet_sql::Datum;
 use freshet_upstream::Lane;
 use freshet_upstream::lane::{StatementKey, StatementState};
 
 use super::ahead::{self, KeyedExecution};
-use super::{
-    RIDES_MAX, Ridden, RideEnd, carried, keyed, leads, may_be_carried, ride_of, stored, told, weigh,
-};
+use super::fitness::may_be_carried;
+use super::{RIDES_MAX, Ridden, RideEnd, carried, keyed, leads, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
@@ -42,9 +40,9 @@ pub(in crate::commands) async fn ride(
     }
     let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
     let Some(values) = values else { return Ok(false) };
-    let keyed = KeyedExecution { execution, select, compiled: &compiled, values: &values, key_text: &key };
+    let keyed = &KeyedExecution { execution, select, compiled, values, key_text: key };
     for _ in 0..RIDES_MAX {
-        let takes_turns = carriage == Carriage::Alone && session.takes_turns(&compiled.template);
+        let takes_turns = carriage == Carriage::Alone && session.takes_turns(&keyed.compiled.template);
         if takes_turns && Box::pin(ahead::execution(session, keyed, missed)).await? {
             return Ok(true);
         }
@@ -60,23 +58,23 @@ pub(in crate::commands) async fn ride(
 /// Tries once to have a lane carry the execution.
 async fn once(
     session: &mut Session,
-    keyed: KeyedExecution<'_>,
+    keyed: &KeyedExecution<'_>,
     carriage: Carriage,
     missed: Missed,
 ) -> Result<RideEnd, Lost> {
     const NOT: RideEnd = RideEnd::NotCarried;
-    let KeyedExecution { execution, select, compiled, values, key_text } = keyed;
-    let (prepared, packet, template) = (execution.prepared, execution.packet, &compiled.template);
-    if !may_be_carried(session, template) {
+    let prepared = keyed.execution.prepared;
+    if !may_be_carried(session, &keyed.compiled.template) {
         return Ok(NOT);
     }
-    let Some(carriable) = prepared.carriable(packet, session.capabilities()) else { return Ok(NOT) };
-    let rights = rights(session, template);
+    let carriable = prepared.carriable(keyed.execution.packet, session.capabilities());
+    let Some(carriable) = carriable else { return Ok(NOT) };
+    let rights = rights(session, &keyed.compiled.template);
     let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(NOT) };
     let Carriable { kinds, packet: mut sent } = carriable;
-    let ride = match ride.lane.statement(&select.text, kinds) {
+    let ride = match ride.lane.statement(&keyed.select.text, kinds) {
         StatementState::Unknown => {
-            if !prepare(session, &ride.lane, select, kinds).await? {
+            if !prepare(session, &ride.lane, keyed.select, kinds).await? {
                 session.put_interrupted();
                 return Ok(RideEnd::Answered);
             }
@@ -86,26 +84,25 @@ async fn once(
         _ => Some(ride),
     };
     let Some(ride) = ride else { return Ok(NOT) };
-    let StatementState::At(id) = ride.lane.statement(&select.text, kinds) else { return Ok(NOT) };
+    let StatementState::At(id) = ride.lane.statement(&keyed.select.text, kinds) else { return Ok(NOT) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
-    let sought = Sought { key_text, missed };
-    let carried_execution = LaneExecution { select, compiled, values };
-    let Some(mut plan) = planned(session, sought, carried_execution, &ride) else { return Ok(NOT) };
+    let Some(mut plan) = planned(session, keyed, missed, &ride) else { return Ok(NOT) };
     if session.had_its_turn() {
-        leads(session, &mut plan, key_text, template);
+        leads(session, &mut plan, &keyed.key_text, &keyed.compiled.template);
     }
     let message = Message { text: prepared.asked(), ..Message::bare(Command::StmtExecute, &sent) }
         .with_memo(Some(prepared.digest_memo()));
-    let ridden = match carried(session, &ride, message, template, &mut plan).await? {
+    let ridden = match carried(session, &ride, message, &keyed.compiled.template, &mut plan).await? {
         Ridden::Brought(ridden) => ridden,
         Ridden::Interrupted => return Ok(RideEnd::Answered),
         Ridden::Not(end) => return Ok(end),
     };
+    let (template, sought) = (&*keyed.compiled.template, Sought { key_text: &keyed.key_text, missed });
     weigh(session, &ride, &mut plan, Hinted { template, hint: None }, sought);
     let found = stored(session, sought, plan, template, ridden).await;
-    session.answered_by_lane(packet, found);
+    session.answered_by_lane(keyed.execution.packet, found);
     prepared.heeds_definitions(&session.shared.upstream);
-    note_answered(session, execution);
+    note_answered(session, keyed.execution);
     Ok(RideEnd::Answered)
 }
 
@@ -123,18 +120,11 @@ fn known<'a>(
     (is_of_environment && is_plain).then_some((select, compiled))
 }
 
-/// An execution that a lane may carry, with its values.
-struct LaneExecution<'a> {
-    select: &'a PreparedSelect,
-    compiled: &'a CompiledExecution,
-    values: &'a [Datum],
-}
-
 /// Returns how the answer is stored, or why it is not; `None` if the execution is not to be carried.
 fn planned(
     session: &mut Session,
-    Sought { key_text, missed }: Sought<'_>,
-    LaneExecution { select, compiled, values }: LaneExecution<'_>,
+    KeyedExecution { select, compiled, values, key_text, .. }: &KeyedExecution<'_>,
+    missed: Missed,
     ride: &Ride,
 ) -> Option<Result<FillPlan, Why>> {
     let template = &compiled.template;
