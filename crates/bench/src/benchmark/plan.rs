@@ -232,6 +232,7 @@ static ALL: [Table; 17] = [
         title: "Nothing is asked twice",
         about: "Point selects that could be stored, no two of which are the same.",
         mix: Mix::Once,
+        without_cache: true,
         ..UNCACHEABLE
     },
     Table {
