@@ -61,6 +61,8 @@ pub struct Lane {
     patience: Cell<u32>,
     /// Nobody needs the connection if the lane is held up.
     is_nobodys: Cell<bool>,
+    /// A statement has taken too long: nobody waits for those behind it.
+    is_held_up: Cell<bool>,
     counts: Arc<LaneCounts>,
 }
 
@@ -118,6 +120,7 @@ impl Lane {
             end: RefCell::default(),
             patience: Cell::new(1),
             is_nobodys: Cell::new(false),
+            is_held_up: Cell::new(false),
             counts: Arc::new(counts),
         });
         let (sender, receiver) = oneshot::channel();
@@ -152,9 +155,14 @@ impl Lane {
     }
 
     /// Lets the lane close its connection once a statement has held others up: those are still with the server then, and nobody hears their
-    /// answers. A server whose client is gone carries out none of them.
+    /// answers. A server stops at the first answer that it cannot send.
     pub fn belongs_to_nobody(&self) {
         self.is_nobodys.set(true);
+    }
+
+    /// Whether a statement has taken too long. Nobody waits for those behind it any more.
+    pub fn is_held_up(&self) -> bool {
+        self.is_held_up.get()
     }
 
     fn limit(&self) -> Duration {
@@ -333,14 +341,12 @@ struct Driver {
     /// Since when the first statement has been first, and sent.
     since: Instant,
     used: Instant,
-    /// A statement has taken too long.
-    was_held_up: bool,
 }
 
 impl Driver {
     fn new(lane: Rc<Lane>, connection: Connection) -> Self {
         let now = Instant::now();
-        Self { lane, connection, checked: 0, unseen: 0, since: now, used: now, was_held_up: false }
+        Self { lane, connection, checked: 0, unseen: 0, since: now, used: now }
     }
 
     /// Carries statements until the lane is closed and all are answered. Returns the connection, if it can still be used.
@@ -378,7 +384,7 @@ impl Driver {
 
     /// Whether the lane was held up, and nobody waits for any answer, or for the connection.
     fn is_useless(&self) -> bool {
-        if !self.was_held_up || !self.lane.is_nobodys.get() {
+        if !self.lane.is_held_up.get() || !self.lane.is_nobodys.get() {
             return false;
         }
         let queue = self.lane.queue.borrow();
@@ -401,9 +407,9 @@ impl Driver {
     }
 
     /// Acts on a deadline: the first statement takes too long, or nobody has used the lane for a while.
-    fn note_late(&mut self) {
+    fn note_late(&self) {
         let mut queue = self.lane.queue.borrow_mut();
-        self.was_held_up |= queue.sent > 0;
+        self.lane.is_held_up.set(self.lane.is_held_up.get() || queue.sent > 0);
         // Statements that are not sent go elsewhere, except the one that ends a transaction.
         let keeps = |waiting: &Waiting| waiting.counted == CarriedKind::End;
         if !queue.waiting.iter().skip(queue.sent).any(keeps) {

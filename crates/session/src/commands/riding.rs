@@ -31,14 +31,11 @@ use crate::why::Why;
 pub(super) use execution::ride as ride_execution;
 use fitness::may_be_carried;
 
-/// How often a read is tried on a lane: once more if another read has held the first lane up.
-const RIDES_MAX: usize = 2;
-
 /// How a try to have a lane carry a read has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RideEnd {
     Answered,
-    /// Another read has held the lane up. The read still needs an answer.
+    /// Another read has held the lane up. The read still needs an answer, which another session may be asking for.
     HeldUp,
     /// The read still needs an answer.
     NotCarried,
@@ -60,18 +57,21 @@ pub(super) async fn ride(
     if !known.is_plain() && contains_ignoring_case(text, COUNTS_ALL) {
         return Ok(false);
     }
-    for _ in 0..RIDES_MAX {
-        let takes_turns = carriage == Carriage::Alone && session.takes_turns(known.template());
-        if takes_turns && Box::pin(ahead::text(session, query, known)).await? {
-            return Ok(true);
-        }
-        match pin!(once(session, query, known, carriage)).await? {
-            RideEnd::Answered => return Ok(true),
-            RideEnd::NotCarried => return Ok(false),
-            RideEnd::HeldUp => {}
-        }
+    let is_alone = carriage == Carriage::Alone;
+    if is_alone
+        && session.takes_turns(known.template())
+        && Box::pin(ahead::text(session, query, known)).await?
+    {
+        return Ok(true);
     }
-    Ok(false)
+    let end = pin!(once(session, query, known, carriage)).await?;
+    match end {
+        RideEnd::Answered => Ok(true),
+        RideEnd::NotCarried => Ok(false),
+        // Not on another lane: those that ask similar things would hold that one up too.
+        RideEnd::HeldUp if is_alone => Box::pin(ahead::text(session, query, known)).await,
+        RideEnd::HeldUp => Ok(false),
+    }
 }
 
 /// Tries once to have a lane carry the query.
@@ -111,7 +111,7 @@ async fn once(
 
 /// Makes others wait for this answer, if the statement has taken the turn of its key.
 fn leads(session: &mut Session, plan: &mut Result<FillPlan, Why>, key_text: &[u8], template: &Template) {
-    let Ok(plan) = plan else { return };
+    let Ok(plan) = plan else { return session.ends_turn() };
     if let Some(leader) = session.takes_lead(Key { environment: plan.environment, text: key_text }) {
         plan.is_led_by(Some(leader), template, session.shared.freshness());
     }

@@ -89,6 +89,8 @@ impl Session {
 
     /// Like [`Session::forward_now`], for a statement that rules delay or limit in time.
     async fn forward_timed(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
+        // Others do not wait for an answer that is not the one they need. Whose answer it is has taken the turn over by now.
+        self.ends_turn();
         if let Some(delay) = self.ruled.take_delay() {
             self.delays(delay).await?;
         }

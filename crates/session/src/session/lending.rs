@@ -1,6 +1,7 @@
 //! Opening a connection only to lend it: if many sessions have one, the next ones do without, as long as somebody's carries their reads. And
 //! taking a lent connection back.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,8 +16,9 @@ use super::{Session, Tracking};
 use crate::environment::Known;
 use crate::registry::Ending;
 
-/// How far apart statements are killed.
+/// How far apart statements are killed, and how far at most after a kill that failed.
 const KILLS_APART: Duration = Duration::from_millis(10);
+const KILLS_APART_MAX: Duration = Duration::from_secs(1);
 /// For how long statements are killed until a connection comes back.
 const KILLED_WAIT_MAX: Duration = Duration::from_secs(30);
 
@@ -67,26 +69,41 @@ impl Session {
     pub(crate) async fn take_back(&mut self) -> Result<(), Error> {
         let Some(lent) = self.lease.lent() else { return Ok(()) };
         lent.lane().close();
+        let lane = Rc::clone(lent.lane());
         let mut connection = tokio::time::timeout(2 * SLOW, &mut *lent).await.ok();
-        if connection.is_none() {
+        // As long as the reads there go on, their sessions wait for them.
+        while connection.is_none() && !lane.is_held_up() && lane.depth() > 1 {
+            let Some(lent) = self.lease.lent() else { break };
+            connection = tokio::time::timeout(SLOW, lent).await.ok();
+        }
+        let is_killed = connection.is_none();
+        if is_killed {
             connection = Box::pin(self.kills_what_is_carried()).await;
         }
         self.lease.give_back(connection.flatten());
-        if self.lease.is_lost() { Err(Error::Closed) } else { Ok(()) }
+        if self.lease.is_lost() {
+            return Err(Error::Closed);
+        }
+        if is_killed {
+            // A KILL QUERY that came after the last read is met by this command, and not by the client's next one.
+            let _unheard = self.keep_alive().await;
+        }
+        Ok(())
     }
 
-    /// Kills the reads that hold up the session's own connection, one after the other, until the connection comes back. The session of such a
-    /// read carries the read out itself after that. Nobody waits for the reads behind it. `None` if the connection does not come back.
+    /// Kills the reads that hold up the session's own connection, one after the other, until the connection comes back. The session of the
+    /// first read carries it out itself after that, and nobody waits for the reads behind it. `None` if the connection does not come back.
     async fn kills_what_is_carried(&mut self) -> Option<Option<Connection>> {
         let (thread, shared) = (self.handle.thread_id(), Arc::clone(&self.shared));
         let mut kills = Kills::of(&shared, self.admitted.hand_over(), thread).await;
-        let (until, mut came) = (Instant::now() + KILLED_WAIT_MAX, None);
+        let (until, mut came, mut apart) = (Instant::now() + KILLED_WAIT_MAX, None, KILLS_APART);
         while came.is_none() && Instant::now() < until && self.handle.ending() != Ending::Cut {
             if let Err(error) = kills.once().await {
                 debug!(%error, thread, "a read that holds its session up could not be killed");
+                apart = (2 * apart).min(KILLS_APART_MAX);
             }
             let Some(lent) = self.lease.lent() else { break };
-            came = tokio::time::timeout(KILLS_APART, lent).await.ok();
+            came = tokio::time::timeout(apart, lent).await.ok();
         }
         kills.end().await;
         came

@@ -103,9 +103,9 @@ impl Session {
                 {
                     return done;
                 }
-                let flow = Box::pin(commands::handle(self, packet, missed)).await?;
+                let flow = Box::pin(commands::handle(self, packet, missed)).await;
                 self.ends_turn();
-                flow
+                flow?
             }
         };
         if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {

@@ -9,7 +9,7 @@
 //!
 //! If the server has no more connections for a session, all other sessions rest that can.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use freshet_cache::Position;
 use freshet_sql::Flavor;
@@ -20,13 +20,17 @@ use super::giving_up::Asks;
 use super::pool::makes_room;
 use crate::shared::Multiplexing;
 
-/// How often, and how long apart, Freshet looks for a connection if the server has no more: for 10 s, as long as drivers wait for one.
-const LOOKS: u32 = 500;
+/// For how long a session looks for a connection if the server has no more, or has no more for the account.
+const FULL_FOR: Duration = Duration::from_secs(10);
+const ACCOUNT_FULL_FOR: Duration = Duration::from_secs(1);
+/// How long apart the looks are: at first, and at most.
 const LOOKS_APART: Duration = Duration::from_millis(20);
+const LOOKS_APART_MAX: Duration = Duration::from_millis(320);
 /// The most rows of a SELECT that Freshet makes up.
 const ROWS_MAX: u32 = 100_000;
 /// ER_CON_COUNT_ERROR and ER_TOO_MANY_USER_CONNECTIONS.
-const FULL: [u16; 2] = [1040, 1203];
+const FULL: u16 = 1040;
+const ACCOUNT_FULL: u16 = 1203;
 
 impl Session {
     /// Gives the connection up, if the session can go on without it. Called between two commands.
@@ -57,20 +61,28 @@ impl Session {
     /// # Errors
     /// The server cannot be reached, or refuses.
     pub(super) async fn opens_own(&mut self) -> Result<ConnectionOrigin, Error> {
-        let mut looks = 0;
+        let (began, mut apart) = (Instant::now(), LOOKS_APART);
         loop {
             let rights_from = self.shared.upstream.rights_from();
             let error = match crate::auth::open(&self.shared.gate, &mut self.admitted).await {
                 Ok(()) => return Ok(ConnectionOrigin::Own(rights_from)),
                 Err(error) => error,
             };
-            let is_full = matches!(&error, Error::Server(error) if FULL.contains(&error.code));
-            if !is_full || looks == LOOKS || self.shared.options.multiplexing == Multiplexing::Off {
+            let most = match &error {
+                Error::Server(error) if error.code == FULL => FULL_FOR,
+                Error::Server(error) if error.code == ACCOUNT_FULL => ACCOUNT_FULL_FOR,
+                _ => return Err(error),
+            };
+            if began.elapsed() >= most || self.shared.options.multiplexing == Multiplexing::Off {
                 return Err(error);
             }
-            looks += 1;
+            // Those who wait for this statement's answer may have a connection.
+            self.ends_turn();
             self.shared.server_is_full();
-            tokio::time::sleep(LOOKS_APART).await;
+            if self.waits_for(tokio::time::sleep(apart)).await.is_err() {
+                return Err(error);
+            }
+            apart = (2 * apart).min(LOOKS_APART_MAX);
             if self.takes_over().await {
                 return Ok(ConnectionOrigin::Another);
             }

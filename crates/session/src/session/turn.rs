@@ -66,7 +66,7 @@ pub(crate) struct Waited(u32);
 impl Session {
     /// Whether the session's statements of this form may wait for one another. Quick statements are always sent at once.
     pub(crate) fn takes_turns(&self, template: &Template) -> bool {
-        let now_ms = now_ms();
+        let now_ms = self.handle.active_ms();
         template.profile.may_be_slow(now_ms) && !template.profile.is_large(now_ms) && self.may_share_a_turn()
     }
 
@@ -137,7 +137,7 @@ impl Session {
     }
 
     /// Ends the turn of a statement that was not sent: others ask.
-    pub(super) fn ends_turn(&mut self) {
+    pub(crate) fn ends_turn(&mut self) {
         if self.had_its_turn() {
             self.ahead = TurnAhead::Unknown;
         }

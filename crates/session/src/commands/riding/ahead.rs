@@ -99,6 +99,7 @@ fn may_wait(session: &Session, template: &Template, missed: Missed) -> bool {
     session.takes_turns(template)
         && !session.had_its_turn()
         && missed.may_be_stored()
+        && !missed.refreshes
         && session.state.key.is_some()
         && is_read_plainly(session, template)
 }

@@ -9,7 +9,7 @@ use freshet_upstream::lane::{StatementKey, StatementState};
 
 use super::ahead::{self, KeyedExecution};
 use super::fitness::may_be_carried;
-use super::{RIDES_MAX, Ridden, RideEnd, carried, keyed, leads, ride_of, stored, told, weigh};
+use super::{Ridden, RideEnd, carried, keyed, leads, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
 use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
@@ -33,6 +33,10 @@ pub(in crate::commands) async fn ride(
     missed: Missed,
 ) -> Result<bool, Lost> {
     let Some((select, compiled)) = known(session, prepared) else { return Ok(false) };
+    let takes_turns = carriage == Carriage::Alone && session.takes_turns(&compiled.template);
+    if !takes_turns && !may_be_carried(session, &compiled.template) {
+        return Ok(false);
+    }
     let execution = SelectExecution::by_command(session, prepared, packet);
     let mut key = Vec::new();
     if execution.key_of(&mut key).is_none() {
@@ -41,18 +45,19 @@ pub(in crate::commands) async fn ride(
     let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
     let Some(values) = values else { return Ok(false) };
     let keyed = &KeyedExecution { execution, select, compiled, values, key_text: key };
-    for _ in 0..RIDES_MAX {
-        let takes_turns = carriage == Carriage::Alone && session.takes_turns(&keyed.compiled.template);
-        if takes_turns && Box::pin(ahead::execution(session, keyed, missed)).await? {
-            return Ok(true);
-        }
-        match pin!(once(session, keyed, carriage, missed)).await? {
-            RideEnd::Answered => return Ok(true),
-            RideEnd::NotCarried => return Ok(false),
-            RideEnd::HeldUp => {}
-        }
+    if takes_turns && Box::pin(ahead::execution(session, keyed, missed)).await? {
+        return Ok(true);
     }
-    Ok(false)
+    let end = pin!(once(session, keyed, carriage, missed)).await?;
+    match end {
+        RideEnd::Answered => Ok(true),
+        RideEnd::NotCarried => Ok(false),
+        // Not on another lane: those that ask similar things would hold that one up too.
+        RideEnd::HeldUp if carriage == Carriage::Alone => {
+            Box::pin(ahead::execution(session, keyed, missed)).await
+        }
+        RideEnd::HeldUp => Ok(false),
+    }
 }
 
 /// Tries once to have a lane carry the execution.
