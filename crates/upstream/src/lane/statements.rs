@@ -10,7 +10,7 @@ use freshet_protocol::{Capabilities, FrameHeader, HEADER_LEN, OkPacket, PrepareO
 
 /// The most statements that are prepared on one lane: the one that was used longest ago makes room. All connections to a server together have
 /// 16,382 (the default of its `max_prepared_stmt_count`).
-const STATEMENTS_MAX: usize = 256;
+pub(super) const STATEMENTS_MAX: usize = 256;
 
 /// The state of a statement on a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
