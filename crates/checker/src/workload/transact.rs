@@ -275,13 +275,22 @@ impl Client<'_> {
             let at = self.dice.below(steps.len() + 1);
             steps.insert(at, step);
         }
+        // A server opens a read view with the first read, and not with a write before it.
+        let first_write = steps.iter().position(|step| matches!(step, Step::Write(_)));
+        if let Some(at) = first_write.filter(|_| self.dice.percent(25)) {
+            let write = steps.remove(at);
+            steps.insert(0, write);
+        }
         steps
     }
 
     /// False: the server has undone all of it.
     fn take_steps(&mut self, steps: Vec<Step>, done: &mut Done) -> Result<bool, Trouble> {
-        for step in steps {
-            if self.dice.percent(30) {
+        let begins_with_write = matches!(steps.first(), Some(Step::Write(_)));
+        for (at, step) in steps.into_iter().enumerate() {
+            // What others commit between a write and the first read is in the read view.
+            let is_first_read = at == 1 && begins_with_write;
+            if self.dice.percent(if is_first_read { 80 } else { 30 }) {
                 let pause = u64::try_from(self.dice.below(PAUSE_MS_MAX))?;
                 std::thread::sleep(Duration::from_millis(pause));
             }
