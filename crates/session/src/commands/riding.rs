@@ -32,8 +32,9 @@ pub(super) use execution::ride as ride_execution;
 use fitness::may_be_carried;
 
 /// How a try to have a lane carry a read has ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum RideEnd {
+    /// The read is answered: with rows, or with the error of an interruption.
     Answered,
     /// Another read has held the lane up. The read still needs an answer, which another session may be asking for.
     HeldUp,
@@ -88,8 +89,8 @@ async fn once(
     let rights = rights(session, template);
     let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(RideEnd::NotCarried) };
     let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(RideEnd::NotCarried) };
+    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     if session.had_its_turn() {
-        let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
         leads(session, &mut plan, &key_text, template);
     }
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
@@ -97,10 +98,8 @@ async fn once(
     let sent = Message::query(packet, text).with_memo(known.digest_memo());
     let ridden = match carried(session, &ride, sent, template, &mut plan).await? {
         Ridden::Brought(ridden) => ridden,
-        Ridden::Interrupted => return Ok(RideEnd::Answered),
-        Ridden::Not(end) => return Ok(end),
+        Ridden::Ended(end) => return Ok(end),
     };
-    let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
     let hint = known.compiled.hint;
     let sought = Sought { key_text: &key_text, missed: query.missed };
     weigh(session, &ride, &mut plan, Hinted { template, hint }, sought);
@@ -131,10 +130,8 @@ async fn ride_of(session: &mut Session, rights: Dep, carriage: Carriage) -> Opti
 #[expect(clippy::large_enum_variant, reason = "nearly all are brought, and are passed on at once")]
 enum Ridden {
     Brought(Brought),
-    /// The client has an error: the read was interrupted.
-    Interrupted,
-    /// There is no answer.
-    Not(RideEnd),
+    /// There is no answer; the client has an error if the read was interrupted.
+    Ended(RideEnd),
 }
 
 /// Sends a statement over a lane, and puts its answer into the client's buffer. The answer counts under the statement's text.
@@ -182,7 +179,7 @@ async fn carried(
     }
     let Some(mut relayed) = session.put_carried(lane, message.command, carried, expected(plan))? else {
         let ended = not_ridden(session, plan, RideEnd::NotCarried);
-        if matches!(ended, Ridden::Not(_)) {
+        if !matches!(ended, Ridden::Ended(RideEnd::Answered)) {
             template.profile.note_unfit(now_ms());
         }
         return Ok(ended);
@@ -202,11 +199,11 @@ fn not_ridden(session: &mut Session, plan: &mut Result<FillPlan, Why>, end: Ride
         if let Some(leader) = plan.as_mut().ok().and_then(|plan| plan.leader.take()) {
             session.has_had_its_turn(Some(leader));
         }
-        return Ridden::Not(end);
+        return Ridden::Ended(end);
     }
     session.put_interrupted();
     session.state.served.carried += 1;
-    Ridden::Interrupted
+    Ridden::Ended(RideEnd::Answered)
 }
 
 /// Makes an answer that was read in a read view part of the session's transaction. Returns false if the transaction reads another moment.

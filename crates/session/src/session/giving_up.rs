@@ -189,10 +189,9 @@ impl Session {
             && has_last
             && !(self.state.gtid == KnownGtid::There && self.shared.asks_for_gtids.load(Ordering::Relaxed))
             && self.state.pending.is_empty()
-            && self.tells_time()
+            && self.has_time_of_all()
             // The session may have rights that another login does not get.
             && self.has_rights_of_now()
-            && !self.state.limits_time
             && !self.lease.has_diagnostics
             && self.lease.can_be_undone
             && self.lease.is_unknown_to_client

@@ -301,9 +301,12 @@ impl Session {
         self.are_there_lanes() && (is_always || !is_suspended())
     }
 
-    /// Whether `NOW()` is the time in the session, as far as is known.
-    pub(super) fn tells_time(&self) -> bool {
-        !self.state.stops_time && self.environment().is_none_or(|environment| environment.tells_time)
+    /// Whether the session has the time and the limits of time that all have, as far as is known: its reads may be carried with those of
+    /// others, and on its connection.
+    pub(super) fn has_time_of_all(&self) -> bool {
+        !self.state.stops_time
+            && !self.state.limits_time
+            && self.environment().is_none_or(|environment| environment.tells_time)
     }
 
     fn may_be_carried(&self) -> bool {
@@ -318,8 +321,7 @@ impl Session {
         self.are_there_lanes()
             && !self.ruled.are_timed()
             && !self.ruled.keeps_to_itself
-            && self.tells_time()
-            && !self.state.limits_time
+            && self.has_time_of_all()
             && self.state.pending.is_empty()
             && (self.lease.is_lent() || self.lease.tracking == Tracking::On || !self.lease.is_open())
             && !BAR.into_iter().any(|hold| self.holds().has(hold))
@@ -419,9 +421,7 @@ impl Session {
             && !self.lease.prepared.have_long_data()
             && self.lease.prepared.closed.is_empty()
             && !self.state.unlogged
-            // The reads of others would have the session's time, or its limits.
-            && self.tells_time()
-            && !self.state.limits_time;
+            && self.has_time_of_all();
         if !may_lend {
             return None;
         }

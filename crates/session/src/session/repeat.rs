@@ -27,8 +27,7 @@ impl Session {
             && self.state.tx.surely_autocommits()
             && self.holds().list().all(leaves_nothing)
             && self.state.pending.is_empty()
-            && self.tells_time()
-            && !self.state.limits_time
+            && self.has_time_of_all()
             && self.lease.can_be_undone
             && !self.lease.traces.writes;
         let environment = self.environment().filter(|_| may).cloned();

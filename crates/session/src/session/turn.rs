@@ -34,8 +34,8 @@ const OF_DATA: [u16; 16] =
     [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.
 pub(crate) const INTERRUPTED: u16 = 1317;
-/// ER_CONNECTION_KILLED of MariaDB.
-const CONNECTION_KILLED: u16 = 1927;
+/// The errors of a statement that somebody has killed, alone or with its connection (ER_CONNECTION_KILLED of MariaDB).
+const KILLED: [u16; 2] = [INTERRUPTED, 1927];
 
 /// What a statement does whose answer is not in memory.
 #[derive(Debug)]
@@ -109,11 +109,7 @@ impl Session {
                 waited.0 += match other {
                     // One of the waiting sessions asks, and the others wait for it.
                     QuestionState::Abandoned => 0,
-                    QuestionState::Refused(refused)
-                        if [INTERRUPTED, CONNECTION_KILLED].contains(&refused.error.code) =>
-                    {
-                        0
-                    }
+                    QuestionState::Refused(refused) if KILLED.contains(&refused.error.code) => 0,
                     QuestionState::Outrun => 1,
                     QuestionState::Over | QuestionState::Refused(_) | QuestionState::UnderWay => WAITS_MAX,
                 };

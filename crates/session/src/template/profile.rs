@@ -197,22 +197,19 @@ mod tests {
     fn what_is_slow_on_average_is_carried_no_more_though_some_are_quick() {
         let profile = ExecutionProfile::default();
         profile.took_us(100);
-        (0..400).for_each(|_| {
-            profile.carried(Duration::from_micros(100), 1);
-            profile.carried(Duration::from_millis(2), 1);
-        });
+        let carries = |slow_ms, patience| {
+            for _ in 0..400 {
+                profile.carried(Duration::from_micros(100), patience);
+                profile.carried(Duration::from_millis(slow_ms), patience);
+            }
+        };
+        carries(2, 1);
         assert!(profile.is_fit(now_ms()), "1 ms on average");
         profile.carried(Duration::from_secs(1), 1);
         assert!(profile.is_fit(now_ms()), "the machine stood still");
-        (0..400).for_each(|_| {
-            profile.carried(Duration::from_micros(100), 2);
-            profile.carried(Duration::from_millis(4), 2);
-        });
+        carries(4, 2);
         assert!(profile.is_fit(now_ms()), "the server has twice as much to do");
-        (0..400).for_each(|_| {
-            profile.carried(Duration::from_micros(100), 1);
-            profile.carried(Duration::from_millis(16), 1);
-        });
+        carries(16, 1);
         assert!(profile.is_quick() && !profile.is_fit(now_ms()), "8 ms on average");
     }
 

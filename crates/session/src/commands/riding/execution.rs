@@ -99,8 +99,7 @@ async fn once(
         .with_memo(Some(prepared.digest_memo()));
     let ridden = match carried(session, &ride, message, &keyed.compiled.template, &mut plan).await? {
         Ridden::Brought(ridden) => ridden,
-        Ridden::Interrupted => return Ok(RideEnd::Answered),
-        Ridden::Not(end) => return Ok(end),
+        Ridden::Ended(end) => return Ok(end),
     };
     let (template, sought) = (&*keyed.compiled.template, Sought { key_text: &keyed.key_text, missed });
     weigh(session, &ride, &mut plan, Hinted { template, hint: None }, sought);
