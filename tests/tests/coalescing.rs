@@ -137,6 +137,62 @@ impl Stage<'_> {
         }
     }
 
+    /// How many reads of the table the server carries out.
+    fn running(&self) -> u64 {
+        let running = format!(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{}' AND INFO LIKE 'SELECT SUM%'",
+            self.schema
+        );
+        self.server.target.connect().query_first(running).expect("the list of clients").expect("a count")
+    }
+
+    /// How often the server has carried such a read out.
+    fn carried_out(&self) -> u64 {
+        let counts = format!(
+            "SELECT executions, hits FROM freshet.queries WHERE schema_name = '{}' AND digest_text LIKE 'SELECT SUM%'",
+            self.schema
+        );
+        let counts: Vec<(u64, u64)> =
+            self.freshet.target().connect().query(counts).expect("the list of queries");
+        counts.into_iter().map(|(executions, hits)| executions - hits).sum()
+    }
+
+    /// Has clients ask before and after each of three writes, each of which outruns a question: that of one client, that of another one, and the
+    /// one that all others wait for. `ask` tells how many writes a client sees.
+    fn ask_while_written(&self, writer: &mut Conn, writes: [&str; 3], ask: impl Fn(&mut Conn) -> u64 + Sync) {
+        let mut clients: Vec<Conn> = (0..CLIENTS + 2).map(|_| self.connect()).collect();
+        let (carried_out, coalesced) = (self.carried_out(), self.count("Freshet_coalesced"));
+        let ask = &ask;
+        let waited = || self.count("Freshet_coalesced") - coalesced;
+        thread::scope(|scope| {
+            let asks = |mut conn: Conn| scope.spawn(move || ask(&mut conn));
+            let first = clients.pop().map(asks).expect("a client");
+            eventually("the first asks", || (self.running() == 1).then_some(()));
+            run(writer, &writes[..1]);
+            caught_up(self.freshet);
+            let second = clients.pop().map(asks).expect("a client");
+            eventually("the second asks", || (self.running() == 2).then_some(()));
+            run(writer, &writes[1..2]);
+            caught_up(self.freshet);
+            let others: Vec<_> = clients.into_iter().map(asks).collect();
+            eventually("the others wait", || (waited() == CLIENTS).then_some(()));
+            assert_eq!(
+                self.running(),
+                2,
+                "the two still ask, or else this machine is too fast for so few rows"
+            );
+            eventually("one of the others asks", || (waited() == 2 * CLIENTS - 1).then_some(()));
+            run(writer, &writes[2..]);
+            assert!((1..=2).contains(&self.running()), "it still asks, and at most one more");
+            assert!(first.join().expect("it is answered") <= 1);
+            assert!((1..=2).contains(&second.join().expect("it is answered")));
+            for client in others {
+                assert!((2..=3).contains(&client.join().expect("it is answered")));
+            }
+        });
+        assert_eq!(self.carried_out() - carried_out, 3);
+    }
+
     /// Has many clients ask while the table is held, does something when all wait, and tells their answers.
     fn ask_together(
         &mut self,
@@ -440,5 +496,42 @@ fn an_answer_that_expires_while_it_is_made_serves_nobody_who_waits_for_it() {
         // The rule is all that was in the way.
         bench.load(&[&format!("{rule}600000,1)")]);
         bench.hits.prime(&mut bench.client(), READ).expect("it is answered");
+    });
+}
+
+/// A read of a table that is written all the time: no answer may be stored, and the answer to a question that was begun before a write was
+/// acknowledged is nobody's who asks after that.
+#[test]
+fn what_is_never_stored_is_asked_for_all_who_came_before_the_question() {
+    const READ: &str = "SELECT SUM(a.v) FROM t a, t b, t c WHERE a.id + b.id + c.id > 0";
+    /// The read takes about a second by so many rows, and shows the square of that for each row that is 1.
+    const ROWS: u64 = 200;
+    const WRITE: [&str; 3] = [
+        "UPDATE t SET v = 1 WHERE id = 1",
+        "UPDATE t SET v = 1 WHERE id = 2",
+        "UPDATE t SET v = 1 WHERE id = 3",
+    ];
+    let ask = |conn: &mut Conn, prepares| -> u64 {
+        let sum: Option<u64> = if prepares { conn.exec_first(READ, ()) } else { conn.query_first(READ) }
+            .expect("it is answered");
+        sum.expect("a sum") / (ROWS * ROWS)
+    };
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let freshet = &Freshet::with(server, &[]);
+        let mut direct = fresh_schema(server, "coalescing_written");
+        let rows: Vec<_> = (1..=ROWS).map(|id| format!("({id}, 0)")).collect();
+        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)"]);
+        run(&mut direct, &[&format!("INSERT INTO t VALUES {}", rows.join(", "))]);
+        let holder = connect(&server.target, "coalescing_written");
+        let stage = Stage { server, freshet, schema: "coalescing_written", holder, at_once_max: AT_ONCE_MAX };
+        let mut writer = stage.connect();
+        for prepares in [false, true] {
+            run(&mut direct, &["UPDATE t SET v = 0"]);
+            caught_up(freshet);
+            stage.ask_while_written(&mut writer, WRITE, |conn| ask(conn, prepares));
+        }
     });
 }

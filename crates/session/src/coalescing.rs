@@ -1,16 +1,23 @@
 //! Identical misses ask the server once. Of the sessions that look for the same answer while it is being made, one asks the server, and the
 //! others wait for its answer and look again. The one rule judges what they find, as for any stored answer. So no session gets an answer
-//! that it would not get later. A session that finds nothing asks for itself.
+//! that it would not get later.
+//!
+//! An answer to a table that is written all the time is never stored. A session that finds nothing waits once more. The question that it
+//! then waits for was begun after the session's own statement had come, so the server answers both alike, whatever has changed before or
+//! changes after: the session gets a copy of that answer, stored or not.
 //!
 //! Nobody begins to wait for an answer that a change has already outrun: the next session asks anew, and later ones wait for that. Two
 //! sessions ask the same at most, so that a table that changes all the time does not have all of them ask.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ahash::{HashMap, RandomState};
 use freshet_cache::{Dep, Key, Position};
-use freshet_protocol::ErrPacket;
+use freshet_protocol::{ErrPacket, StatusFlags};
 use tokio::sync::watch;
+
+use crate::bounds::Permit;
 
 /// The number of locks among which the questions under way are spread.
 const SHARDS: usize = 16;
@@ -22,10 +29,10 @@ pub(crate) enum QuestionState {
     UnderWay,
     /// The session that asked is gone, or does something else.
     Abandoned,
-    /// The question is over: its answer is stored, if it may be.
-    Over,
-    /// The answer is not stored, because something has changed meanwhile: the next one may be.
-    Outrun,
+    /// The question is answered. The answer is stored, if it may be. Here is a copy, if a session waits for one.
+    Answered(Option<Arc<AnswerCopy>>),
+    /// The answer is for one session alone: it is too large, or depends on that session, or goes at the pace of one client.
+    Private,
     /// The server has refused the question.
     Refused(Arc<QuestionRefused>),
 }
@@ -42,6 +49,27 @@ impl QuestionRefused {
     pub(crate) fn rests_on(&self) -> Option<&QuestionBasis> {
         self.rests_on.get()
     }
+}
+
+/// A copy of an answer for sessions that asked the same before the question was begun.
+#[derive(Debug)]
+pub(crate) struct AnswerCopy {
+    /// The packets, as the client of the session that asked got them.
+    pub(crate) body: Vec<u8>,
+    /// Where the session's status flags stand in the packets.
+    pub(crate) status_at: [u32; 2],
+    /// The status flags that the answer came with.
+    pub(crate) status: StatusFlags,
+    /// The number of rows that the statement found, if that is known.
+    pub(crate) found_rows: Option<u32>,
+    /// The digest under which the answer is counted.
+    pub(crate) tag: u16,
+    /// The rights by which the tables were read, and the position from which the answer is valid: a session whose rights have changed
+    /// since gets no copy.
+    pub(crate) rights: Dep,
+    pub(crate) valid_from: Position,
+    /// The part of the budget for copies that `body` holds.
+    pub(crate) _permit: Permit,
 }
 
 /// What the outcome of a question rests on.
@@ -65,13 +93,26 @@ pub(crate) struct Coalescing {
     hash: RandomState,
 }
 
-type QuestionShard = HashMap<QuestionKey, Question>;
+#[derive(Debug, Default)]
+struct QuestionShard {
+    asked: HashMap<QuestionKey, Question>,
+    /// The number of questions that have begun.
+    begun: u64,
+}
+
+/// When a statement first joined: its answer may be any that was begun later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JoinedAfter(u64);
 
 /// A question under way.
 #[derive(Debug)]
 struct Question {
+    /// The number of this question, in the order in which questions began.
+    number: u64,
     told: watch::Receiver<QuestionState>,
     rests_on: Arc<OnceLock<QuestionBasis>>,
+    /// Whether a session waits that takes a copy of the answer.
+    is_wanted: Arc<AtomicBool>,
     /// The same question, asked earlier, with an answer that was outrun when this one began.
     outrun: Option<Box<Question>>,
 }
@@ -93,32 +134,56 @@ impl Question {
 pub(crate) enum Role {
     /// This session.
     Leader(Box<Leader>),
-    /// Another session. The receiver gets the state of the question.
-    Follower(watch::Receiver<QuestionState>),
+    /// Another session.
+    Follower(Follower),
+}
+
+/// A session that waits for another one's answer.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    /// Gets the state of the question.
+    pub(crate) told: watch::Receiver<QuestionState>,
+    /// The question was begun after the session's statement had come: its answer is the session's too.
+    pub(crate) takes_copy: bool,
 }
 
 impl Coalescing {
-    /// Begins to ask for the answer with this key, unless another session already asks, and a change has not outrun its answer.
+    /// Begins to ask for the answer with this key, unless another session already asks, and a change has not outrun its answer. `since`:
+    /// when the statement joined first, which this call notes.
     pub(crate) fn join(
         self: &Arc<Self>,
         key: Key<'_>,
+        since: &mut Option<JoinedAfter>,
         is_outrun: impl FnOnce(&QuestionBasis) -> bool,
     ) -> Role {
         let question = (key.environment, Box::from(key.text));
-        let mut asked = self.shard(&question);
+        let mut shard = self.shard(&question);
+        let since = *since.get_or_insert(JoinedAfter(shard.begun));
         let mut outrun = None;
-        if let Some(known) = asked.get(&question) {
+        if let Some(known) = shard.asked.get(&question) {
             if !known.may_be_asked_anew(is_outrun) {
-                return Role::Follower(known.told.clone());
+                let takes_copy = known.number > since.0;
+                if takes_copy {
+                    known.is_wanted.store(true, Ordering::Relaxed);
+                }
+                return Role::Follower(Follower { told: known.told.clone(), takes_copy });
             }
-            outrun = asked.remove(&question).map(|known| Box::new(Question { outrun: None, ..known }));
+            outrun = shard.asked.remove(&question).map(|known| Box::new(Question { outrun: None, ..known }));
         }
         let (tells, told) = watch::channel(QuestionState::UnderWay);
-        let rests_on = Arc::default();
-        asked.insert(question.clone(), Question { told, rests_on: Arc::clone(&rests_on), outrun });
-        drop(asked);
+        let (rests_on, is_wanted) = (Arc::default(), Arc::default());
+        shard.begun += 1;
+        let begun = Question {
+            number: shard.begun,
+            told,
+            rests_on: Arc::clone(&rests_on),
+            is_wanted: Arc::clone(&is_wanted),
+            outrun,
+        };
+        shard.asked.insert(question.clone(), begun);
+        drop(shard);
         let (coalescing, end) = (Arc::clone(self), QuestionState::Abandoned);
-        Role::Leader(Box::new(Leader { coalescing, question, tells, end, rests_on }))
+        Role::Leader(Box::new(Leader { coalescing, question, tells, end, rests_on, is_wanted }))
     }
 
     fn shard(&self, question: &QuestionKey) -> MutexGuard<'_, QuestionShard> {
@@ -135,9 +200,15 @@ pub(crate) struct Leader {
     tells: watch::Sender<QuestionState>,
     end: QuestionState,
     rests_on: Arc<OnceLock<QuestionBasis>>,
+    is_wanted: Arc<AtomicBool>,
 }
 
 impl Leader {
+    /// Whether a session waits that takes a copy of the answer.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Relaxed)
+    }
+
     /// Whether this is the question for the answer with this key.
     pub(crate) fn is_for(&self, key: Key<'_>) -> bool {
         self.question.0 == key.environment && *self.question.1 == *key.text
@@ -163,7 +234,8 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         // Removed before the others are told, so that nobody joins any more: they may ask again.
-        let mut asked = self.coalescing.shard(&self.question);
+        let mut shard = self.coalescing.shard(&self.question);
+        let asked = &mut shard.asked;
         if asked.get(&self.question).is_some_and(|known| Arc::ptr_eq(&known.rests_on, &self.rests_on)) {
             let earlier = asked.remove(&self.question).and_then(|known| known.outrun);
             // It still asks: others count it.
@@ -171,7 +243,7 @@ impl Drop for Leader {
                 asked.insert(self.question.clone(), *earlier);
             }
         }
-        drop(asked);
+        drop(shard);
         // An error means that nobody waits.
         let _ = self.tells.send(std::mem::take(&mut self.end));
     }
@@ -184,31 +256,56 @@ mod tests {
     const KEY: Key<'static> = Key { environment: 1, text: b"SELECT 1" };
 
     fn join(coalescing: &Arc<Coalescing>, key: Key<'_>) -> Role {
-        coalescing.join(key, |_| false)
+        coalescing.join(key, &mut None, |_| false)
     }
 
     #[test]
     fn one_asks_and_the_others_are_told_when_it_is_over() {
         let coalescing = Arc::new(Coalescing::default());
         let Role::Leader(mut leader) = join(&coalescing, KEY) else { panic!("nobody else asks") };
-        let Role::Follower(mut told) = join(&coalescing, KEY) else { panic!("somebody does") };
+        let Role::Follower(Follower { mut told, .. }) = join(&coalescing, KEY) else {
+            panic!("somebody does")
+        };
         for other in [Key { environment: 2, ..KEY }, Key { text: b"SELECT 2", ..KEY }] {
             assert!(matches!(join(&coalescing, other), Role::Leader(_)));
         }
         assert!(matches!(*told.borrow_and_update(), QuestionState::UnderWay) && !told.has_changed().unwrap());
-        leader.ends_with(QuestionState::Outrun);
+        leader.ends_with(QuestionState::Answered(None));
         drop(leader);
-        assert!(matches!(*told.borrow(), QuestionState::Outrun));
+        assert!(matches!(*told.borrow(), QuestionState::Answered(None)));
         assert!(matches!(join(&coalescing, KEY), Role::Leader(_)), "it can be asked again");
+    }
+
+    #[test]
+    fn a_copy_is_only_for_statements_that_came_before_the_question() {
+        let coalescing = Arc::new(Coalescing::default());
+        let follows = |since: &mut _| match coalescing.join(KEY, since, |_| false) {
+            Role::Follower(Follower { takes_copy, .. }) => takes_copy,
+            Role::Leader(_) => panic!("somebody asks"),
+        };
+        let leads = |since: &mut _| match coalescing.join(KEY, since, |_| false) {
+            Role::Leader(leader) => leader,
+            Role::Follower(_) => panic!("nobody asks"),
+        };
+        let (mut early, mut late) = (None, None);
+        let first = leads(&mut None);
+        assert!(!follows(&mut early) && !follows(&mut early) && !first.is_wanted());
+        drop(first);
+        let second = leads(&mut None);
+        assert!(!follows(&mut late) && !second.is_wanted());
+        assert!(follows(&mut early) && second.is_wanted());
+        drop(second);
+        let third = leads(&mut early);
+        assert!(!third.is_wanted() && follows(&mut late) && third.is_wanted());
     }
 
     #[test]
     fn nobody_waits_for_an_answer_that_is_outrun_and_two_ask_at_most() {
         let coalescing = Arc::new(Coalescing::default());
         let is_over = |told: &watch::Receiver<QuestionState>| told.has_changed().is_err();
-        let asks_anew = || match coalescing.join(KEY, |_| true) {
+        let asks_anew = || match coalescing.join(KEY, &mut None, |_| true) {
             Role::Leader(leader) => Ok(leader),
-            Role::Follower(told) => Err(told),
+            Role::Follower(Follower { told, .. }) => Err(told),
         };
         let Ok(first) = asks_anew() else { panic!("nobody else asks") };
         assert!(asks_anew().is_err(), "it is not known yet what the answer rests on");

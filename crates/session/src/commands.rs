@@ -23,6 +23,8 @@ mod select;
 mod bargain;
 mod riding;
 mod admitting;
+mod fill_plan;
+mod patience;
 mod filling;
 mod maintained;
 

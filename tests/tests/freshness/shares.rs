@@ -152,7 +152,7 @@ const NOISE: &[Noise] = &[
     noise(&[Say("SET NAMES latin1")]),
     noise(&[Say("SET autocommit = 0"), Say("SET autocommit = 1")]),
     noise(&[Say("SET nothing = 1")]),
-    noise(&[Say("SET GLOBAL max_connections = 500")]),
+    noise(&[Say("SET GLOBAL max_connections = 3000")]),
     noise(&[Say("SET GLOBAL long_query_time = 9"), Say("SET GLOBAL long_query_time = 10")]),
 ];
 

@@ -16,7 +16,8 @@ use freshet_sql::{Effects, Hint, HintError, Reads};
 use freshet_upstream::{Error, Rows, now_ms};
 
 use super::asked::{bound, hint_error, hint_of, strips, touches, wants_cache, without_hint};
-use super::filling::{FillPlan, Sought, count_not_cached, creates_by_policy, fill};
+use super::fill_plan::{FillPlan, creates_by_policy};
+use super::filling::{Sought, count_not_cached, fill};
 use super::refusals::unavailable;
 use super::text::TextQuery;
 use crate::environment::{Environment, key_of_executions};
@@ -90,7 +91,7 @@ pub(super) async fn handle(
                 plan.leader = leader;
                 break;
             }
-            Turn::Refused { .. } => return Ok(Flow::Continue),
+            Turn::Answered { .. } => return Ok(Flow::Continue),
             Turn::LooksAgain if look(session, text, key).is_ok() => return Ok(Flow::Continue),
             Turn::LooksAgain => {}
         }

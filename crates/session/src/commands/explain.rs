@@ -12,7 +12,7 @@ use freshet_upstream::{Error, now_ms};
 
 use super::asked::{bound, hint_of, key_for, statement, strips};
 use super::bargain;
-use super::filling::{Fillable, plan};
+use super::fill_plan::{FillPlan, Fillable, plan};
 use super::introspect::{RowFormat, put};
 use crate::introspection::{IntrospectionValue, Rowset};
 use crate::relay::Lost;
@@ -139,6 +139,7 @@ async fn judged(session: &mut Session, text: &[u8], parameters: usize, bound: &B
         Ok(Lookup::Fenced) => Now::Refused(Why::WriteUnderWay.into()),
         Ok(Lookup::NotLive) => Now::Refused(Why::Stream.into()),
         Ok(found) => match plan(session, template, Unfound { key: environment, missed }, depends) {
+            Fillable::Perhaps(Ok(FillPlan { unstored: Some(why), .. })) => Now::Refused(why.into()),
             Fillable::Surely(_) | Fillable::Perhaps(Ok(_)) => Now::Fill(absent(&found)),
             Fillable::Perhaps(Err(why)) | Fillable::Never(why) => Now::Refused(why.into()),
         },

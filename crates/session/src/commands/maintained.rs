@@ -11,7 +11,8 @@ use freshet_catalog::TableInfo;
 use freshet_sql::returns_what_it_finds;
 use freshet_views::Query;
 
-use super::filling::{FillPlan, Fillable, Patience};
+use super::fill_plan::{FillPlan, Fillable};
+use super::patience::Patience;
 use crate::counters::Count;
 use crate::created::{CreatedCache, Frame, StoredResult, Tries, Upkeep};
 use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, planned};
@@ -99,7 +100,7 @@ async fn as_compiled(session: &mut Session, way: Way<'_>, patience: &Patience) -
             }
             Fillable::Surely(plan) => Some(plan),
             // A write is under way that may concern the answer. Some levels give the answer nevertheless.
-            Fillable::Perhaps(Ok(plan)) if !is_stored => Some(plan),
+            Fillable::Perhaps(Ok(plan)) if !is_stored && plan.unstored.is_none() => Some(plan),
             Fillable::Perhaps(_) => None,
         };
         if let Some(plan) = plan {

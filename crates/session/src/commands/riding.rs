@@ -10,16 +10,15 @@ mod fitness;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Freshness, Key, Position, Validity};
+use freshet_cache::{Dep, Key, Position, Validity};
 use freshet_sql::contains_ignoring_case;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
 
 use super::admitting::{Hinted, is_worth_storing};
 use super::asked::{hint_error, hint_of, key_for, strips, without_hint};
-use super::filling::{
-    Brought, FillPlan, Fillable, Sought, count_not_cached, found_rows, keep, plan_of_text_from, rights,
-};
+use super::fill_plan::{FillPlan, Fillable, plan_of_text_from, rights};
+use super::filling::{Brought, Sought, count_not_cached, found_rows, keep};
 use super::text::TextQuery;
 use crate::counters::Count;
 use crate::relay::{Lost, Relayed};
@@ -90,9 +89,7 @@ async fn once(
     let Some(ride) = ride_of(session, rights, carriage).await else { return Ok(RideEnd::NotCarried) };
     let Some(mut plan) = planned(session, query, known, &ride) else { return Ok(RideEnd::NotCarried) };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    if session.had_its_turn() {
-        leads(session, &mut plan, &key_text, template);
-    }
+    leads(session, &mut plan, &key_text, template);
     let stripped = if known.compiled.is_hinted { without_hint(session, *query) } else { None };
     let packet = stripped.as_deref().unwrap_or(query.packet);
     let sent = Message::query(packet, text).with_memo(known.digest_memo());
@@ -108,11 +105,16 @@ async fn once(
     Ok(RideEnd::Answered)
 }
 
-/// Makes others wait for this answer, if the statement has taken the turn of its key.
+/// Makes others wait for this answer, if the statement has taken the turn of its key. Drops the plan of an answer that nobody gets.
 fn leads(session: &mut Session, plan: &mut Result<FillPlan, Why>, key_text: &[u8], template: &Template) {
-    let Ok(plan) = plan else { return session.ends_turn() };
-    if let Some(leader) = session.takes_lead(Key { environment: plan.environment, text: key_text }) {
-        plan.is_led_by(Some(leader), template, session.shared.freshness());
+    let Ok(known) = plan else { return session.ends_turn() };
+    if session.had_its_turn()
+        && let Some(leader) = session.takes_lead(Key { environment: known.environment, text: key_text })
+    {
+        known.is_led_by(Some(leader), template, session.shared.freshness());
+    }
+    if let Some(why) = known.is_of_no_use() {
+        *plan = Err(why);
     }
 }
 
@@ -302,10 +304,12 @@ fn planned(
     };
     let session = &*session;
     let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-    if ride.view.is_none() && !is_worth_storing(session, hinted, unfound, key_text) {
-        return Some(Err(Why::SeldomRead));
-    }
-    told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, unfound, from))
+    told(
+        session,
+        ride,
+        || is_worth_storing(session, hinted, unfound, key_text),
+        |from| plan_of_text_from(session, text, known, unfound, from),
+    )
 }
 
 /// Returns the first part of the key that the answer is stored under, or why it is not stored; `None` if the query is not to be carried.
@@ -336,17 +340,25 @@ fn has_become_known(session: &mut Session) -> bool {
     session.state.key.is_some()
 }
 
-/// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts.
+/// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts. Otherwise an answer that
+/// is not worth storing has no plan, unless others wait for it.
 fn told(
-    freshness: &Freshness,
+    session: &Session,
     ride: &Ride,
+    is_worth_storing: impl FnOnce() -> bool,
     plan: impl FnOnce(Position) -> Fillable,
 ) -> Option<Result<FillPlan, Why>> {
-    let valid_from =
-        ride.view.as_ref().map_or_else(|| freshness.valid_from(), |view| view.contains(freshness));
-    match plan(valid_from) {
-        Fillable::Surely(plan) => Some(Ok(plan)),
-        Fillable::Perhaps(plan) if ride.view.is_none() => Some(plan),
-        Fillable::Perhaps(_) | Fillable::Never(_) => None,
+    let freshness = session.shared.freshness();
+    if let Some(view) = &ride.view {
+        let Fillable::Surely(plan) = plan(view.contains(freshness)) else { return None };
+        return Some(Ok(plan));
+    }
+    let is_worth_it = is_worth_storing();
+    if !is_worth_it && !session.had_its_turn() {
+        return Some(Err(Why::SeldomRead));
+    }
+    match plan(freshness.valid_from()) {
+        Fillable::Never(_) => None,
+        plan => Some(plan.plan(is_worth_it)),
     }
 }

@@ -13,8 +13,10 @@ use super::asked::{
 };
 use super::bargain;
 use super::caches::create_if_hinted;
-use super::filling::{FillPlan, Fillable, Patience, Sought, count_not_cached, fill, plan_of_text};
+use super::fill_plan::{FillPlan, Fillable, plan_of_text};
+use super::filling::{Sought, count_not_cached, fill};
 use super::maintained::{self, Asked, FromCopies, Way};
+use super::patience::Patience;
 use super::refusals::unavailable;
 use super::text::TextQuery;
 use crate::reading::{LONG_BYTES_MIN, LongSelect};
@@ -184,28 +186,26 @@ async fn fate<'a>(
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-        if !is_worth_storing(session, Hinted { template, hint }, unfound, key_text) {
+        let takes_turns = session.takes_turns(template);
+        let is_worth_it = is_worth_storing(session, Hinted { template, hint }, unfound, key_text);
+        if !is_worth_it && !takes_turns {
             return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
-        match plan_of_text(session, text, &bound, unfound) {
-            Fillable::Surely(plan) if !session.takes_turns(template) => {
-                return Ok(Fate::ToServer(bound, Ok(plan)));
+        let fillable = plan_of_text(session, text, &bound, unfound);
+        if matches!(fillable, Fillable::Perhaps(_)) && patience.waits(session).await {
+            continue;
+        }
+        let mut plan = match fillable.plan(is_worth_it) {
+            Ok(plan) if takes_turns => plan,
+            plan => return Ok(Fate::ToServer(bound, plan.and_then(FillPlan::if_of_use))),
+        };
+        match Box::pin(turn(session, text, plan.environment, &mut waited)).await? {
+            Turn::Asks(leader) => {
+                plan.is_led_by(leader, template, session.shared.freshness());
+                return Ok(Fate::ToServer(bound, plan.if_of_use()));
             }
-            Fillable::Surely(mut plan) => {
-                match Box::pin(turn(session, text, plan.environment, &mut waited)).await? {
-                    Turn::Asks(leader) => {
-                        plan.is_led_by(leader, template, session.shared.freshness());
-                        return Ok(Fate::ToServer(bound, Ok(plan)));
-                    }
-                    Turn::Refused { .. } => return Ok(Fate::Answered(Flow::Continue)),
-                    Turn::LooksAgain => looked_under = None,
-                }
-            }
-            Fillable::Perhaps(plan) if !patience.waits(session).await => {
-                return Ok(Fate::ToServer(bound, plan));
-            }
-            Fillable::Perhaps(_) => {}
-            Fillable::Never(why) => return Ok(Fate::ToServer(bound, Err(why))),
+            Turn::Answered { .. } => return Ok(Fate::Answered(Flow::Continue)),
+            Turn::LooksAgain => looked_under = None,
         }
     }
 }

@@ -121,7 +121,7 @@ impl Capture {
     /// Stops other sessions from waiting for the answer: the answer goes at the pace of one client, or is for that client alone.
     pub(crate) fn lets_go(&mut self) {
         if let Some(mut leader) = self.leader.take() {
-            leader.ends_with(QuestionState::Over);
+            leader.ends_with(QuestionState::Private);
         }
     }
 

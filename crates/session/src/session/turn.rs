@@ -13,14 +13,16 @@ use tokio::time::timeout;
 
 use super::Session;
 use super::turn_ahead::TurnAhead;
-use crate::coalescing::{Leader, QuestionBasis, QuestionRefused, QuestionState, Role};
+use crate::coalescing::{
+    AnswerCopy, Follower, JoinedAfter, Leader, QuestionBasis, QuestionRefused, QuestionState, Role,
+};
 use crate::counters::{Count, count};
 use crate::registry::Ending;
 use crate::relay::Lost;
 use crate::template::Template;
 use crate::wire::{Heard, WireError};
 
-/// How often a statement waits for another session's answer that is outrun by a change, before the statement is sent itself.
+/// How often a statement waits for another session's answer that it cannot get, before the statement is sent itself.
 const WAITS_MAX: u32 = 2;
 
 /// The server's errors that depend on a statement's cost, whoever asks and whatever is written meanwhile: the statement takes too long
@@ -44,9 +46,9 @@ pub(crate) enum Turn {
     Asks(Option<Box<Leader>>),
     /// The statement is looked up again.
     LooksAgain,
-    /// The statement is refused: the question that it has waited for was refused, or the statement was interrupted. `is_noted`: if the
-    /// client asks about the statement, it is repeated at the server.
-    Refused { is_noted: bool },
+    /// The client has what the question was answered with that the statement has waited for, or the error of an interruption. `is_noted`:
+    /// if the client asks about the statement, it is repeated at the server.
+    Answered { is_noted: bool },
 }
 
 /// How a wait for another client's answer has ended.
@@ -59,9 +61,13 @@ enum WaitEnd {
     Interrupted,
 }
 
-/// How often a statement has waited so far.
+/// How often a statement has waited in vain so far.
 #[derive(Debug, Default)]
-pub(crate) struct Waited(u32);
+pub(crate) struct Waited {
+    times: u32,
+    /// When it began.
+    since: Option<JoinedAfter>,
+}
 
 impl Session {
     /// Whether the session's statements of this form may wait for one another. Quick statements are always sent at once.
@@ -89,37 +95,50 @@ impl Session {
         let is_outrun = |asked: &QuestionBasis| {
             freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
         };
-        let mut asked = match self.shared.coalescing.join(key, is_outrun) {
-            Role::Leader(leader) => return Ok(Turn::Asks(Some(leader))),
-            Role::Follower(_) if waited.0 >= WAITS_MAX => return Ok(Turn::Asks(None)),
-            Role::Follower(asked) => asked,
-        };
+        let Follower { mut told, takes_copy } =
+            match self.shared.coalescing.join(key, &mut waited.since, is_outrun) {
+                Role::Leader(leader) => return Ok(Turn::Asks(Some(leader))),
+                Role::Follower(_) if waited.times >= WAITS_MAX => return Ok(Turn::Asks(None)),
+                Role::Follower(follower) => follower,
+            };
         self.shared.counters.add(Count::Coalesced);
-        let ended = match self.end_of(&mut asked).await? {
+        let ended = match self.end_of(&mut told).await? {
             WaitEnd::Asked(ended) => ended,
             WaitEnd::TooLate => return Ok(Turn::Asks(None)),
             WaitEnd::Interrupted => {
                 self.put_interrupted();
-                return Ok(Turn::Refused { is_noted: false });
+                return Ok(Turn::Answered { is_noted: false });
             }
         };
-        let refused = match ended {
-            QuestionState::Refused(refused) if self.is_refused_alike(&refused) => refused,
-            other => {
-                waited.0 += match other {
-                    // One of the waiting sessions asks, and the others wait for it.
-                    QuestionState::Abandoned => 0,
-                    QuestionState::Refused(refused) if KILLED.contains(&refused.error.code) => 0,
-                    QuestionState::Outrun => 1,
-                    QuestionState::Over | QuestionState::Refused(_) | QuestionState::UnderWay => WAITS_MAX,
-                };
-                return Ok(Turn::LooksAgain);
+        match ended {
+            // A client that asks about the error finds it after the statement is repeated at the server.
+            QuestionState::Refused(refused) if self.is_refused_alike(&refused) => {
+                self.put_error(&refused.error);
+                self.note_answered_from_memory(text, None);
+                return Ok(Turn::Answered { is_noted: true });
             }
-        };
-        // A client that asks about the error finds it after the statement is repeated at the server.
-        self.put_error(&refused.error);
-        self.note_answered_from_memory(text, None);
-        Ok(Turn::Refused { is_noted: true })
+            QuestionState::Answered(Some(answer)) if takes_copy && self.takes_copy(&answer, text) => {
+                return Ok(Turn::Answered { is_noted: true });
+            }
+            // One of the waiting sessions asks, and the others wait for it.
+            QuestionState::Abandoned => {}
+            QuestionState::Refused(refused) if KILLED.contains(&refused.error.code) => {}
+            QuestionState::Answered(_) => waited.times += 1,
+            QuestionState::Private | QuestionState::Refused(_) | QuestionState::UnderWay => {
+                waited.times = WAITS_MAX;
+            }
+        }
+        Ok(Turn::LooksAgain)
+    }
+
+    /// Answers the statement with a copy of the server's answer to the same statement, asked for after this one had come. Returns false if
+    /// the session may not have it.
+    fn takes_copy(&mut self, answer: &AnswerCopy, text: &[u8]) -> bool {
+        let freshness = self.shared.freshness();
+        if freshness.check(&[answer.rights], answer.valid_from, Fences::Refuse) != Verdict::Servable {
+            return false;
+        }
+        self.answer_with_copy(answer, text)
     }
 
     /// Notes that the statement has had its turn, and has not been sent yet.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use freshet_sql::Datum;
 
 use crate::commands::asked::{self, statement, strips};
-use crate::commands::filling::{Fillable, plan, plan_of_text};
+use crate::commands::fill_plan::{Fillable, plan, plan_of_text};
 use crate::commands::prepared::{By, SelectExecution, take_stored};
 use crate::created::Frame;
 use crate::environment::key_of_executions;

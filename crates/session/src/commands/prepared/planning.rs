@@ -13,8 +13,9 @@ use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, BargainDecision};
 use crate::commands::caches::create_if_hinted;
-use crate::commands::filling::{FillPlan, Fillable, Patience, plan};
+use crate::commands::fill_plan::{FillPlan, Fillable, plan};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
+use crate::commands::patience::Patience;
 use crate::environment::key_of_executions;
 use crate::preparations::{ComparedWith, CompiledExecution, TypedBy};
 use crate::relay::Lost;
@@ -29,7 +30,7 @@ pub(super) enum Planned {
     Answered,
     /// The server answers, and nothing is stored.
     Forwarded(Touches, Refusal),
-    /// The server answers, and the answer is stored.
+    /// The server answers, and the answer is stored, or is for those who wait for it.
     Stored(FillPlan),
     /// The server answers, the answer is stored, and the answer may be stale later.
     Bargain(FillPlan),
@@ -41,6 +42,17 @@ impl Planned {
         match self {
             Self::Stored(plan) | Self::Bargain(plan) => Some(plan),
             Self::Answered | Self::Forwarded(..) => None,
+        }
+    }
+
+    /// Drops the plan of an answer that nobody gets.
+    fn if_of_use(self) -> Self {
+        match self {
+            Self::Stored(plan) => match plan.is_of_no_use() {
+                Some(why) => Self::Forwarded(Touches::ReadView, why.into()),
+                None => Self::Stored(plan),
+            },
+            other => other,
         }
     }
 }
@@ -70,19 +82,20 @@ pub(super) async fn decided(
         };
         let compiled = execution.prepared.select.as_ref().and_then(PreparedSelect::compiled);
         let takes_turns = compiled.as_ref().is_some_and(|compiled| session.takes_turns(&compiled.template));
-        let Some(plan) = planned.plan().filter(|_| takes_turns) else { return Ok(Ok(planned)) };
+        let Some(plan) = planned.plan().filter(|_| takes_turns) else { return Ok(Ok(planned.if_of_use())) };
         let mut key = Vec::new();
         if execution.key_of(&mut key).is_none() {
-            return Ok(Ok(planned));
+            return Ok(Ok(planned.if_of_use()));
         }
         let key = Key { environment: plan.environment, text: &key };
         match Box::pin(session.turn(key, execution.statement, &mut waited)).await? {
             Turn::Asks(leader) => {
-                let Some(compiled) = &compiled else { return Ok(Ok(planned)) };
-                plan.is_led_by(leader, &compiled.template, session.shared.freshness());
-                return Ok(Ok(planned));
+                if let Some(compiled) = &compiled {
+                    plan.is_led_by(leader, &compiled.template, session.shared.freshness());
+                }
+                return Ok(Ok(planned.if_of_use()));
             }
-            Turn::Refused { is_noted } => {
+            Turn::Answered { is_noted } => {
                 if is_noted {
                     execution.prepared.heeds_definitions(&session.shared.upstream);
                     note_answered(session, execution);
@@ -173,18 +186,17 @@ async fn planned(
         }
         let unfound = Unfound { key: key_of_executions(environment), missed: *missed };
         let hinted = Hinted { template, hint: select.hint };
-        if !is_worth_storing(session, hinted, unfound, || key(execution)) {
+        let is_worth_it = is_worth_storing(session, hinted, unfound, || key(execution));
+        if !is_worth_it && !session.takes_turns(template) {
             break Err(Why::SeldomRead);
         }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
             deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
-        match plan(session, template, unfound, depends) {
-            Fillable::Surely(plan) => break Ok(plan),
-            Fillable::Perhaps(plan) if !patience.waits(session).await => break plan,
-            Fillable::Perhaps(_) => {}
-            Fillable::Never(why) => break Err(why),
+        let fillable = plan(session, template, unfound, depends);
+        if !matches!(fillable, Fillable::Perhaps(_)) || !patience.waits(session).await {
+            break fillable.plan(is_worth_it);
         }
     };
     // An answer that is stored, and not given for want of room, is streamed from the server and not stored again.

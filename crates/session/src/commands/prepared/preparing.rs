@@ -13,7 +13,7 @@ use freshet_upstream::now_ms;
 use super::planning::compiled;
 use super::zone_at;
 use crate::commands::asked::key_for;
-use crate::commands::filling::rights;
+use crate::commands::fill_plan::rights;
 use crate::commands::refusals::unavailable;
 use crate::commands::transaction;
 use crate::commands::{introspect, ours_prepared};

@@ -7,9 +7,8 @@ use freshet_cache::Key;
 use freshet_sql::Datum;
 
 use super::fitness::is_read_plainly;
-use crate::commands::admitting::{Hinted, is_surely_worth_storing};
 use crate::commands::asked::{from_memory, hint_of, key_for, statement, strips};
-use crate::commands::filling::{Fillable, plan, plan_of_text};
+use crate::commands::fill_plan::{plan, plan_of_text};
 use crate::commands::prepared::{SelectExecution, is_dated, note_answered, take_stored};
 use crate::commands::text::TextQuery;
 use crate::environment::key_of_executions;
@@ -33,15 +32,12 @@ pub(super) async fn text(
         let may_create = hint.is_none() && freshet_sql::cache_hint(text, session.modes()).is_some();
         let Some(key) = key_for(session, template, hint).ok().filter(|_| !may_create) else { break };
         let unfound = Unfound { key, missed: query.missed };
-        if !is_surely_worth_storing(session, Hinted { template, hint }, unfound) {
-            break;
-        }
-        let Fillable::Surely(plan) = plan_of_text(session, text, known, unfound) else { break };
+        let Some(plan) = plan_of_text(session, text, known, unfound).for_others(session) else { break };
         let asked = freshet_sql::key_text(text, session.modes(), strips(session, text));
         let asked = Key { environment: plan.environment, text: &asked };
         match session.turn(asked, text, &mut waited).await? {
             Turn::Asks(leader) => session.has_had_its_turn(leader),
-            Turn::Refused { .. } => return Ok(true),
+            Turn::Answered { .. } => return Ok(true),
             Turn::LooksAgain if from_memory(session, text, key).is_ok() => return Ok(true),
             Turn::LooksAgain => {}
         }
@@ -69,18 +65,15 @@ pub(super) async fn execution(
     while may_wait(session, template, missed) && !is_dated(template, values) {
         let Ok(environment) = key_for(session, template, None) else { break };
         let unfound = Unfound { key: key_of_executions(environment), missed };
-        if !is_surely_worth_storing(session, Hinted { template, hint: None }, unfound) {
-            break;
-        }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
             deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
         };
-        let Fillable::Surely(plan) = plan(session, template, unfound, depends) else { break };
+        let Some(plan) = plan(session, template, unfound, depends).for_others(session) else { break };
         let asked = Key { environment: plan.environment, text: key_text };
         match session.turn(asked, execution.statement, &mut waited).await? {
             Turn::Asks(leader) => session.has_had_its_turn(leader),
-            Turn::Refused { is_noted } => {
+            Turn::Answered { is_noted } => {
                 if is_noted {
                     execution.prepared.heeds_definitions(&session.shared.upstream);
                     note_answered(session, *execution);

@@ -12,7 +12,8 @@ use super::fitness::may_be_carried;
 use super::{Ridden, RideEnd, carried, keyed, leads, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::statement;
-use crate::commands::filling::{FillPlan, Sought, plan_from, rights};
+use crate::commands::fill_plan::{FillPlan, plan_from, rights};
+use crate::commands::filling::Sought;
 use crate::commands::prepared::{SelectExecution, is_dated, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
@@ -92,9 +93,7 @@ async fn once(
     let StatementState::At(id) = ride.lane.statement(&keyed.select.text, kinds) else { return Ok(NOT) };
     sent[1..5].copy_from_slice(&id.to_le_bytes());
     let Some(mut plan) = planned(session, keyed, missed, &ride) else { return Ok(NOT) };
-    if session.had_its_turn() {
-        leads(session, &mut plan, &keyed.key_text, &keyed.compiled.template);
-    }
+    leads(session, &mut plan, &keyed.key_text, &keyed.compiled.template);
     let message = Message { text: prepared.asked(), ..Message::bare(Command::StmtExecute, &sent) }
         .with_memo(Some(prepared.digest_memo()));
     let ridden = match carried(session, &ride, message, &keyed.compiled.template, &mut plan).await? {
@@ -142,16 +141,23 @@ fn planned(
     };
     let unfound = Unfound { key: key_of_executions(environment), missed };
     let session = &*session;
-    if ride.view.is_none() && !is_worth_storing(session, hinted, unfound, || key_text) {
-        return Some(Err(Why::SeldomRead));
-    }
-    told(session.shared.freshness(), ride, |valid_from| {
-        let depends = |behind: Behind<'_>| {
-            let statement = statement(session, &select.text);
-            deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
-        };
-        plan_from(session, template, unfound, valid_from, depends)
-    })
+    told(
+        session,
+        ride,
+        || is_worth_storing(session, hinted, unfound, || key_text),
+        |valid_from| {
+            let depends = |behind: Behind<'_>| {
+                let statement = statement(session, &select.text);
+                deps_of_execution(
+                    statement,
+                    BoundPlan { plan: &compiled.plan, values },
+                    &template.tables,
+                    behind,
+                )
+            };
+            plan_from(session, template, unfound, valid_from, depends)
+        },
+    )
 }
 
 /// Has a statement prepared on the lane, and waits for the server's reply, which the lane then knows. Returns false if a KILL QUERY
