@@ -320,8 +320,8 @@ pub static IDLE_TIMEOUT: Setting = setting(
     "FRESHET_IDLE_TIMEOUT",
     "8h",
     "1s to 365d; ms, s, m, h and d are understood, s is meant when nothing is said",
-    "A client that has said nothing for this long is disconnected; the server's wait_timeout counts too where a \
-     client holds a connection of its own",
+    "A client that has said nothing for this long is disconnected; the server's wait_timeout counts \
+     too",
 );
 /// How long a login may take.
 pub static LOGIN_TIMEOUT: Setting = setting(

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
 use freshet_protocol::Capabilities;
-use freshet_sql::{Flavor, Modes, MultiByte};
+use freshet_sql::{Flavor, Modes, MultiByte, contains_ignoring_case};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 use freshet_views::Computing;
@@ -59,6 +59,8 @@ pub(crate) struct Environment {
     /// The account, the login and the global variables alone make a new session's environment: there is no
     /// `init_connect`.
     pub(crate) begins_alike: bool,
+    /// What runs when a session begins may make temporary tables.
+    pub(crate) begins_with_tables: bool,
     /// After how many idle seconds the server may close the session's connection.
     pub(crate) idle_s_max: u64,
     /// The session's time is the server's time.
@@ -181,6 +183,7 @@ impl Environment {
                 writes_heed_snapshots: text("innodb_snapshot_isolation") == "1",
             },
             begins_alike: text("init_connect").is_empty(),
+            begins_with_tables: may_make_tables(text("init_connect").as_bytes()),
             idle_s_max: idle_s_max(text),
             tells_time: text("tells_time") == "1",
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
@@ -288,6 +291,12 @@ fn refusal<'a>(readable: bool, text: impl Fn(&str) -> &'a str) -> Option<&'stati
     }
     let is_other_level = matches!(text("isolation"), "SERIALIZABLE" | "READ-UNCOMMITTED");
     is_other_level.then_some("the isolation level")
+}
+
+/// Whether statements may make temporary tables.
+fn may_make_tables(statements: &[u8]) -> bool {
+    let has = |word: &[u8]| contains_ignoring_case(statements, word);
+    has(b"temporary") || has(b"call") || has(b"execute")
 }
 
 /// Returns after how many idle seconds the server may close the session's connection.

@@ -1,8 +1,9 @@
 //! A session's temporary table hides the permanent one from that session alone, however it came about, and for exactly
 //! as long as it is there.
 
-use freshet_tests::cached::{Counted, answer, connect, fresh_schema, run};
+use freshet_tests::cached::{Counted, answer, caught_up, connect, fresh_schema, run};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
+use mysql::Conn;
 
 use crate::freshness::steps::{ChangeUser, Execute, InitDb, Prepare, Reset, Run, Say, Step, walk};
 
@@ -347,5 +348,45 @@ fn a_temporary_table_is_seen_by_its_own_session_alone_and_while_it_is_there() {
         // The others are what one of the servers cannot do.
         assert!(made * 10 >= MADE.len() * 8, "only {made} of {} made one", MADE.len());
         assert!(by_routines * 10 >= MADE_BY_ROUTINES.len() * 8, "only {by_routines} made one");
+    });
+}
+
+/// Temporary tables that every session begins with are no one else's.
+#[test]
+fn what_init_connect_makes_is_each_sessions_own() {
+    let schema = "temporary_begun";
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let mut direct = fresh_schema(server, schema);
+        // `init_connect` is not run for those who may do everything.
+        run(
+            &mut direct,
+            &[
+                &format!("DROP USER IF EXISTS {schema}"),
+                &format!("CREATE USER {schema} IDENTIFIED BY ''"),
+                &format!("GRANT ALL PRIVILEGES ON {schema}.* TO {schema}"),
+            ],
+        );
+        run(&mut direct, &["CREATE TABLE cfg (v BIGINT)", "INSERT INTO cfg VALUES (0)"]);
+        run(
+            &mut direct,
+            &[&format!(
+                "SET GLOBAL init_connect = 'CREATE TEMPORARY TABLE {schema}.cfg AS SELECT CONNECTION_ID() AS v'"
+            )],
+        );
+        caught_up(freshet);
+        let target = Target { user: schema.to_owned(), password: String::new(), ..freshet.target().clone() };
+        let mut clients: Vec<Conn> = (0..3).map(|_| connect(&target, schema)).collect();
+        let read = "SELECT v FROM cfg";
+        let seen: Vec<_> = clients.iter_mut().map(|conn| (answer(conn, read), answer(conn, read))).collect();
+        run(&mut direct, &["SET GLOBAL init_connect = ''"]);
+        for (at, (first, second)) in seen.iter().enumerate() {
+            assert!(first.is_ok() && first == second, "{:?}: {seen:?}", server.flavor);
+            assert!(seen[..at].iter().all(|(other, _)| other != first), "{:?}: {seen:?}", server.flavor);
+        }
+        run(&mut clients[0], &["UPDATE cfg SET v = 4711"]);
+        assert_eq!(answer(&mut clients[0], read), Ok(vec![vec!["4711".into()]]), "{:?}", server.flavor);
     });
 }

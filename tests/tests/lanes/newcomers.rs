@@ -1,8 +1,8 @@
 //! Clients that begin as others did, and read what may be carried, need no connection of their own.
 
-use freshet_tests::Target;
 use freshet_tests::cached::{eventually, user_of};
 use freshet_tests::raw::Raw;
+use freshet_tests::{Freshet, Target};
 use mysql::prelude::Queryable as _;
 
 use super::{carried, with_lanes};
@@ -26,6 +26,43 @@ impl Client {
     }
 }
 
+/// Returns the first clients of an account, by whose reads it is known how its sessions begin. How they begin is known from the second that
+/// does; and who logs in before it is known that the account is new may keep rights of another.
+fn all_are_carried(freshet: &Freshet, schema: &str, read: &str) -> Vec<Client> {
+    eventually("all of them are carried", || {
+        let mut first: Vec<_> = (0..3).map(|_| Client::of(freshet.target(), schema)).collect();
+        first.iter_mut().for_each(|client| assert_eq!(client.ask(read), "20"));
+        let asked = carried(freshet);
+        first.iter_mut().for_each(|client| assert_eq!(client.ask(read), "20"));
+        (carried(freshet) - asked == 3).then_some(first)
+    })
+}
+
+/// A session that has had no connection yet is ended as well.
+#[test]
+fn who_has_never_had_a_connection_may_be_silent_no_longer_than_others() {
+    let schema = "lanes_newcomers_silent";
+    with_lanes(schema, |server, direct, freshet| {
+        user_of(direct, schema);
+        direct.query_drop("SET GLOBAL wait_timeout = 4").expect("it is set");
+        let read = "SELECT v FROM t WHERE id = 2";
+        let _first = all_are_carried(freshet, schema, read);
+        let mut client = Client::of(freshet.target(), schema);
+        assert_eq!(client.ask(read), "20", "{:?}", server.flavor);
+        let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", client.0.id);
+        let is_without: Option<bool> =
+            freshet.target().connect().query_first(look).expect("the list of sessions");
+        assert_eq!(is_without, Some(true), "{:?}", server.flavor);
+        direct.query_drop("SET GLOBAL wait_timeout = 28800").expect("it is set");
+        std::thread::sleep(std::time::Duration::from_secs(8));
+        assert!(
+            client.0.query(read).is_err(),
+            "{:?}: it was silent for twice as long as it may be",
+            server.flavor
+        );
+    });
+}
+
 #[test]
 fn who_only_reads_opens_no_connection() {
     let schema = "lanes_newcomers";
@@ -36,14 +73,7 @@ fn who_only_reads_opens_no_connection() {
             direct.query::<u64, _>(list).expect("they are listed").len()
         };
         let read = "SELECT v FROM t WHERE id = 2";
-        // How sessions begin is known from the second that does; and who logs in before it is known that the account is new may keep rights of another.
-        let mut first = eventually("all of them are carried", || {
-            let mut first: Vec<_> = (0..3).map(|_| Client::of(freshet.target(), schema)).collect();
-            first.iter_mut().for_each(|client| assert_eq!(client.ask(read), "20"));
-            let asked = carried(freshet);
-            first.iter_mut().for_each(|client| assert_eq!(client.ask(read), "20"));
-            (carried(freshet) - asked == 3).then_some(first)
-        });
+        let mut first = all_are_carried(freshet, schema, read);
         let before = there(direct);
         let mut crowd: Vec<_> = (0..20).map(|_| Client::of(freshet.target(), schema)).collect();
         let asked = carried(freshet);

@@ -14,7 +14,7 @@ const TABLES: [&str; 5] = [
      (5, 4, 'new', 2.25, 'x')",
 ];
 
-const QUERIES: [&str; 14] = [
+const QUERIES: [&str; 16] = [
     "SELECT id, city FROM c WHERE EXISTS (SELECT 1 FROM o WHERE o.cid = c.id AND o.state = 'paid')",
     "SELECT id FROM c WHERE id IN (SELECT cid FROM o WHERE total > 3)",
     "SELECT COUNT(*), SUM(vip) FROM c WHERE id IN (SELECT DISTINCT cid FROM o)",
@@ -30,6 +30,8 @@ const QUERIES: [&str; 14] = [
     "SELECT state, SUM(total) FROM o WHERE cid IN (SELECT id FROM c WHERE city = 'oslo' OR vip IS NULL) GROUP BY state",
     "SELECT COUNT(*) FROM c WHERE vip = 1 AND EXISTS (SELECT 1 FROM o WHERE cid = c.id) AND EXISTS (SELECT 1 FROM b WHERE b.id = c.id)",
     "SELECT DISTINCT vip FROM c WHERE id IN (SELECT cid FROM o WHERE state = 'new')",
+    "SELECT id, city FROM c WHERE NOT (NOT EXISTS (SELECT 1 FROM o WHERE o.cid = c.id AND total > 3))",
+    "SELECT id FROM c WHERE NOT (NOT (id NOT IN (SELECT id FROM b)))",
 ];
 
 const WRITES: [&str; 9] = [

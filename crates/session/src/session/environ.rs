@@ -54,10 +54,11 @@ impl Session {
         if self.lease.is_lost() {
             return Err(Error::Closed);
         }
-        if !self.lease.is_open() && Box::pin(self.takes_over()).await {
-            return Ok(());
-        }
         if !self.lease.is_open() {
+            self.handle.goes_on();
+            if Box::pin(self.takes_over()).await {
+                return Ok(());
+            }
             // Boxed, since the future is rare and large, and every command would reserve room for it otherwise.
             let ConnectionOrigin::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
             let prepared = std::mem::take(&mut self.lease.prepared);
@@ -201,6 +202,9 @@ impl Session {
         }
         let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
         if let Some(environment) = self.shared.gate.beginning(&self.admitted, age_ms_max) {
+            if !self.lease.is_open() {
+                self.handle.may_be_silent_for(environment.idle_s_max.saturating_mul(1000));
+            }
             self.state.environment = Known::Recalled(environment);
             self.refresh_key();
         }

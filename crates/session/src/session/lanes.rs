@@ -28,7 +28,7 @@ use freshet_cache::{Dep, Position};
 use freshet_protocol::{Capabilities, Command};
 use freshet_sql::Flavor;
 use freshet_upstream::lane::{ANSWER_BYTES_MAX, Carried, LaneOutcome, NotCarried, PlainAnswer};
-use freshet_upstream::{Lane, now_ms};
+use freshet_upstream::{Channel, Lane, ServerInfo, now_ms};
 use tokio::sync::oneshot;
 
 use recent::Recent;
@@ -78,6 +78,8 @@ struct Fit {
     environment: u32,
     /// Whether statements are sent with attributes.
     has_attributes: bool,
+    /// The clients' channel, which decides the channel to the server.
+    channel: Channel,
     carriage: Carriage,
 }
 
@@ -126,7 +128,7 @@ enum Lends {
 impl Lanes {
     /// Whether any lane is open, for whatever sessions.
     fn are_open(&self) -> bool {
-        !self.open.borrow().is_empty()
+        self.open.borrow().values().flatten().any(|open| open.lane.is_open())
     }
 
     /// Whether enough commands are with the server for one of their connections to be lent.
@@ -349,6 +351,7 @@ impl Session {
             shared: Arc::as_ptr(&self.shared) as usize,
             environment: environment.id,
             has_attributes: self.capabilities().contains(Capabilities::QUERY_ATTRIBUTES),
+            channel: self.admitted.channel,
             carriage,
         }
     }
@@ -414,6 +417,17 @@ impl Session {
         Some(lane)
     }
 
+    /// Whether a statement on the session's connection could be killed: as the session's account, or as Freshet's.
+    fn could_kill(&self) -> bool {
+        let shared = &self.shared;
+        let may_kill = |server: Arc<ServerInfo>| {
+            ["SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"]
+                .into_iter()
+                .any(|name| server.privileges.has(name))
+        };
+        shared.gate.could_open(&self.admitted) || shared.upstream.server().is_some_and(may_kill)
+    }
+
     /// Makes a lane of the session's own connection, if that is allowed.
     fn lend(&mut self, lends: Lends) -> Option<Rc<Lane>> {
         let may_lend = self.lease.is_ready()
@@ -432,7 +446,9 @@ impl Session {
             self.handle.lends(lane.counts());
             return Some(lane);
         }
-        if lends == Lends::ForGood {
+        // The traces of statements that the server keeps for the session must not be those of others. And what holds the connection up must
+        // not hold the session up with it.
+        if lends == Lends::ForGood || self.holds().has(Hold::OtherState) || !self.could_kill() {
             return None;
         }
         let connection = self.lease.take_to_lend()?;

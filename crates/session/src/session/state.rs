@@ -203,6 +203,10 @@ impl State {
 
     /// Takes over an environment that was read, with its default schema.
     pub(super) fn environment_is(&mut self, read: Arc<Environment>) {
+        // Its tables are there since the beginning of the connection.
+        if read.begins_with_tables && matches!(self.environment, Known::Unknown) {
+            self.temporary.suspect();
+        }
         self.schema.clone_from(&read.schema);
         self.environment = Known::Read(read);
     }

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::Session;
+use super::hold::Hold;
 use super::turn_ahead::TurnAhead;
 use crate::coalescing::{
     AnswerCopy, Follower, JoinedAfter, Leader, QuestionBasis, QuestionRefused, QuestionState, Role,
@@ -27,9 +28,9 @@ const WAITS_MAX: u32 = 2;
 
 /// The server's errors that depend on a statement's cost, whoever asks and whatever is written meanwhile: the statement takes too long
 /// (ER_QUERY_TIMEOUT of MySQL, ER_STATEMENT_TIMEOUT of MariaDB), or needs more memory or disk than there is. All errors besides these and
-/// the ones below may concern one session alone: also ER_FILSORT_ABORT, which is a KILL QUERY's error too, and ER_OUT_OF_SORTMEMORY, which
-/// depends on the session's `sort_buffer_size`.
-const OF_COST: [u16; 5] = [1021, 1037, 1114, 1969, 3024];
+/// the ones below may concern one session alone: also ER_FILSORT_ABORT, which is a KILL QUERY's error too, ER_OUT_OF_SORTMEMORY, which
+/// depends on the session's `sort_buffer_size`, and ER_RECORD_FILE_FULL, which depends on its `tmp_disk_table_size`.
+const OF_COST: [u16; 4] = [1021, 1037, 1969, 3024];
 /// The errors that depend on the rows that a statement reads, whoever asks: a subquery with several rows, a value out of range, a text that
 /// is no date, no regular expression or no JSON, a division by zero if that is an error.
 const OF_DATA: [u16; 16] =
@@ -189,9 +190,13 @@ impl Session {
             && !self.runs_out(level)
     }
 
-    /// Whether other sessions may share the answer to a statement of this session, however the statement ends.
+    /// Whether other sessions may share the answer to a statement of this session, however the statement ends. A session whose HANDLER keeps
+    /// a definition from being changed must not wait for one that waits for the change: the server itself would close the handler.
     fn may_share_a_turn(&self) -> bool {
-        self.state.tx.surely_autocommits() && !self.ruled.are_timed() && !self.state.limits_time
+        self.state.tx.surely_autocommits()
+            && !self.ruled.are_timed()
+            && !self.state.limits_time
+            && !self.holds().has(Hold::OtherState)
     }
 
     /// Returns how a question of another client ends.

@@ -56,7 +56,6 @@ pub(super) const PURE: &[&str] = &[
     "EXP",
     "EXPORT_SET",
     "EXTRACT",
-    "EXTRACTVALUE",
     "FIELD",
     "FIND_IN_SET",
     "FIRST_VALUE",
@@ -280,7 +279,6 @@ pub(super) const PURE: &[&str] = &[
     "UNCOMPRESSED_LENGTH",
     "UNHEX",
     "UNIX_TIMESTAMP",
-    "UPDATEXML",
     "UPPER",
     "VALUES",
     "VARIANCE",
@@ -387,7 +385,8 @@ pub(super) const PURE_MARIADB: &[&str] = &[
     "Y",
 ];
 
-/// Functions of both servers that depend on the time, the session, chance or the outside world, but change nothing.
+/// Functions of both servers that depend on the time, the session, chance or the outside world, but change nothing. An XPath, which may be
+/// calculated, may name user variables (`$@name`).
 pub(super) const VOLATILE: &[&str] = &[
     "BENCHMARK",
     "CONNECTION_ID",
@@ -399,6 +398,7 @@ pub(super) const VOLATILE: &[&str] = &[
     "CURRENT_USER",
     "CURTIME",
     "DATABASE",
+    "EXTRACTVALUE",
     "IS_FREE_LOCK",
     "IS_USED_LOCK",
     "LOAD_FILE",
@@ -413,6 +413,7 @@ pub(super) const VOLATILE: &[&str] = &[
     "SLEEP",
     "SYSDATE",
     "SYSTEM_USER",
+    "UPDATEXML",
     "USER",
     "UTC_DATE",
     "UTC_TIME",

@@ -34,6 +34,8 @@ fn classes() {
     let mariadb = Modes::new(Flavor::MariaDb);
     assert_eq!(class(b"concat", false, mysql), FunctionClass::Pure);
     assert_eq!(class(b"Now", false, mysql), FunctionClass::Volatile);
+    assert_eq!(class(b"extractvalue", false, mysql), FunctionClass::Volatile);
+    assert_eq!(class(b"UpdateXML", false, mariadb), FunctionClass::Volatile);
     assert_eq!(class(b"uuid_to_bin", false, mysql), FunctionClass::Pure);
     assert_eq!(class(b"uuid_to_bin", false, mariadb), FunctionClass::Unknown);
     assert_eq!(class(b"median", false, mysql), FunctionClass::Unknown);

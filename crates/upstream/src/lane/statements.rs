@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use freshet_protocol::{Capabilities, FrameHeader, HEADER_LEN, OkPacket, PrepareOk};
 
@@ -21,7 +22,7 @@ pub enum StatementState {
     Asked,
     /// It is prepared, and has this number.
     At(u32),
-    /// The server does not prepare it.
+    /// The server did not prepare it when it was last asked ([`REFUSED_FOR`]).
     Refused,
 }
 
@@ -50,16 +51,27 @@ struct KnownStatement {
     kinds: u64,
     is: StatementState,
     used: u64,
+    /// When the server refused it.
+    refused: Option<Instant>,
 }
+
+/// How long a refusal holds. Some pass: the server has too many prepared statements for a moment.
+const REFUSED_FOR: Duration = Duration::from_secs(1);
 
 impl Statements {
     pub(super) fn get(&mut self, text: &[u8], kinds: u64) -> StatementState {
         self.clock += 1;
-        let all = self.by_text.get_mut(text).into_iter().flatten();
-        all.into_iter().find(|known| known.kinds == kinds).map_or(StatementState::Unknown, |known| {
-            known.used = self.clock;
-            known.is
-        })
+        let Some(all) = self.by_text.get_mut(text) else { return StatementState::Unknown };
+        let Some(at) = all.iter().position(|known| known.kinds == kinds) else {
+            return StatementState::Unknown;
+        };
+        if all[at].refused.is_some_and(|refused| refused.elapsed() >= REFUSED_FOR) {
+            all.swap_remove(at);
+            self.count -= 1;
+            return StatementState::Unknown;
+        }
+        all[at].used = self.clock;
+        all[at].is
     }
 
     /// Notes that a statement is asked for that was unknown.
@@ -67,7 +79,8 @@ impl Statements {
         if self.count >= STATEMENTS_MAX {
             self.make_room();
         }
-        let known = KnownStatement { kinds: *kinds, is: StatementState::Asked, used: self.clock };
+        let known =
+            KnownStatement { kinds: *kinds, is: StatementState::Asked, used: self.clock, refused: None };
         self.by_text.entry(Arc::clone(text)).or_default().push(known);
         self.count += 1;
     }
@@ -104,7 +117,10 @@ impl Statements {
             prepared.map_or(StatementState::Refused, |prepared| StatementState::At(prepared.statement_id));
         let all = self.by_text.get_mut(text).into_iter().flatten();
         match all.into_iter().find(|known| known.kinds == *kinds) {
-            Some(known) => known.is = is,
+            Some(known) => {
+                known.is = is;
+                known.refused = (is == StatementState::Refused).then(Instant::now);
+            }
             None => self.closed.extend(prepared.map(|prepared| prepared.statement_id)),
         }
         Some(prepared.is_none_or(|prepared| prepared.warnings > 0))

@@ -230,6 +230,8 @@ async fn a_statement_is_prepared_once_for_all_who_execute_it_alike() {
         server.say(&[&ErrPacket::new(1461, "42000", "no").encode()]).await;
         refused.await.unwrap().unwrap();
         assert_eq!(lane.statement(&text, 2), StatementState::Refused);
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        assert_eq!(lane.statement(&text, 2), StatementState::Unknown, "the server is asked again");
         let carried = CarriedSoFar { preparations: 2, ..CarriedSoFar::default() };
         assert_eq!((returning.prepared(), returning.carried()), (vec![9], carried));
         assert!(returning.has_diagnostics());

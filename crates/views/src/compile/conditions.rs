@@ -161,7 +161,14 @@ impl Compiler<'_> {
             }
             _ => return None,
         };
-        Some(Scaled::Exact(number))
+        // Of literals with more digits than their columns, MySQL rounds some and compares with others as they are.
+        let unit = match kind {
+            Kind::Moment(behind) | Kind::Time(behind) | Kind::Stamp(behind) => {
+                10_i128.pow(6 - u32::from(behind.min(6)))
+            }
+            _ => 1,
+        };
+        (number % unit == 0).then_some(Scaled::Exact(number))
     }
 }
 

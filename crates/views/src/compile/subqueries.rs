@@ -23,12 +23,14 @@ impl<'p> Joined<'p> {
         match (name.as_str(), args.as_slice()) {
             ("exists", [Scalar::Query(of)]) => Some(Self::of_query(of, None)),
             ("in", [value, Scalar::Query(of)]) => Some(Self::of_query(of, Some(value))),
-            ("not", [one]) => {
-                let missing = |joined: Self| Self { role: Role::Missing, ..joined };
-                Self::of(one).map(|joined| joined.map(missing))
-            }
+            ("not", [one]) => Some(Self::of(one)?.map(Self::negated)),
             _ => None,
         }
+    }
+
+    fn negated(self) -> Self {
+        let role = if self.role == Role::Missing { Role::Exists } else { Role::Missing };
+        Self { role, ..self }
     }
 
     fn of_query(query: &'p Relation, value: Option<&'p Scalar>) -> Result<Self, &'static str> {
