@@ -321,7 +321,7 @@ pub static IDLE_TIMEOUT: Setting = setting(
     "8h",
     "1s to 365d; ms, s, m, h and d are understood, s is meant when nothing is said",
     "A client that has said nothing for this long is disconnected; the server's wait_timeout counts \
-     too",
+     too, from the client's first statement on",
 );
 /// How long a login may take.
 pub static LOGIN_TIMEOUT: Setting = setting(

@@ -9,7 +9,7 @@
 //! Nobody begins to wait for an answer that a change has already outrun: the next session asks anew, and later ones wait for that. Two
 //! sessions ask the same at most, so that a table that changes all the time does not have all of them ask.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ahash::{HashMap, RandomState};
@@ -90,17 +90,14 @@ type QuestionKey = (u32, Box<[u8]>);
 #[derive(Debug, Default)]
 pub(crate) struct Coalescing {
     shards: [Mutex<QuestionShard>; SHARDS],
+    /// The number of questions that have begun.
+    begun: AtomicU64,
     hash: RandomState,
 }
 
-#[derive(Debug, Default)]
-struct QuestionShard {
-    asked: HashMap<QuestionKey, Question>,
-    /// The number of questions that have begun.
-    begun: u64,
-}
+type QuestionShard = HashMap<QuestionKey, Question>;
 
-/// When a statement first joined: its answer may be any that was begun later.
+/// When a statement first joined: how many questions had begun by then, whatever their keys. Its answer may be that of any later one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JoinedAfter(u64);
 
@@ -157,10 +154,10 @@ impl Coalescing {
         is_outrun: impl FnOnce(&QuestionBasis) -> bool,
     ) -> Role {
         let question = (key.environment, Box::from(key.text));
-        let mut shard = self.shard(&question);
-        let since = *since.get_or_insert(JoinedAfter(shard.begun));
+        let since = *since.get_or_insert_with(|| JoinedAfter(self.begun.load(Ordering::SeqCst)));
+        let mut asked = self.shard(&question);
         let mut outrun = None;
-        if let Some(known) = shard.asked.get(&question) {
+        if let Some(known) = asked.get(&question) {
             if !known.may_be_asked_anew(is_outrun) {
                 let takes_copy = known.number > since.0;
                 if takes_copy {
@@ -168,20 +165,20 @@ impl Coalescing {
                 }
                 return Role::Follower(Follower { told: known.told.clone(), takes_copy });
             }
-            outrun = shard.asked.remove(&question).map(|known| Box::new(Question { outrun: None, ..known }));
+            outrun = asked.remove(&question).map(|known| Box::new(Question { outrun: None, ..known }));
         }
         let (tells, told) = watch::channel(QuestionState::UnderWay);
         let (rests_on, is_wanted) = (Arc::default(), Arc::default());
-        shard.begun += 1;
+        // Counted before the question is sent.
         let begun = Question {
-            number: shard.begun,
+            number: self.begun.fetch_add(1, Ordering::SeqCst) + 1,
             told,
             rests_on: Arc::clone(&rests_on),
             is_wanted: Arc::clone(&is_wanted),
             outrun,
         };
-        shard.asked.insert(question.clone(), begun);
-        drop(shard);
+        asked.insert(question.clone(), begun);
+        drop(asked);
         let (coalescing, end) = (Arc::clone(self), QuestionState::Abandoned);
         Role::Leader(Box::new(Leader { coalescing, question, tells, end, rests_on, is_wanted }))
     }
@@ -234,8 +231,7 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         // Removed before the others are told, so that nobody joins any more: they may ask again.
-        let mut shard = self.coalescing.shard(&self.question);
-        let asked = &mut shard.asked;
+        let mut asked = self.coalescing.shard(&self.question);
         if asked.get(&self.question).is_some_and(|known| Arc::ptr_eq(&known.rests_on, &self.rests_on)) {
             let earlier = asked.remove(&self.question).and_then(|known| known.outrun);
             // It still asks: others count it.
@@ -243,7 +239,7 @@ impl Drop for Leader {
                 asked.insert(self.question.clone(), *earlier);
             }
         }
-        drop(shard);
+        drop(asked);
         // An error means that nobody waits.
         let _ = self.tells.send(std::mem::take(&mut self.end));
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
 use freshet_protocol::Capabilities;
-use freshet_sql::{Flavor, Modes, MultiByte, contains_ignoring_case};
+use freshet_sql::{Flavor, Modes, MultiByte};
 use freshet_upstream::ServerInfo;
 use freshet_upstream::server::Version;
 use freshet_views::Computing;
@@ -183,7 +183,7 @@ impl Environment {
                 writes_heed_snapshots: text("innodb_snapshot_isolation") == "1",
             },
             begins_alike: text("init_connect").is_empty(),
-            begins_with_tables: may_make_tables(text("init_connect").as_bytes()),
+            begins_with_tables: may_make_tables(text("init_connect")),
             idle_s_max: idle_s_max(text),
             tells_time: text("tells_time") == "1",
             selects_all: text("sql_select_limit").parse() == Ok(u64::MAX),
@@ -293,10 +293,14 @@ fn refusal<'a>(readable: bool, text: impl Fn(&str) -> &'a str) -> Option<&'stati
     is_other_level.then_some("the isolation level")
 }
 
-/// Whether statements may make temporary tables.
-fn may_make_tables(statements: &[u8]) -> bool {
-    let has = |word: &[u8]| contains_ignoring_case(statements, word);
-    has(b"temporary") || has(b"call") || has(b"execute")
+/// Whether statements may make temporary tables, also by what they call: all but a SET without parentheses.
+fn may_make_tables(statements: &str) -> bool {
+    let is_plain_set = |text: &str| {
+        let is_set =
+            text.split_ascii_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("set"));
+        (is_set || text.is_empty()) && !text.contains('(')
+    };
+    !statements.split(';').all(|text| is_plain_set(text.trim()))
 }
 
 /// Returns after how many idle seconds the server may close the session's connection.

@@ -44,17 +44,19 @@ fn a_time_that_stands_still_is_one_sessions_own() {
 fn the_statements_of_others_leave_no_traces() {
     let schema = "lanes_traces";
     with_lanes(schema, |server, _, freshet| {
-        let mut traced = connect(freshet.target(), schema);
         let mut other = connect(freshet.target(), schema);
         let reads = |conn: &mut Conn, what: &str| {
             (0..10).for_each(|id| drop(one(conn, &format!("SELECT {what} FROM t WHERE id = {id}"))));
         };
-        run(&mut traced, &["SET profiling = 1"]);
-        reads(&mut traced, "v");
-        reads(&mut other, "v + 4711");
-        reads(&mut traced, "v");
-        let shown = one(&mut traced, "SHOW PROFILES");
-        assert!(shown.contains("SELECT v FROM t"), "{:?}: {shown}", server.flavor);
-        assert!(!shown.contains("4711"), "{:?}: {shown}", server.flavor);
+        for traces in ["SET profiling = 1", "SET @before = @@profiling, profiling = 1"] {
+            let mut traced = connect(freshet.target(), schema);
+            run(&mut traced, &[traces]);
+            reads(&mut traced, "v");
+            reads(&mut other, "v + 4711");
+            reads(&mut traced, "v");
+            let shown = one(&mut traced, "SHOW PROFILES");
+            assert!(shown.contains("SELECT v FROM t"), "{:?}: {shown}", server.flavor);
+            assert!(!shown.contains("4711"), "{:?}: {shown}", server.flavor);
+        }
     });
 }

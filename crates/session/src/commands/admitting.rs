@@ -31,7 +31,7 @@ pub(super) fn is_worth_storing<K: AsRef<[u8]>>(
 }
 
 /// Whether the answer is worth storing however often it was asked for.
-fn is_surely_worth_storing(
+pub(super) fn is_surely_worth_storing(
     session: &Session,
     Hinted { template, hint }: Hinted<'_>,
     Unfound { missed, .. }: Unfound,

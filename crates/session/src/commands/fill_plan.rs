@@ -116,13 +116,12 @@ pub(super) enum Fillable {
 }
 
 impl Fillable {
-    /// Returns the plan, or why the answer is not stored. An answer that is not worth storing is only for those who wait for it.
-    pub(super) fn plan(self, is_worth_storing: bool) -> Result<FillPlan, Why> {
-        let plan = match self {
-            Self::Surely(plan) | Self::Perhaps(Ok(plan)) => plan,
-            Self::Perhaps(Err(why)) | Self::Never(why) => return Err(why),
-        };
-        Ok(if is_worth_storing { plan } else { plan.not_stored(Why::SeldomRead) })
+    /// Returns the plan, or why there is none.
+    pub(super) fn plan(self) -> Result<FillPlan, Why> {
+        match self {
+            Self::Surely(plan) | Self::Perhaps(Ok(plan)) => Ok(plan),
+            Self::Perhaps(Err(why)) | Self::Never(why) => Err(why),
+        }
     }
 
     /// Returns the plan of an answer that others may wait for at once.

@@ -114,7 +114,7 @@ pub(super) async fn keep(
     let copy = leader.as_ref().zip(relayed.captured.as_ref());
     let copy = copy.filter(|(leader, _)| leader.is_wanted());
     let copy = copy.and_then(|(_, captured)| copy_for_others(session, captured, &plan, (relayed.tag, found)));
-    let end = if relayed.captured.is_some() { QuestionState::Answered(copy) } else { QuestionState::Private };
+    let may_be_copied = relayed.captured.is_some() && plan.rights.is_some();
     let stored = match relayed.captured.take() {
         Some(_) if plan.unstored.is_some() => {
             relayed.uncaptured = plan.unstored;
@@ -132,7 +132,8 @@ pub(super) async fn keep(
         None => Insert::TooLarge,
     };
     if let Some(leader) = &mut leader {
-        leader.ends_with(end);
+        let is_for_others = may_be_copied || stored == Insert::Stored || stored.is_in_memory();
+        leader.ends_with(if is_for_others { QuestionState::Answered(copy) } else { QuestionState::Private });
     }
     drop(leader);
     if let Some(noted) = noted.filter(|_| stored == Insert::Stored) {

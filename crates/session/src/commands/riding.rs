@@ -341,7 +341,7 @@ fn has_become_known(session: &mut Session) -> bool {
 }
 
 /// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts. Otherwise an answer that
-/// is not worth storing has no plan, unless others wait for it.
+/// is not worth storing has no plan.
 fn told(
     session: &Session,
     ride: &Ride,
@@ -353,12 +353,11 @@ fn told(
         let Fillable::Surely(plan) = plan(view.contains(freshness)) else { return None };
         return Some(Ok(plan));
     }
-    let is_worth_it = is_worth_storing();
-    if !is_worth_it && !session.had_its_turn() {
+    if !is_worth_storing() {
         return Some(Err(Why::SeldomRead));
     }
     match plan(freshness.valid_from()) {
         Fillable::Never(_) => None,
-        plan => Some(plan.plan(is_worth_it)),
+        plan => Some(plan.plan()),
     }
 }

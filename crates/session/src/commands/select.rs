@@ -187,15 +187,14 @@ async fn fate<'a>(
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
         let takes_turns = session.takes_turns(template);
-        let is_worth_it = is_worth_storing(session, Hinted { template, hint }, unfound, key_text);
-        if !is_worth_it && !takes_turns {
+        if !is_worth_storing(session, Hinted { template, hint }, unfound, key_text) {
             return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
         let fillable = plan_of_text(session, text, &bound, unfound);
         if matches!(fillable, Fillable::Perhaps(_)) && patience.waits(session).await {
             continue;
         }
-        let mut plan = match fillable.plan(is_worth_it) {
+        let mut plan = match fillable.plan() {
             Ok(plan) if takes_turns => plan,
             plan => return Ok(Fate::ToServer(bound, plan.and_then(FillPlan::if_of_use))),
         };

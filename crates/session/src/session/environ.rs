@@ -55,8 +55,8 @@ impl Session {
             return Err(Error::Closed);
         }
         if !self.lease.is_open() {
-            self.handle.goes_on();
             if Box::pin(self.takes_over()).await {
+                self.handle.goes_on();
                 return Ok(());
             }
             // Boxed, since the future is rare and large, and every command would reserve room for it otherwise.
@@ -64,6 +64,7 @@ impl Session {
             let prepared = std::mem::take(&mut self.lease.prepared);
             self.lease = Lease::of(&mut self.admitted, rights_from);
             self.lease.prepared = prepared;
+            self.handle.goes_on();
             self.handle.set_thread_id(self.lease.thread_id());
             self.state.environment_is_unknown();
             self.lease.prepared.begin_at(self.state.environment_version);

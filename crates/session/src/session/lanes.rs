@@ -421,9 +421,10 @@ impl Session {
     fn could_kill(&self) -> bool {
         let shared = &self.shared;
         let may_kill = |server: Arc<ServerInfo>| {
-            ["SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"]
-                .into_iter()
-                .any(|name| server.privileges.has(name))
+            let has = |name| server.privileges.has(name);
+            // Since MySQL 8.0.16, a session with SYSTEM_USER is killed by none without it.
+            let kills_all = server.is_mariadb() || server.is_before_8() || has("SYSTEM_USER");
+            kills_all && ["SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN"].into_iter().any(has)
         };
         shared.gate.could_open(&self.admitted) || shared.upstream.server().is_some_and(may_kill)
     }
@@ -448,7 +449,11 @@ impl Session {
         }
         // The traces of statements that the server keeps for the session must not be those of others. And what holds the connection up must
         // not hold the session up with it.
-        if lends == Lends::ForGood || self.holds().has(Hold::OtherState) || !self.could_kill() {
+        let leaves_traces = || {
+            let begins_alike = self.environment().is_none_or(|environment| environment.begins_alike);
+            self.holds().has(Hold::OtherState) || !begins_alike
+        };
+        if lends == Lends::ForGood || leaves_traces() || !self.could_kill() {
             return None;
         }
         let connection = self.lease.take_to_lend()?;

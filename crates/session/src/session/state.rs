@@ -204,7 +204,7 @@ impl State {
     /// Takes over an environment that was read, with its default schema.
     pub(super) fn environment_is(&mut self, read: Arc<Environment>) {
         // Its tables are there since the beginning of the connection.
-        if read.begins_with_tables && matches!(self.environment, Known::Unknown) {
+        if read.begins_with_tables && !matches!(self.environment, Known::Read(_)) {
             self.temporary.suspect();
         }
         self.schema.clone_from(&read.schema);

@@ -33,7 +33,9 @@ impl Traces {
         let sets = is_known && names_user_variable(text);
         self.named_locks |= locks;
         self.user_variables |= sets;
-        self.others |= !locks && !sets;
+        let traces = [&b"handler"[..], b"profiling", b"trace"];
+        let others = || traces.into_iter().any(|word| contains_ignoring_case(text, word));
+        self.others |= !locks && !sets || others();
     }
 
     /// Notes the answer to a command.

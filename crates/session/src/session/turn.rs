@@ -113,7 +113,9 @@ impl Session {
         };
         match ended {
             // A client that asks about the error finds it after the statement is repeated at the server.
-            QuestionState::Refused(refused) if self.is_refused_alike(&refused) => {
+            QuestionState::Refused(refused)
+                if takes_copy && OF_DATA.contains(&refused.error.code) || self.is_refused_alike(&refused) =>
+            {
                 self.put_error(&refused.error);
                 self.note_answered_from_memory(text, None);
                 return Ok(Turn::Answered { is_noted: true });

@@ -186,8 +186,7 @@ async fn planned(
         }
         let unfound = Unfound { key: key_of_executions(environment), missed: *missed };
         let hinted = Hinted { template, hint: select.hint };
-        let is_worth_it = is_worth_storing(session, hinted, unfound, || key(execution));
-        if !is_worth_it && !session.takes_turns(template) {
+        if !is_worth_storing(session, hinted, unfound, || key(execution)) {
             break Err(Why::SeldomRead);
         }
         let depends = |behind: Behind<'_>| {
@@ -196,7 +195,7 @@ async fn planned(
         };
         let fillable = plan(session, template, unfound, depends);
         if !matches!(fillable, Fillable::Perhaps(_)) || !patience.waits(session).await {
-            break fillable.plan(is_worth_it);
+            break fillable.plan();
         }
     };
     // An answer that is stored, and not given for want of room, is streamed from the server and not stored again.

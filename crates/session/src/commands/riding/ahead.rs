@@ -7,6 +7,7 @@ use freshet_cache::Key;
 use freshet_sql::Datum;
 
 use super::fitness::is_read_plainly;
+use crate::commands::admitting::{Hinted, is_surely_worth_storing};
 use crate::commands::asked::{from_memory, hint_of, key_for, statement, strips};
 use crate::commands::fill_plan::{plan, plan_of_text};
 use crate::commands::prepared::{SelectExecution, is_dated, note_answered, take_stored};
@@ -32,6 +33,9 @@ pub(super) async fn text(
         let may_create = hint.is_none() && freshet_sql::cache_hint(text, session.modes()).is_some();
         let Some(key) = key_for(session, template, hint).ok().filter(|_| !may_create) else { break };
         let unfound = Unfound { key, missed: query.missed };
+        if !is_surely_worth_storing(session, Hinted { template, hint }, unfound) {
+            break;
+        }
         let Some(plan) = plan_of_text(session, text, known, unfound).for_others(session) else { break };
         let asked = freshet_sql::key_text(text, session.modes(), strips(session, text));
         let asked = Key { environment: plan.environment, text: &asked };
@@ -65,6 +69,9 @@ pub(super) async fn execution(
     while may_wait(session, template, missed) && !is_dated(template, values) {
         let Ok(environment) = key_for(session, template, None) else { break };
         let unfound = Unfound { key: key_of_executions(environment), missed };
+        if !is_surely_worth_storing(session, Hinted { template, hint: None }, unfound) {
+            break;
+        }
         let depends = |behind: Behind<'_>| {
             let statement = statement(session, &select.text);
             deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
