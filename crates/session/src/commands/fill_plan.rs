@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use freshet_cache::{Dep, Fences, Freshness, Position, Verdict};
 use freshet_catalog::TableInfo;
+use freshet_sql::Datum;
 use freshet_upstream::now_ms;
 
 use super::asked::statement;
@@ -11,7 +12,8 @@ use super::patience::Patience;
 use crate::coalescing::{Leader, QuestionBasis};
 use crate::counters::Count;
 use crate::created::CreatedCache;
-use crate::rows::{Behind, Depends, StatementText, deps_of_reading};
+use crate::preparations::CompiledExecution;
+use crate::rows::{Behind, BoundPlan, Depends, StatementText, deps_of_execution, deps_of_reading};
 use crate::session::{Session, Unfound};
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
@@ -147,7 +149,7 @@ pub(super) fn plan(
 }
 
 /// Like [`plan`], for an answer that is valid from `valid_from`.
-pub(super) fn plan_from(
+fn plan_from(
     session: &Session,
     template: &Template,
     unfound: Unfound,
@@ -236,6 +238,39 @@ pub(super) fn plan_of_text_from(
         Fillable::Perhaps(plan) => Fillable::Perhaps(plan.map(warned)),
         Fillable::Never(why) => Fillable::Never(why),
     }
+}
+
+/// An execution of a prepared SELECT: its text, what is compiled of it, and its values.
+#[derive(Clone, Copy)]
+pub(super) struct ExecutedSelect<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) compiled: &'a CompiledExecution,
+    pub(super) values: &'a [Datum],
+}
+
+/// Like [`plan`], for an execution.
+pub(super) fn plan_of_execution(
+    session: &Session,
+    executed: ExecutedSelect<'_>,
+    unfound: Unfound,
+) -> Fillable {
+    let Some(valid_from) = session.valid_from() else { return Fillable::Never(Why::Transaction) };
+    plan_of_execution_from(session, executed, unfound, valid_from)
+}
+
+/// Like [`plan_of_execution`], for an answer that is valid from `valid_from`.
+pub(super) fn plan_of_execution_from(
+    session: &Session,
+    ExecutedSelect { text, compiled, values }: ExecutedSelect<'_>,
+    unfound: Unfound,
+    valid_from: Position,
+) -> Fillable {
+    let template = &compiled.template;
+    let depends = |behind: Behind<'_>| {
+        let bound = BoundPlan { plan: &compiled.plan, values };
+        deps_of_execution(statement(session, text), bound, &template.tables, behind)
+    };
+    plan_from(session, template, unfound, valid_from, depends)
 }
 
 /// Returns the dependency on the rights by which the tables are read. A view also uses the rights of its definer.

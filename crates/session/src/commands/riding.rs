@@ -10,7 +10,7 @@ mod fitness;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use freshet_cache::{Dep, Key, Position, Validity};
+use freshet_cache::{Dep, Freshness, Key, Position, Validity};
 use freshet_sql::contains_ignoring_case;
 use freshet_upstream::lane::{Carried, NotCarried, SLOW};
 use freshet_upstream::now_ms;
@@ -304,12 +304,10 @@ fn planned(
     };
     let session = &*session;
     let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-    told(
-        session,
-        ride,
-        || is_worth_storing(session, hinted, unfound, key_text),
-        |from| plan_of_text_from(session, text, known, unfound, from),
-    )
+    if ride.view.is_none() && !is_worth_storing(session, hinted, unfound, key_text) {
+        return Some(Err(Why::SeldomRead));
+    }
+    told(session.shared.freshness(), ride, |from| plan_of_text_from(session, text, known, unfound, from))
 }
 
 /// Returns the first part of the key that the answer is stored under, or why it is not stored; `None` if the query is not to be carried.
@@ -340,24 +338,17 @@ fn has_become_known(session: &mut Session) -> bool {
     session.state.key.is_some()
 }
 
-/// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts. Otherwise an answer that
-/// is not worth storing has no plan.
+/// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts.
 fn told(
-    session: &Session,
+    freshness: &Freshness,
     ride: &Ride,
-    is_worth_storing: impl FnOnce() -> bool,
     plan: impl FnOnce(Position) -> Fillable,
 ) -> Option<Result<FillPlan, Why>> {
-    let freshness = session.shared.freshness();
-    if let Some(view) = &ride.view {
-        let Fillable::Surely(plan) = plan(view.contains(freshness)) else { return None };
-        return Some(Ok(plan));
-    }
-    if !is_worth_storing() {
-        return Some(Err(Why::SeldomRead));
-    }
-    match plan(freshness.valid_from()) {
-        Fillable::Never(_) => None,
-        plan => Some(plan.plan()),
+    let valid_from =
+        ride.view.as_ref().map_or_else(|| freshness.valid_from(), |view| view.contains(freshness));
+    match plan(valid_from) {
+        Fillable::Surely(plan) => Some(Ok(plan)),
+        Fillable::Perhaps(plan) if ride.view.is_none() => Some(plan),
+        Fillable::Perhaps(_) | Fillable::Never(_) => None,
     }
 }

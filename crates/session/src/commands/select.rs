@@ -186,7 +186,6 @@ async fn fate<'a>(
             }
         }
         let key_text = || freshet_sql::key_text(text, session.modes(), strips(session, text));
-        let takes_turns = session.takes_turns(template);
         if !is_worth_storing(session, Hinted { template, hint }, unfound, key_text) {
             return Ok(Fate::ToServer(bound, Err(Why::SeldomRead)));
         }
@@ -195,7 +194,7 @@ async fn fate<'a>(
             continue;
         }
         let mut plan = match fillable.plan() {
-            Ok(plan) if takes_turns => plan,
+            Ok(plan) if session.takes_turns(template) => plan,
             plan => return Ok(Fate::ToServer(bound, plan.and_then(FillPlan::if_of_use))),
         };
         match Box::pin(turn(session, text, plan.environment, &mut waited)).await? {

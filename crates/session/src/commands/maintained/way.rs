@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use freshet_sql::Datum;
 
-use crate::commands::asked::{self, statement, strips};
-use crate::commands::fill_plan::{Fillable, plan, plan_of_text};
+use crate::commands::asked::{self, strips};
+use crate::commands::fill_plan::{ExecutedSelect, Fillable, plan_of_execution, plan_of_text};
 use crate::commands::prepared::{By, SelectExecution, take_stored};
 use crate::created::Frame;
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
-use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Unfound};
 use crate::template::{BoundSelect, Template};
 
@@ -91,17 +90,8 @@ impl<'a> Way<'a> {
         match &self.asked {
             Asked::Text(text, bound) => plan_of_text(session, text, bound, unfound),
             Asked::Execution(_, values, (select, compiled)) => {
-                let template = &compiled.template;
-                let depends = |behind: Behind<'_>| {
-                    let statement = statement(session, &select.text);
-                    deps_of_execution(
-                        statement,
-                        BoundPlan { plan: &compiled.plan, values },
-                        &template.tables,
-                        behind,
-                    )
-                };
-                plan(session, template, unfound, depends)
+                let executed = ExecutedSelect { text: &select.text, compiled, values };
+                plan_of_execution(session, executed, unfound)
             }
         }
     }

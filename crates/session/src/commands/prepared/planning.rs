@@ -13,13 +13,13 @@ use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::asked::{bound, key_for, statement, touches};
 use crate::commands::bargain::{self, BargainDecision};
 use crate::commands::caches::create_if_hinted;
-use crate::commands::fill_plan::{FillPlan, Fillable, plan};
+use crate::commands::fill_plan::{ExecutedSelect, FillPlan, Fillable, plan_of_execution};
 use crate::commands::maintained::{self, Asked, FromCopies, Way};
 use crate::commands::patience::Patience;
 use crate::environment::key_of_executions;
 use crate::preparations::{ComparedWith, CompiledExecution, TypedBy};
 use crate::relay::Lost;
-use crate::rows::{Behind, BoundPlan, Named, ReadPlan, StatementText, Tables, deps_of_execution};
+use crate::rows::{Named, ReadPlan, StatementText, Tables};
 use crate::session::{Missed, PreparedSelect, Session, Touches, Turn, Unfound, Waited};
 use crate::template::{Cacheability, Template};
 use crate::why::{Refusal, Why};
@@ -189,11 +189,8 @@ async fn planned(
         if !is_worth_storing(session, hinted, unfound, || key(execution)) {
             break Err(Why::SeldomRead);
         }
-        let depends = |behind: Behind<'_>| {
-            let statement = statement(session, &select.text);
-            deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
-        };
-        let fillable = plan(session, template, unfound, depends);
+        let executed = ExecutedSelect { text: &select.text, compiled: &compiled, values };
+        let fillable = plan_of_execution(session, executed, unfound);
         if !matches!(fillable, Fillable::Perhaps(_)) || !patience.waits(session).await {
             break fillable.plan();
         }

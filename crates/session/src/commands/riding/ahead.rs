@@ -8,14 +8,13 @@ use freshet_sql::Datum;
 
 use super::fitness::is_read_plainly;
 use crate::commands::admitting::{Hinted, is_surely_worth_storing};
-use crate::commands::asked::{from_memory, hint_of, key_for, statement, strips};
-use crate::commands::fill_plan::{plan, plan_of_text};
+use crate::commands::asked::{from_memory, hint_of, key_for, strips};
+use crate::commands::fill_plan::{ExecutedSelect, plan_of_execution, plan_of_text};
 use crate::commands::prepared::{SelectExecution, is_dated, note_answered, take_stored};
 use crate::commands::text::TextQuery;
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
-use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{Missed, PreparedSelect, Session, Turn, Unfound, Waited};
 use crate::template::{BoundSelect, Template};
 
@@ -72,11 +71,8 @@ pub(super) async fn execution(
         if !is_surely_worth_storing(session, Hinted { template, hint: None }, unfound) {
             break;
         }
-        let depends = |behind: Behind<'_>| {
-            let statement = statement(session, &select.text);
-            deps_of_execution(statement, BoundPlan { plan: &compiled.plan, values }, &template.tables, behind)
-        };
-        let Some(plan) = plan(session, template, unfound, depends).for_others(session) else { break };
+        let executed = ExecutedSelect { text: &select.text, compiled, values };
+        let Some(plan) = plan_of_execution(session, executed, unfound).for_others(session) else { break };
         let asked = Key { environment: plan.environment, text: key_text };
         match session.turn(asked, execution.statement, &mut waited).await? {
             Turn::Asks(leader) => session.has_had_its_turn(leader),

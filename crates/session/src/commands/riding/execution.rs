@@ -11,14 +11,12 @@ use super::ahead::{self, KeyedExecution};
 use super::fitness::may_be_carried;
 use super::{Ridden, RideEnd, carried, keyed, leads, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
-use crate::commands::asked::statement;
-use crate::commands::fill_plan::{FillPlan, plan_from, rights};
+use crate::commands::fill_plan::{ExecutedSelect, FillPlan, plan_of_execution_from, rights};
 use crate::commands::filling::Sought;
 use crate::commands::prepared::{SelectExecution, is_dated, note_answered, zone_at};
 use crate::environment::key_of_executions;
 use crate::preparations::CompiledExecution;
 use crate::relay::Lost;
-use crate::rows::{Behind, BoundPlan, deps_of_execution};
 use crate::session::{
     Carriable, Carriage, Message, Missed, Prepared, PreparedSelect, Ride, Session, Unfound,
 };
@@ -141,23 +139,11 @@ fn planned(
     };
     let unfound = Unfound { key: key_of_executions(environment), missed };
     let session = &*session;
-    told(
-        session,
-        ride,
-        || is_worth_storing(session, hinted, unfound, || key_text),
-        |valid_from| {
-            let depends = |behind: Behind<'_>| {
-                let statement = statement(session, &select.text);
-                deps_of_execution(
-                    statement,
-                    BoundPlan { plan: &compiled.plan, values },
-                    &template.tables,
-                    behind,
-                )
-            };
-            plan_from(session, template, unfound, valid_from, depends)
-        },
-    )
+    if ride.view.is_none() && !is_worth_storing(session, hinted, unfound, || key_text) {
+        return Some(Err(Why::SeldomRead));
+    }
+    let executed = ExecutedSelect { text: &select.text, compiled, values };
+    told(session.shared.freshness(), ride, |from| plan_of_execution_from(session, executed, unfound, from))
 }
 
 /// Has a statement prepared on the lane, and waits for the server's reply, which the lane then knows. Returns false if a KILL QUERY
