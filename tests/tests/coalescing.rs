@@ -296,7 +296,7 @@ fn five_hundred_cost_the_server_one_statement() {
                     raw
                 })
                 .collect();
-            let (hits, before) = (stage.count("Qcache_hits"), stage.hold());
+            let (carried_out, before) = (stage.carried_out(), stage.hold());
             for client in &mut clients {
                 client.send(3, READ.as_bytes()).expect("it is sent");
             }
@@ -320,10 +320,11 @@ fn five_hundred_cost_the_server_one_statement() {
                 let packets = client.answer().expect("it is answered");
                 assert!(packets.iter().any(|packet| packet.ends_with(b"32")), "{packets:?}");
             }
-            let hits = stage.count("Qcache_hits") - hits;
+            // From memory, or with a copy of what another one was answered.
+            let carried_out = stage.carried_out() - carried_out;
             assert!(
-                hits >= CROWD - FEW - AT_ONCE_MAX,
-                "{hits} hits with {flags:?}: {now} waited for {at_server}"
+                carried_out <= FEW + AT_ONCE_MAX,
+                "{carried_out} were carried out with {flags:?}: {now} waited for {at_server}"
             );
         });
     }
