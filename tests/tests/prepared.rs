@@ -49,6 +49,11 @@ fn text(value: &str) -> Value {
     Value(253, Some([&[value.len() as u8], value.as_bytes()].concat()))
 }
 
+/// Bytes that are no text, as drivers send them: as a string of characters, or as a BLOB.
+fn bytes(kind: u16, value: &[u8]) -> Value {
+    Value(kind, Some([&[value.len() as u8], value].concat()))
+}
+
 fn decimal(value: &str) -> Value {
     Value(246, Some([&[value.len() as u8], value.as_bytes()].concat()))
 }
@@ -264,15 +269,15 @@ fn a_write_drops_what_it_concerns_and_nothing_else() {
 
 /// Clients in JavaScript send every number as a DOUBLE.
 #[test]
-fn numbers_as_doubles_and_texts_beyond_ascii_tell_rows() {
+fn numbers_as_doubles_texts_beyond_ascii_patterns_and_bytes_tell_rows() {
     with_each(|server, freshet| {
         let mut writer = stage((server, freshet), "prep_told");
         run(
             &mut writer,
             &[
                 "CREATE TABLE told (id BIGINT PRIMARY KEY, \
-                 s VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, v INT, KEY (s))",
-                "INSERT INTO told VALUES (1, 'café', 0), (2, 'naïve', 0), (3, 'e', 0)",
+                 s VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, v INT, u BINARY(4), KEY (s))",
+                "INSERT INTO told VALUES (1, 'café', 0, X'00ff270d'), (2, 'naïve', 0, X'00ff5c80'), (3, 'e', 0, X'00')",
             ],
         );
         caught_up(freshet);
@@ -283,6 +288,9 @@ fn numbers_as_doubles_and_texts_beyond_ascii_tell_rows() {
         for (text, [one, two]) in [
             ("SELECT v FROM told WHERE id = ?", [[double(1.0)], [double(2.0)]]),
             ("SELECT v FROM told WHERE s = ?", [[text("café")], [text("naïve")]]),
+            ("SELECT v FROM told WHERE s LIKE ?", [[text("caf%")], [text("na%e")]]),
+            ("SELECT v FROM told WHERE u = ?", [[bytes(253, b"\0\xff'\r")], [bytes(253, b"\0\xff\\\x80")]]),
+            ("SELECT v FROM told WHERE u = ?", [[bytes(252, b"\0\xff'\r")], [bytes(252, b"\0\xff\\\x80")]]),
         ] {
             let mut reader = Client::of(freshet.target(), "prep_told", 0);
             let mut direct = Client::of(&server.target, "prep_told", 0);

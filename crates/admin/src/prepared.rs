@@ -126,7 +126,7 @@ fn bound(value: &Parameter<'_>) -> Option<SqliteParameter> {
             let time = format!(" {hour:02}:{minute:02}:{second:02}");
             SqliteParameter::Text(if is_date { date } else { date + &time })
         }
-        Parameter::Other => return None,
+        Parameter::Bytes(_) | Parameter::Other => return None,
     })
 }
 

@@ -360,6 +360,28 @@ const STORED: &[&str] = &[
     "ð",
 ];
 
+/// Strings of bytes as they may be written, and the words for two numbers.
+const OTHERS: &[(&str, Bytes)] = &[
+    ("X'61'", Bytes::Are(b"a")),
+    ("x'6162'", Bytes::Are(b"ab")),
+    ("0x6120", Bytes::Are(b"a ")),
+    ("X'6100'", Bytes::Are(b"a\0")),
+    ("0x00", Bytes::Are(b"\0")),
+    ("X'05'", Bytes::Are(b"\x05")),
+    ("X'fe0061ff'", Bytes::Are(b"\xfe\0a\xff")),
+    ("_binary'ab'", Bytes::Are(b"ab")),
+    ("_binary'\\0a'", Bytes::Are(b"\0a")),
+    ("_binary X'4142'", Bytes::Are(b"AB")),
+    ("TRUE", Bytes::Number(1)),
+    ("FALSE", Bytes::Number(0)),
+];
+
+/// What is written so.
+enum Bytes {
+    Are(&'static [u8]),
+    Number(i128),
+}
+
 /// One written value.
 struct Literal {
     sql: String,
@@ -412,7 +434,14 @@ fn literals() -> Vec<Literal> {
     };
     let beyond = STORED.iter().filter(is_understood).map(|text| (*text).to_owned());
     let beyond = beyond.map(|text| Literal { sql: quote(&text), datum: Datum::Text(text.into_bytes()) });
-    numbers.chain(texts).chain(beyond).collect()
+    let others = OTHERS.iter().map(|(sql, what)| {
+        let datum = match what {
+            Bytes::Are(bytes) => Datum::Bytes(bytes.to_vec()),
+            Bytes::Number(number) => Datum::Int(*number),
+        };
+        Literal { sql: (*sql).to_owned(), datum }
+    });
+    numbers.chain(texts).chain(beyond).chain(others).collect()
 }
 
 fn stored() -> Vec<String> {
@@ -643,10 +672,21 @@ fn in_row(datum: &Datum) -> Option<(Datum, &'static str)> {
     }
 }
 
+/// Patterns that begin with a text, and how they are asked for.
+fn patterns(datum: &Datum) -> Vec<(&'static str, String)> {
+    let Datum::Text(text) = datum else { return Vec::new() };
+    let text = String::from_utf8(text.clone()).unwrap();
+    vec![("LIKE", format!("{text}%")), ("LIKE", format!("{text}_%b")), ("LIKE BINARY", format!("{text}%"))]
+}
+
 fn questions(case: &Case) -> Vec<Question> {
     let literals = literals_for(case);
     let mut questions = Vec::new();
     for column in ["c", "d"] {
+        for condition in [format!("NOT {column}"), format!("{column} IS FALSE")] {
+            let zero = key_of_datum(&case.key, &Datum::Int(0), case.zone());
+            questions.push(Question { condition, says: zero.map_or(Says::Undecided, Says::Point) });
+        }
         for literal in &literals {
             let (sql, datum) = (&literal.sql, &literal.datum);
             let mut ask = |condition: String, says| questions.push(Question { condition, says });
@@ -672,12 +712,15 @@ fn questions(case: &Case) -> Vec<Question> {
             ask(format!("{column} <= {sql}"), between(None, end(true)));
             ask(format!("{column} < {sql}"), between(None, end(false)));
             ask(format!("{column} BETWEEN {sql} AND {sql}"), between(end(true), end(true)));
-            if let Datum::Text(text) = datum
-                && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-'))
+            // An index may be read for the first of them.
+            let is_indexed = column == "d";
+            for (operator, pattern) in
+                patterns(datum).into_iter().filter(|(operator, _)| (*operator == "LIKE") == is_indexed)
             {
-                let says = prefix(&case.key, &Condition::Prefix(datum.clone()), Values::default());
-                let text = String::from_utf8(text.clone()).unwrap();
-                ask(format!("{column} LIKE '{text}%'"), says.map_or(Says::Undecided, Says::Prefix));
+                let condition = Condition::Like(Datum::Text(pattern.clone().into_bytes()));
+                let says = prefix(&case.key, &condition, Values::default());
+                let says = says.map_or(Says::Undecided, Says::Prefix);
+                ask(format!("{column} {operator} {}", quote(&pattern)), says);
             }
         }
     }

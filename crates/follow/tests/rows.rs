@@ -70,7 +70,7 @@ fn conditions() -> Vec<(String, Vec<(&'static str, Condition)>)> {
     }
     for name in ["ann", "bob", "Anna"] {
         all.push((format!("s = '{name}'"), vec![("s", Condition::OneOf(vec![text(name)]))]));
-        all.push((format!("s LIKE '{name}%'"), vec![("s", Condition::Prefix(text(name)))]));
+        all.push((format!("s LIKE '{name}%'"), vec![("s", Condition::Like(text(&format!("{name}%"))))]));
     }
     all.push(("s IS NULL".to_owned(), vec![("s", Condition::IsNull)]));
     all.push(("d = 1.50".to_owned(), vec![("d", Condition::OneOf(vec![Datum::Decimal("1.50".to_owned())]))]));

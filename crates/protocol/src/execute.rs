@@ -34,6 +34,10 @@ mod kind {
     pub(super) const YEAR: u8 = 13;
     pub(super) const VARCHAR: u8 = 15;
     pub(super) const NEWDECIMAL: u8 = 246;
+    pub(super) const TINY_BLOB: u8 = 249;
+    pub(super) const MEDIUM_BLOB: u8 = 250;
+    pub(super) const LONG_BLOB: u8 = 251;
+    pub(super) const BLOB: u8 = 252;
     pub(super) const VAR_STRING: u8 = 253;
     pub(super) const STRING: u8 = 254;
 }
@@ -53,6 +57,8 @@ pub enum Parameter<'a> {
     UInt(u64),
     /// A string of characters.
     Text(&'a [u8]),
+    /// A string of bytes.
+    Bytes(&'a [u8]),
     /// A floating-point number.
     Float(f64),
     /// A decimal number in text.
@@ -68,7 +74,7 @@ pub enum Parameter<'a> {
         /// Microseconds.
         micros: u32,
     },
-    /// Any other: times, binary strings, and what was sent in pieces before.
+    /// Any other: times, JSON, and what was sent in pieces before.
     Other,
 }
 
@@ -287,6 +293,9 @@ fn value<'a>(
             date_time(reader.take(len)?, kind == kind::DATE)
         }
         kind::VARCHAR | kind::VAR_STRING | kind::STRING => Parameter::Text(reader.lenenc_bytes()?),
+        kind::TINY_BLOB | kind::MEDIUM_BLOB | kind::LONG_BLOB | kind::BLOB => {
+            Parameter::Bytes(reader.lenenc_bytes()?)
+        }
         kind::DECIMAL | kind::NEWDECIMAL => Parameter::Decimal(reader.lenenc_bytes()?),
         _ => other(reader.lenenc_bytes()?),
     })

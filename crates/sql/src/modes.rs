@@ -44,6 +44,9 @@ pub struct Modes {
     pub empty_string_is_null: bool,
     /// The text is in utf8mb4, and so are its strings where they are compared. Otherwise only strings in ASCII are understood.
     pub utf8_strings: bool,
+    /// The text is a view's as MariaDB shows it: a string has the characters of what was written, but not its character set, and so not its
+    /// bytes.
+    pub is_shown: bool,
     /// The text is in UTF-8, and so are the names in it.
     pub utf8_names: bool,
     /// The text is in a character set in which a backslash can be the second byte of a character. No name beyond ASCII is read then.
@@ -66,6 +69,7 @@ impl Modes {
             ignore_space: false,
             empty_string_is_null: false,
             utf8_strings: false,
+            is_shown: false,
             utf8_names: false,
             multi_byte: None,
             other_syntax: false,
@@ -105,7 +109,8 @@ impl Modes {
         ];
         [
             flags.into_iter().fold(0, |byte, flag| byte << 1 | u8::from(flag)),
-            self.multi_byte.map_or(0, MultiByte::tag) << 2
+            self.multi_byte.map_or(0, MultiByte::tag) << 3
+                | u8::from(self.is_shown) << 2
                 | u8::from(self.before_8) << 1
                 | u8::from(self.utf8_names),
         ]

@@ -49,6 +49,12 @@ const SETUP: &[&str] = &[
     "INSERT INTO bins VALUES (1, 'ß')",
     "CREATE TABLE labels (id INT PRIMARY KEY, e ENUM('7','5','1'))",
     "INSERT INTO labels VALUES (1,'5')",
+    "CREATE TABLE files (id BINARY(4) PRIMARY KEY, path VARCHAR(60), done BOOL, at DATETIME, v INT) \
+     CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+    "INSERT INTO files VALUES (X'00ff0001','/a/b.c:1@x',FALSE,'2024-01-01 10:00:00',0), \
+     (X'00ff0002','/a/bc',TRUE,'2024-01-01 12:00:00',0), (X'0a27005c','%a',NULL,NULL,0), (X'ff414243','é',TRUE,NULL,0)",
+    // MariaDB shows this as '?ABC'.
+    "CREATE VIEW v_files AS SELECT path, v FROM files WHERE id = _binary X'ff414243'",
     "CREATE TABLE mark (id INT PRIMARY KEY, n INT)",
     "INSERT INTO mark VALUES (1,0)",
     "CREATE VIEW v_plain AS SELECT id, c AS label, k FROM t",
@@ -101,6 +107,75 @@ const LINES: &[Line] = &[
         "SELECT COUNT(*), SUM(v) FROM kinds WHERE f = 0",
         &["UPDATE kinds SET v = v + 1 WHERE f = 1"],
         &["UPDATE kinds SET v = v + 1 WHERE id = 1", "UPDATE kinds SET f = b'0' WHERE id = 2"],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM files WHERE done = FALSE",
+        &[
+            "UPDATE files SET v = v + 1 WHERE done = TRUE",
+            "INSERT INTO files (id, done) VALUES (X'01', TRUE)",
+        ],
+        &[
+            "UPDATE files SET v = v + 1 WHERE id = X'00ff0001'",
+            "UPDATE files SET done = 0 WHERE done IS NULL",
+        ],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM files WHERE NOT done",
+        &["UPDATE files SET v = v + 1 WHERE done", "UPDATE files SET done = 2 WHERE id = X'00ff0002'"],
+        &["UPDATE files SET v = v + 1 WHERE done IS FALSE", "UPDATE files SET done = FALSE WHERE v = 2"],
+    ),
+    line(
+        "SELECT path, v FROM files WHERE id = X'00ff0001'",
+        &[
+            "UPDATE files SET v = v + 1 WHERE id = 0x00ff0002",
+            "DELETE FROM files WHERE id = _binary '\\n\\'\\0\\\\'",
+        ],
+        &[
+            "UPDATE files SET v = v + 1 WHERE id = UNHEX('00FF0001')",
+            "DELETE FROM files WHERE id = 0x00ff0001",
+        ],
+    ),
+    line(
+        "SELECT path, v FROM v_files",
+        &["UPDATE o SET q = q + 1"],
+        &["UPDATE files SET v = v + 1 WHERE path = 'é'", "DELETE FROM files WHERE id = X'ff414243'"],
+    ),
+    line(
+        "SELECT path, v FROM files WHERE id = _binary '\\n\\'\\0\\\\'",
+        &["UPDATE files SET v = v + 1 WHERE id < X'00ff0003'"],
+        &["UPDATE files SET v = v + 1 WHERE path = '%a'", "DELETE FROM files WHERE id = 0x0a27005c"],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM files WHERE path LIKE '/a/b.c:1@%'",
+        &[
+            "UPDATE files SET v = v + 1 WHERE path = '/a/bc'",
+            "INSERT INTO files (id, path) VALUES (X'02', '/a/b.c')",
+        ],
+        &[
+            "UPDATE files SET v = v + 1 WHERE id = X'00ff0001'",
+            "INSERT INTO files (id, path, v) VALUES (X'03', '/A/b.C:1@', 5)",
+        ],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM files WHERE path LIKE BINARY '/a/b._:%@x'",
+        &["UPDATE files SET v = v + 1 WHERE path = '/a/bc'", "UPDATE files SET v = v + 1 WHERE path IS NULL"],
+        &[
+            "UPDATE files SET v = v + 1 WHERE id = X'00ff0001'",
+            "UPDATE files SET path = '/a/b.d:@x' WHERE path = '%a'",
+        ],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(v) FROM files WHERE at < '2024-01-01 10:00:00.75'",
+        &["UPDATE files SET v = v + 1 WHERE at > '2024-01-01 10:00:01.25'"],
+        &[
+            "UPDATE files SET v = v + 1 WHERE id = X'00ff0001'",
+            "UPDATE files SET at = '2023-01-01' WHERE path = '/a/bc'",
+        ],
+    ),
+    line(
+        "SELECT COUNT(*), SUM(k) FROM t WHERE id IN (1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63, 65, 67, 69, 71, 73, 75, 77, 79, 81, 83, 85, 87, 89, 91, 93, 95, 97, 99, 101, 103, 105, 107, 109, 111, 113, 115, 117, 119, 121, 123, 125, 127, 129, 131, 133, 135, 137, 139, 141, 143, 145, 147, 149, 151, 153, 155, 157, 159, 161, 163, 165, 167, 169, 171, 173, 175, 177, 179, 181, 183, 185, 187, 189, 191, 193, 195, 197, 199)",
+        &["UPDATE t SET k = k + 1 WHERE id = 2", "INSERT INTO t (id, k) VALUES (100, 5)"],
+        &["UPDATE t SET k = k + 1 WHERE id = 3", "INSERT INTO t (id, k) VALUES (199, 5)"],
     ),
     line(
         "SELECT c FROM t WHERE id = 1",

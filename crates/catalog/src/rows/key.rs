@@ -167,7 +167,7 @@ pub fn key_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<Key
         KeyType::Text { collation, .. } => {
             text::folded_in_statement(collation, text_of(datum)?).map(Key::Text)
         }
-        KeyType::Bytes { .. } => Some(Key::Text(text::trimmed(text_of(datum)?).to_vec())),
+        KeyType::Bytes { .. } => Some(Key::Text(text::trimmed(bytes_of(datum)?).to_vec())),
         KeyType::Decimal { scale, .. } if !key_type.is_ordered() => {
             number::long_of_datum(*scale, datum).map(Key::Text)
         }
@@ -191,13 +191,9 @@ pub(super) fn bounds_of_datum(key_type: &KeyType, datum: &Datum, zone: Zone) -> 
             number::decimal_bounds(*precision, *scale, datum)
         }
         KeyType::Date => temporal::date_bounds(moment_of(datum)?),
-        KeyType::DateTime { decimals } => {
-            temporal::datetime_of_text(*decimals, moment_of(datum)?).map(|key| (key, key))
-        }
+        KeyType::DateTime { decimals } => temporal::datetime_bounds(*decimals, moment_of(datum)?),
         KeyType::Timestamp { decimals } => moment::bounds_of_text(*decimals, moment_of(datum)?, zone),
-        KeyType::Time { decimals } => {
-            temporal::time_of_text(*decimals, text_of(datum)?).map(|key| (key, key))
-        }
+        KeyType::Time { decimals } => temporal::time_bounds(*decimals, text_of(datum)?),
         KeyType::Year => temporal::year_of_datum(datum).map(|key| (key, key)),
         KeyType::Bit { bits } => number::bit_bounds(*bits, datum),
         _ => None,
@@ -235,8 +231,8 @@ pub fn key_of_assigned(key_type: &KeyType, datum: &Datum, zone: Zone) -> Option<
             text::folded_in_statement(collation, text).map(Key::Text)
         }
         KeyType::Bytes { len } => {
-            let text = Some(text_of(datum)?).filter(|text| fits(text, *len))?;
-            Some(Key::Text(text::trimmed(text).to_vec()))
+            let bytes = Some(bytes_of(datum)?).filter(|bytes| fits(bytes, *len))?;
+            Some(Key::Text(text::trimmed(bytes).to_vec()))
         }
         KeyType::Integer { unsigned, bytes } => {
             number::integer_assigned(*unsigned, *bytes, datum).map(Key::Ordered)
@@ -304,17 +300,25 @@ pub fn key_of_field(key_type: &KeyType, field: Field<'_>) -> Option<Key> {
     }
 }
 
-/// Returns the beginning of all keys that `LIKE` with this text and a `%` finds; `None` if that cannot be told.
-pub(super) fn prefix_of_datum(key_type: &KeyType, datum: &Datum) -> Option<Vec<u8>> {
-    match key_of_datum(key_type, datum, Zone::Other)? {
-        Key::Text(text) if key_type.has_prefixes() => Some(text),
+/// Returns the beginning of the keys of all values that begin with this text of printable ASCII; `None` if keys of this type have none.
+pub(super) fn prefix_of_text(key_type: &KeyType, text: &[u8]) -> Option<Vec<u8>> {
+    match key_type {
+        KeyType::Text { .. } => text::plain(text),
+        KeyType::Bytes { .. } => Some(text::trimmed(text).to_vec()),
         _ => None,
     }
 }
 
 fn text_of(datum: &Datum) -> Option<&[u8]> {
     match datum {
-        Datum::Text(text) => Some(text),
+        Datum::Text(text) | Datum::Shown(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn bytes_of(datum: &Datum) -> Option<&[u8]> {
+    match datum {
+        Datum::Text(bytes) | Datum::Bytes(bytes) => Some(bytes),
         _ => None,
     }
 }
@@ -322,7 +326,7 @@ fn text_of(datum: &Datum) -> Option<&[u8]> {
 /// Returns the text of a moment. A column of moments takes both kinds of literals alike.
 fn moment_of(datum: &Datum) -> Option<&[u8]> {
     match datum {
-        Datum::Moment(text) | Datum::Text(text) => Some(text),
+        Datum::Moment(text) | Datum::Text(text) | Datum::Shown(text) => Some(text),
         _ => None,
     }
 }

@@ -114,14 +114,14 @@ fn is_told(condition: &Condition, column: &ColumnInfo, zone: Zone) -> bool {
         Condition::Between { low, high } => {
             [low, high].into_iter().flatten().any(|(datum, _)| is_parameter(datum))
         }
-        Condition::Prefix(datum) => is_parameter(datum),
+        Condition::Like(pattern) => is_parameter(pattern),
         Condition::IsNull => return true,
     };
     let values = Values { zone, ..Values::default() };
     match condition {
         _ if has_parameters => zone.is_fixed() || !matches!(column.key, KeyType::Timestamp { .. }),
         Condition::Between { .. } => range(&column.key, condition, values).is_some(),
-        Condition::Prefix(_) => prefix(&column.key, condition, values).is_some(),
+        Condition::Like(_) => prefix(&column.key, condition, values).is_some(),
         _ => points(column, condition, values).is_some(),
     }
 }
@@ -135,7 +135,7 @@ fn has_keys(condition: &Condition, column: &ColumnInfo) -> bool {
         }
         Condition::IsNull => null_has_key(column),
         Condition::Between { .. } => column.key.is_ordered(),
-        Condition::Prefix(_) => column.key.has_prefixes(),
+        Condition::Like(_) => column.key.has_prefixes(),
     }
 }
 
@@ -144,7 +144,7 @@ fn value_count(condition: &Condition) -> Option<usize> {
     match condition {
         Condition::OneOf(values) => Some(values.len()),
         Condition::IsNull => Some(1),
-        Condition::Between { .. } | Condition::Prefix(_) => None,
+        Condition::Between { .. } | Condition::Like(_) => None,
     }
 }
 
@@ -184,9 +184,10 @@ fn chosen(usable: &[Usable<'_>], read: Option<Vec<u16>>) -> Reading {
 /// Returns how tight a range is: the greater, the fewer values it is likely to hold.
 fn tightness(condition: &Condition) -> u8 {
     match condition {
-        Condition::Between { low: Some(_), high: Some(_) } => 2,
-        Condition::Prefix(_) => 1,
-        _ => 0,
+        Condition::Between { low: Some(_), high: Some(_) } => 3,
+        Condition::Like(Datum::Param(_)) => 0,
+        Condition::Like(_) => 2,
+        _ => 1,
     }
 }
 

@@ -6,14 +6,14 @@ use freshet_cache::Dep;
 use freshet_sql::{Condition, Datum};
 
 use super::blocks::{KeyBlock, cover};
-use super::key::{Key, KeyType, bounds_of_datum, extent, key_of_datum, prefix_of_datum};
+use super::key::{Key, KeyType, bounds_of_datum, extent, key_of_datum, prefix_of_text};
 use super::slot::{RowSlot, Tail};
 use super::watch::Watch;
 use super::zone::Values;
 use crate::ColumnInfo;
 
 /// The most slots of one reading in one watch.
-pub(super) const SLOTS_MAX: usize = 64;
+pub(super) const SLOTS_MAX: usize = 256;
 
 /// The length up to which prefixes are told apart, in bytes; longer prefixes are cut.
 pub(super) const PREFIX_MAX: usize = 16;
@@ -46,7 +46,7 @@ pub(super) fn points(column: &ColumnInfo, condition: &Condition, values: Values<
             Some(keys)
         }
         Condition::IsNull => null_has_key(column).then(|| vec![Key::Null]),
-        Condition::Between { .. } | Condition::Prefix(_) => None,
+        Condition::Between { .. } | Condition::Like(_) => None,
     }
 }
 
@@ -94,11 +94,11 @@ fn are_alike(listed: &[Datum], values: Values<'_>) -> Option<bool> {
 
 /// Whether one is a text and the other a number, or only one of them is a DOUBLE.
 const fn differ(one: &Datum, other: &Datum) -> bool {
-    use Datum::{Decimal, Double, Int, Text};
+    use Datum::{Decimal, Double, Int, Shown, Text};
     match (one, other) {
         (Double(_), Double(_) | Datum::Null) | (Datum::Null, Double(_)) => false,
         (Double(_), _) | (_, Double(_)) => true,
-        (Text(_), Int(_) | Decimal(_)) | (Int(_) | Decimal(_), Text(_)) => true,
+        (Text(_) | Shown(_), Int(_) | Decimal(_)) | (Int(_) | Decimal(_), Text(_) | Shown(_)) => true,
         _ => false,
     }
 }
@@ -106,8 +106,13 @@ const fn differ(one: &Datum, other: &Datum) -> bool {
 /// Returns the beginning of the keys that a LIKE finds; `None` if it says nothing.
 #[must_use]
 pub fn prefix(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> Option<Vec<u8>> {
-    let Condition::Prefix(datum) = condition else { return None };
-    let mut prefix = prefix_of_datum(key_type, values.of(datum)?)?;
+    let Condition::Like(pattern) = condition else { return None };
+    let pattern = values.of(pattern)?;
+    // The bytes of what begins so are not known.
+    if matches!((pattern, key_type), (Datum::Shown(_), KeyType::Bytes { .. })) {
+        return None;
+    }
+    let mut prefix = prefix_of_text(key_type, pattern.beginning())?;
     prefix.truncate(PREFIX_MAX);
     // A key has no blanks or zeros at its end, so the prefix may not ask for them.
     while prefix.last().is_some_and(|last| matches!(last, b' ' | 0)) {
@@ -118,8 +123,9 @@ pub fn prefix(key_type: &KeyType, condition: &Condition, values: Values<'_>) -> 
 
 /// Returns the parts of a reading's slots behind the equality columns.
 pub(super) fn tails(column: &ColumnInfo, condition: &Condition, values: Values<'_>) -> Option<Vec<Tail>> {
-    if let Some(prefix) = prefix(&column.key, condition, values) {
-        return Some(vec![Tail::Prefix(prefix)]);
+    if matches!(condition, Condition::Like(_)) {
+        // Every text begins with the empty one. NULL is like nothing.
+        return Some(vec![Tail::Prefix(prefix(&column.key, condition, values).unwrap_or_default())]);
     }
     if let Some(range) = range(&column.key, condition, values) {
         let blocks = cover(*range.start(), *range.end());

@@ -12,7 +12,7 @@ use freshet_sql::{Condition, Datum, Given, OnDuplicate, Pin, RowWrite};
 use super::blocks::{KeyBlock, span};
 use super::key::{Key, key_of_assigned};
 use super::plan::named;
-use super::reading::{SLOTS_MAX, points, prefix, product, range};
+use super::reading::{points, prefix, product, range};
 use super::slot::{RowSlot, Tail, bits};
 use super::watch::Watch;
 use super::zone::{Values, Zone};
@@ -41,6 +41,9 @@ enum SlotPart {
     /// The value starts with this.
     Prefix(Vec<u8>),
 }
+
+/// The most slots that a write is known by.
+const TOUCHED_MAX: usize = 64;
 
 /// A range of up to so many keys is treated as a list of keys.
 const SHORT_RANGE_MAX: u64 = 32;
@@ -122,7 +125,7 @@ impl Watch {
         };
         match slots {
             // Without key columns there is nothing to tell rows apart by.
-            Some(slots) if !self.key_columns().is_empty() && slots.len() <= SLOTS_MAX => {
+            Some(slots) if !self.key_columns().is_empty() && slots.len() <= TOUCHED_MAX => {
                 TouchedSlots::Slots(slots.into_iter().map(|slot| self.dep(slot)).collect())
             }
             _ if self.gets_new_numbers(table, write, values) => TouchedSlots::Absent,
@@ -139,7 +142,7 @@ impl Watch {
         let ordinals = self.key_ordinals().take(self.spec().equal.len());
         let keys = ordinals.enumerate().filter_map(|(index, ordinal)| {
             let keys = self.keys_of_write(ordinal, write, values)?;
-            (keys.len() <= SLOTS_MAX).then_some((index, keys))
+            (keys.len() <= TOUCHED_MAX).then_some((index, keys))
         });
         let (index, keys) = keys.min_by_key(|(_, keys)| keys.len())?;
         Some(keys.iter().map(|key| self.part(index, key)).collect())
@@ -211,7 +214,7 @@ impl Watch {
     ) -> Option<Vec<RowSlot>> {
         rows.iter().try_fold(Vec::new(), |mut slots, row| {
             add_new(&mut slots, self.slots_of(&self.inserted(columns, row, values)?)?);
-            (slots.len() <= SLOTS_MAX).then_some(slots)
+            (slots.len() <= TOUCHED_MAX).then_some(slots)
         })
     }
 
@@ -354,13 +357,16 @@ impl Watch {
             let tails = tails_in_use(part, self.uses())?;
             slots = product(&slots, &tails, |slot, tail| slot.ending_in(hash, tail))?;
         }
+        if slots.len() > TOUCHED_MAX {
+            return None;
+        }
         let mut different = Vec::with_capacity(slots.len());
         add_new(&mut different, slots);
         Some(different)
     }
 }
 
-/// Adds those slots that are not there yet. There are few: [`SLOTS_MAX`] are the most that count.
+/// Adds those slots that are not there yet. There are few: [`TOUCHED_MAX`] are the most that count.
 fn add_new(slots: &mut Vec<RowSlot>, more: Vec<RowSlot>) {
     for slot in more {
         if !slots.contains(&slot) {
@@ -476,7 +482,7 @@ fn tails_in_use(part: &SlotPart, uses: u64) -> Option<Vec<Tail>> {
         SlotPart::Range(low, high) if low <= high => {
             for level in bits(uses) {
                 let (first, count) = span(*low, *high, level);
-                if count > SLOTS_MAX as u64 {
+                if count > TOUCHED_MAX as u64 {
                     return None;
                 }
                 tails.extend((0..count).map(|offset| Tail::Block(KeyBlock { level, index: first + offset })));
@@ -489,7 +495,7 @@ fn tails_in_use(part: &SlotPart, uses: u64) -> Option<Vec<Tail>> {
             }
         }
     }
-    (tails.len() <= SLOTS_MAX).then_some(tails)
+    (tails.len() <= TOUCHED_MAX).then_some(tails)
 }
 
 /// Returns the prefix of this length. `None` if the text is shorter.

@@ -213,7 +213,7 @@ fn literal(session: &Session, value: &Parameter<'_>) -> Option<Vec<u8>> {
         Parameter::Float(number) => Some(format!("{number:e}").into_bytes()),
         Parameter::Text(text) => Some(ours::quoted(session, text)),
         Parameter::Decimal(digits) => Some(digits.to_vec()),
-        Parameter::DateTime { .. } | Parameter::Other => None,
+        Parameter::DateTime { .. } | Parameter::Bytes(_) | Parameter::Other => None,
     }
 }
 

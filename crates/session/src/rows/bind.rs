@@ -17,7 +17,10 @@ fn datum(parameter: &Parameter<'_>, is_utf8: bool) -> Datum {
         Parameter::Decimal(digits) => decimal(digits).map_or(Datum::Other, Datum::Decimal),
         Parameter::DateTime { is_date, year, parts, micros } => date_time(is_date, year, parts, micros),
         Parameter::Float(value) => integer(value).map_or(Datum::Other, Datum::Double),
-        Parameter::Text(_) | Parameter::Other => Datum::Other,
+        // Sent as it is: where the session's strings are in UTF-8, no server converts them.
+        Parameter::Text(bytes) if is_utf8 && !bytes.is_empty() => Datum::Bytes(bytes.to_vec()),
+        Parameter::Bytes(bytes) if !bytes.is_empty() => Datum::Bytes(bytes.to_vec()),
+        Parameter::Text(_) | Parameter::Bytes(_) | Parameter::Other => Datum::Other,
     }
 }
 
@@ -97,10 +100,14 @@ mod tests {
         for (text, are_utf8) in
             [(&b"\xc3\xa1"[..], true), (b"\xf0\x9f\x98\x80", true), (b"\xe1", true), (b"", true)]
         {
-            let is_told = text == b"\xc3\xa1" && are_utf8;
-            let expected = if is_told { Datum::Text(text.to_vec()) } else { Datum::Other };
+            let expected = match text {
+                b"\xc3\xa1" => Datum::Text(text.to_vec()),
+                b"" => Datum::Other,
+                bytes => Datum::Bytes(bytes.to_vec()),
+            };
             assert_eq!(bind(&[Parameter::Text(text)], are_utf8), [expected], "{text:?}");
         }
+        assert_eq!(one(Parameter::Bytes(b"\xe1")), Datum::Bytes(b"\xe1".to_vec()));
         for digits in [&b""[..], b".", b"1e5", b"1.", b"- 1", b"1.5.2", b"--1", b"0x1"] {
             assert_eq!(one(Parameter::Decimal(digits)), Datum::Other, "{digits:?}");
         }

@@ -487,6 +487,7 @@ fn all_modes() -> impl proptest::strategy::Strategy<Value = Modes> {
             ignore_space,
             empty_string_is_null: false,
             utf8_strings: ansi_quotes,
+            is_shown: false,
             utf8_names,
             multi_byte: crate::MultiByte::of_name(if pipes_as_concat { "gbk" } else { "gb18030" })
                 .filter(|_| multi_byte),

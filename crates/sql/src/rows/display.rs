@@ -11,7 +11,14 @@ impl fmt::Display for Datum {
             Self::Int(value) => value.fmt(f),
             Self::InRow(value) | Self::Double(value) => value.fmt(f),
             Self::Decimal(digits) => f.write_str(digits),
-            Self::Text(text) | Self::Moment(text) => write!(f, "'{}'", String::from_utf8_lossy(text)),
+            Self::Text(text) | Self::Shown(text) | Self::Moment(text) => {
+                write!(f, "'{}'", String::from_utf8_lossy(text))
+            }
+            Self::Bytes(bytes) => {
+                f.write_str("X'")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                f.write_str("'")
+            }
             Self::Param(number) => write!(f, "?{number}"),
             Self::Other => f.write_str("_"),
         }
@@ -37,8 +44,7 @@ impl Condition {
                     high.as_ref().map(|(value, is_in)| bound(column, if *is_in { "<=" } else { "<" }, value));
                 low.into_iter().chain(high).collect::<Vec<_>>().join(" AND ")
             }
-            Self::Prefix(Datum::Text(text)) => format!("{column} LIKE '{}%'", String::from_utf8_lossy(text)),
-            Self::Prefix(value) => format!("{column} LIKE {value}%"),
+            Self::Like(pattern) => format!("{column} LIKE {pattern}"),
             Self::IsNull => format!("{column} IS NULL"),
         }
     }
@@ -61,7 +67,8 @@ mod tests {
             (Condition::OneOf(vec![one.clone(), two.clone(), Datum::Param(3)]), "c IN (1, 'two', ?3)"),
             (between(Some((one.clone(), true)), Some((Datum::Int(9), false))), "c >= 1 AND c < 9"),
             (between(Some((one, false)), None), "c > 1"),
-            (Condition::Prefix(two), "c LIKE 'two%'"),
+            (Condition::Like(two), "c LIKE 'two'"),
+            (Condition::OneOf(vec![Datum::Bytes(vec![0, 0xfe])]), "c = X'00fe'"),
             (Condition::IsNull, "c IS NULL"),
         ] {
             assert_eq!(condition.on("c"), words);

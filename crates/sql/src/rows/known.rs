@@ -224,7 +224,7 @@ impl Blocks<'_, '_> {
     fn told(&self, leaf: usize, branch: usize) -> Vec<Fact> {
         let merges = self.parsed.query_of(leaf).is_none_or(|query| query.merges);
         let of_leaf = self.all.iter().filter(|fact| fact.column.leaf == leaf);
-        let by_equality = of_leaf.filter(|fact| !merges || !matches!(fact.condition, Condition::Prefix(_)));
+        let by_equality = of_leaf.filter(|fact| !merges || !matches!(fact.condition, Condition::Like(_)));
         by_equality.filter_map(|fact| self.handed_on(fact, branch)).collect()
     }
 

@@ -160,7 +160,7 @@ impl FormWriter<'_> {
                     sign = Some(token);
                     continue;
                 }
-                // The beginning of a pattern decides how the pattern is read.
+                // The beginning of a pattern decides whether it says more than the other conditions.
                 TokenKind::Word if token.is_word(self.text, "LIKE") => self.slotted.is_shared = false,
                 _ => {}
             }
@@ -206,8 +206,10 @@ impl FormWriter<'_> {
             | Datum::InRow(_)
             | Datum::Double(_)
             | Datum::Moment(_)
+            | Datum::Shown(_)
             | Datum::Param(_)
             | Datum::Other => return None,
+            Datum::Bytes(_) => b'b',
         };
         self.slotted.values.push(value);
         Some(kind)
@@ -283,7 +285,7 @@ fn fill(condition: &mut Condition, values: &[Datum]) {
         Condition::Between { low, high } => {
             [low, high].into_iter().flatten().for_each(|(datum, _)| put(datum, values));
         }
-        Condition::Prefix(datum) => put(datum, values),
+        Condition::Like(datum) => put(datum, values),
         Condition::IsNull => {}
     }
 }

@@ -41,7 +41,7 @@ fn show_pin(pin: &Pin) -> String {
             let high = high.as_ref().map(|(datum, inc)| format!("{}{}", datum, if *inc { "]" } else { ")" }));
             format!("{column}:{}..{}", low.unwrap_or_default(), high.unwrap_or_default())
         }
-        Condition::Prefix(datum) => format!("{column}~{}", datum),
+        Condition::Like(datum) => format!("{column}~{}", datum),
         Condition::IsNull => format!("{column}:null"),
     };
     for (occurrence, column) in &pin.via {

@@ -18,6 +18,11 @@ pub enum Datum {
     Double(i64),
     /// The content of a string: printable ASCII without a backslash, and UTF-8 of up to three bytes a character beyond it.
     Text(Vec<u8>),
+    /// The same of a string whose bytes are not known: see [`crate::Modes::is_shown`]. A column of bytes may be equal to another one.
+    Shown(Vec<u8>),
+    /// Bytes that are no text: X'0f', 0x0f, _binary'…', and what a parameter gives beside a [`Datum::Text`]. Only columns of bytes compare
+    /// them as they are.
+    Bytes(Vec<u8>),
     /// A moment or a date that a parameter gives as such, as text in canonical form. The servers compare it as such, even with a text:
     /// '2024-2-9' is equal to it too.
     Moment(Vec<u8>),
@@ -25,6 +30,18 @@ pub enum Datum {
     Param(u16),
     /// Any other value: the text alone does not decide it. It is never part of a condition.
     Other,
+}
+
+impl Datum {
+    /// Returns the characters with which a value has to begin that LIKE finds by this pattern: up to the first wildcard, and to the first
+    /// character that not every collation compares by itself alone.
+    #[must_use]
+    pub fn beginning(&self) -> &[u8] {
+        let (Self::Text(pattern) | Self::Shown(pattern) | Self::Bytes(pattern)) = self else { return &[] };
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'%' | b'_' | b'\\');
+        let len = pattern.iter().position(|byte| !is_plain(byte)).unwrap_or(pattern.len());
+        pattern.get(..len).unwrap_or_default()
+    }
 }
 
 /// The condition that a pin sets on its column.
@@ -41,8 +58,8 @@ pub enum Condition {
         /// The upper bound.
         high: Option<(Datum, bool)>,
     },
-    /// LIKE 'abc%': starts with this text, which holds ASCII letters, digits, blanks and `-` only.
-    Prefix(Datum),
+    /// LIKE this pattern, without an ESCAPE: what it begins with is compared character by character, or byte by byte.
+    Like(Datum),
     /// IS NULL. In a DATE or DATETIME column declared NOT NULL the servers also find '0000-00-00' by this, and with `sql_auto_is_null`
     /// the row inserted last. For such columns the condition says nothing.
     IsNull,

@@ -127,11 +127,11 @@ impl Compiler<'_> {
             (Datum::Int(year @ YEAR_MIN..=YEAR_MAX), None) if kind == Kind::Year => {
                 Some(Scaled::Exact(*year))
             }
-            (Datum::Text(name), None) if matches!(kind, Kind::Enum | Kind::Set) => {
+            (Datum::Text(name) | Datum::Shown(name), None) if matches!(kind, Kind::Enum | Kind::Set) => {
                 spec.number_of(name).map(Scaled::Exact)
             }
             // With blanks behind it, an index may find rows that a comparison does not.
-            (Datum::Text(text), None) if matches!(kind, Kind::Folded(_)) => {
+            (Datum::Text(text) | Datum::Shown(text), None) if matches!(kind, Kind::Folded(_)) => {
                 let is_plain = !text.ends_with(b" ");
                 // A shorter value may be filled up before it is looked for in an index.
                 let is_filled =
@@ -139,7 +139,7 @@ impl Compiler<'_> {
                 kind.parse(text).filter(|_| is_plain && is_filled).map(Scaled::Exact)
             }
             (Datum::Int(number), None) if has_bits(kind, *number) => Some(Scaled::Exact(*number)),
-            (Datum::Text(text), None) => self.moment(text, kind),
+            (Datum::Text(text) | Datum::Shown(text), None) => self.moment(text, kind),
             (Datum::Moment(text), None) if is_given => self.moment(&as_of_kind(text, kind), kind),
             (Datum::Param(_), _) if self.takes_markers && !matches!(kind, Kind::Text { .. }) => {
                 Some(Scaled::Exact(0))

@@ -97,7 +97,7 @@ impl Compiler<'_> {
     fn shown_literal(&self, written: &Datum, literals: &mut Vec<Box<[u8]>>) -> Found<Operand> {
         match written {
             Datum::Int(number) => Ok(Operand::Constant(Some(*number))),
-            Datum::Text(text) if text.is_ascii() => {
+            Datum::Text(text) | Datum::Shown(text) if text.is_ascii() => {
                 literals.push(text.as_slice().into());
                 Ok(Operand::Literal(literals.len() - 1))
             }

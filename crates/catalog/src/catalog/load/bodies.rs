@@ -15,6 +15,7 @@ const UNUSUAL_MODES: &[&str] = &[
     "ANSI",
     "ANSI_QUOTES",
     "DB2",
+    "EMPTY_STRING_IS_NULL",
     "HIGH_NOT_PRECEDENCE",
     "MAXDB",
     "MSSQL",
@@ -22,6 +23,9 @@ const UNUSUAL_MODES: &[&str] = &[
     "ORACLE",
     "POSTGRESQL",
 ];
+
+/// Character sets in which ASCII has other bytes. A column of bytes is given those of the connection's by which the body was made.
+const WIDE: [&[u8]; 3] = [b"ucs2", b"utf16", b"utf32"];
 
 /// Returns what the triggers of a table do directly; `None` if that cannot be told, or if our account cannot see them.
 pub(super) async fn triggers(
@@ -131,7 +135,8 @@ async fn may_mean_another(
     }
 }
 
-/// Returns the statement that makes an object again, and the modes in which to read it: the third and the second column of SHOW CREATE.
+/// Returns the statement that makes an object again, and the modes in which to read it: the third and the second column of SHOW CREATE. The
+/// fifth is the collation of the connection by which it was made.
 /// `None` if our account cannot see the object, or if it was made under modes that are not read here.
 async fn shown(
     connection: &mut Connection,
@@ -148,10 +153,12 @@ async fn shown(
 
 /// Returns the statement in an answer to SHOW CREATE.
 fn made_by(rows: &Rows, server: &ServerInfo) -> Option<(Vec<u8>, Modes)> {
-    let [Some(_), Some(modes), Some(text), ..] = rows.rows.first().map(Vec::as_slice).unwrap_or_default()
-    else {
+    let row = rows.rows.first().map(Vec::as_slice).unwrap_or_default();
+    let [Some(_), Some(modes), Some(text), ..] = row else { return None };
+    let collation = row.get(4).and_then(Option::as_deref).unwrap_or_default();
+    if WIDE.iter().any(|charset| collation.starts_with(charset)) {
         return None;
-    };
+    }
     let modes = std::str::from_utf8(modes).ok().and_then(|modes| modes_of(modes, server));
     modes.map(|modes| (text.to_vec(), modes))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use freshet_sql::{
-    BodyEffects, Calls, Hint, Reads, RoutineKind, TableName, View, Writes, effects, merged_tables,
+    BodyEffects, Calls, Hint, Modes, Reads, RoutineKind, TableName, View, Writes, effects, merged_tables,
     tables_at_a_moment,
 };
 use freshet_upstream::control::{query_definitions, quote_name};
@@ -202,7 +202,8 @@ async fn read_view(
         Calls::Unknown => view.runs_unknown_code = true,
     }
     let hint = freshet_sql::hint(text.as_bytes(), server.modes());
-    match View::read(text, &schema, &columns, server.modes()) {
+    let modes = Modes { is_shown: server.is_mariadb(), ..server.modes() };
+    match View::read(text, &schema, &columns, modes) {
         Ok(text) => {
             let names = text.tables().iter().cloned().map(whole).collect();
             view.kind = TableKind::View { names, text: Some(Arc::new(text)) };

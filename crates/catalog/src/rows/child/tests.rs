@@ -70,7 +70,7 @@ fn children_go_by_the_columns_that_they_refer_by() {
     );
     assert_eq!(of(&cascade, &delete(vec![pin("v", one(6))])), deleted(Vec::new()));
     let both = key(OnDelete::Deletes, &[("pid", "id"), ("name", "name")]);
-    let prefix = pin("name", Condition::Prefix(Datum::Text(b"a".to_vec())));
+    let prefix = pin("name", Condition::Like(Datum::Text(b"a".to_vec())));
     assert_eq!(of(&both, &delete(vec![pin("id", one(5)), prefix])), deleted(vec![pin("pid", one(5))]));
     let null = key(OnDelete::SetsNull, &[("pid", "id")]);
     let assigned = vec![("pid".to_owned(), Datum::Null)];

@@ -7,7 +7,7 @@
 use freshet_protocol::binlog::Timestamp;
 
 use super::super::zone::Zone;
-use super::temporal::{DatetimeLiteral, SECONDS_A_DAY, datetime_number};
+use super::temporal::{DatetimeLiteral, SECONDS_A_DAY, datetime_number, datetimes_around};
 
 /// The first day of 1970, in the count of the days of literals.
 const DAY_OF_1970: i64 = 719_469;
@@ -33,7 +33,7 @@ pub(super) fn bounds_of_text(decimals: u8, text: &[u8], zone: Zone) -> Option<(u
     if !TOLD_S.contains(&seconds) {
         return Some((0, greatest(decimals)));
     }
-    number(u64::try_from(seconds).ok()?, micros, decimals).map(|key| (key, key))
+    datetimes_around(0, u64::try_from(seconds).ok()?, micros, decimals)
 }
 
 pub(super) fn key_of_field(value: Timestamp) -> Option<u64> {

@@ -64,7 +64,7 @@ impl Labels {
     pub(super) fn one_of_datum(&self, datum: &Datum) -> Option<Vec<u8>> {
         match datum {
             Datum::Int(number) => self.one(u64::try_from(*number).ok()?),
-            Datum::Text(text) => self.name(text),
+            Datum::Text(text) | Datum::Shown(text) => self.name(text),
             _ => None,
         }
     }
@@ -73,8 +73,8 @@ impl Labels {
     pub(super) fn set_of_datum(&self, datum: &Datum) -> Option<Vec<u8>> {
         match datum {
             Datum::Int(bits) => self.set(u64::try_from(*bits).ok()?),
-            Datum::Text(text) if text.is_empty() => Some(Vec::new()),
-            Datum::Text(text) => {
+            Datum::Text(text) | Datum::Shown(text) if text.is_empty() => Some(Vec::new()),
+            Datum::Text(text) | Datum::Shown(text) => {
                 let folded = text::plain(text)?;
                 let places = text.split(|byte| *byte == b',').map(|name| self.place(name));
                 let places: Vec<usize> = places.collect::<Option<_>>()?;

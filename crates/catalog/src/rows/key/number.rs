@@ -74,11 +74,16 @@ fn with_number<T>(
         Datum::Int(value) => Number::parse(&value.to_string()).as_ref().map(with),
         Datum::InRow(value) => Number::parse(&value.to_string()).as_ref().map(with),
         Datum::Decimal(text) => Number::parse(text).as_ref().map(with),
-        Datum::Text(text) => {
+        Datum::Text(text) | Datum::Shown(text) => {
             let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;
             Number::parse(text).filter(in_text).as_ref().map(with)
         }
-        Datum::Double(_) | Datum::Moment(_) | Datum::Null | Datum::Param(_) | Datum::Other => None,
+        Datum::Bytes(_)
+        | Datum::Double(_)
+        | Datum::Moment(_)
+        | Datum::Null
+        | Datum::Param(_)
+        | Datum::Other => None,
     }
 }
 

@@ -110,7 +110,7 @@ fn second_number([hour, minute, second]: [u16; 3]) -> Option<u64> {
 
 /// Returns the key of a date and time. `None` if the column cannot hold the fraction.
 pub(super) fn datetime_number(day: u64, second: u64, micros: u32, decimals: u8) -> Option<u64> {
-    let unit = 10u32.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
+    let unit = micros_a_unit(decimals);
     let units = u64::from(MICROS_A_SECOND / unit);
     (micros < MICROS_A_SECOND && micros.is_multiple_of(unit))
         .then(|| (day * SECONDS_A_DAY + second) * units + u64::from(micros / unit))
@@ -125,17 +125,30 @@ pub(super) fn date_of_text(text: &[u8]) -> Option<u64> {
     DatetimeLiteral::parse(text).filter(|_| !text.contains(&b' ')).map(|written| written.day)
 }
 
-/// Returns the bounds of a DATE that is compared with a literal with a time: a DATE counts as its midnight. A fraction may be rounded up
-/// to the next day, so it is undecided.
+/// Returns the bounds of a DATE that is compared with a literal with a time: a DATE counts as its midnight. The literal may be rounded up to
+/// the next day.
 pub(super) fn date_bounds(text: &[u8]) -> Option<(u64, u64)> {
-    let written = DatetimeLiteral::parse(text).filter(|written| written.micros == 0)?;
-    Some((written.day, written.day + u64::from(written.second > 0)))
+    let written = DatetimeLiteral::parse(text)?;
+    Some((written.day, written.day + u64::from(written.second > 0 || written.micros > 0)))
 }
 
-/// Returns the key of a DATETIME. A literal without a time counts as its midnight.
-pub(super) fn datetime_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
+/// Returns the bounds of a DATETIME. A literal without a time counts as its midnight; one with more fractional digits than the column may
+/// be cut, or rounded up.
+pub(super) fn datetime_bounds(decimals: u8, text: &[u8]) -> Option<(u64, u64)> {
     let written = DatetimeLiteral::parse(text)?;
-    datetime_number(written.day, written.second, written.micros, decimals)
+    datetimes_around(written.day, written.second, written.micros, decimals)
+}
+
+/// Returns the last date and time that the column can hold and that is not after this one, and the first that is not before it.
+pub(super) fn datetimes_around(day: u64, second: u64, micros: u32, decimals: u8) -> Option<(u64, u64)> {
+    let over = micros % micros_a_unit(decimals);
+    let floor = datetime_number(day, second, micros - over, decimals)?;
+    Some((floor, floor + u64::from(over > 0)))
+}
+
+/// The microseconds of the last of these fractional digits.
+fn micros_a_unit(decimals: u8) -> u32 {
+    10u32.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)))
 }
 
 pub(super) fn date_of_field(date: Date) -> Option<u64> {
@@ -147,8 +160,9 @@ pub(super) fn datetime_of_field(value: DateTime) -> Option<u64> {
     datetime_number(day_number(value.date)?, second, value.micros, value.decimals)
 }
 
-/// Returns the key of a time `[-]HH:MM:SS`, with two or three digits of hours, and no more fractional digits than the column has.
-pub(super) fn time_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
+/// Returns the bounds of a TIME that is compared with `[-]HH:MM:SS`, with two or three digits of hours. More fractional digits than the
+/// column has may be cut, or rounded to either side.
+pub(super) fn time_bounds(decimals: u8, text: &[u8]) -> Option<(u64, u64)> {
     let text = std::str::from_utf8(text).ok()?;
     let (is_negative, length) = match text.strip_prefix('-') {
         Some(length) => (true, length),
@@ -171,7 +185,10 @@ pub(super) fn time_of_text(decimals: u8, text: &[u8]) -> Option<u64> {
     if is_cut || is_negative && micros == 0 {
         return None;
     }
-    time_number(if is_negative { -micros } else { micros }, decimals)
+    let micros = if is_negative { -micros } else { micros };
+    let over = micros.rem_euclid(i64::from(micros_a_unit(decimals)));
+    let floor = time_number(micros - over, decimals)?;
+    Some((floor, floor + u64::from(over > 0)))
 }
 
 pub(super) fn time_of_field(value: Time) -> Option<u64> {
@@ -180,7 +197,7 @@ pub(super) fn time_of_field(value: Time) -> Option<u64> {
 
 /// Returns the key of a time. `None` if the column cannot hold the fraction.
 fn time_number(micros: i64, decimals: u8) -> Option<u64> {
-    let unit = 10i64.pow(u32::from(DECIMALS_MAX - decimals.min(DECIMALS_MAX)));
+    let unit = i64::from(micros_a_unit(decimals));
     (micros % unit == 0).then(|| u64::try_from(micros / unit + TIME_BIAS).ok()).flatten()
 }
 
@@ -188,7 +205,7 @@ fn time_number(micros: i64, decimals: u8) -> Option<u64> {
 pub(super) fn year_of_datum(datum: &Datum) -> Option<u64> {
     let year = match datum {
         Datum::Int(year) => u64::try_from(*year).ok()?,
-        Datum::Text(text) if text.len() == 4 && text.iter().all(u8::is_ascii_digit) => {
+        Datum::Text(text) | Datum::Shown(text) if text.len() == 4 && text.iter().all(u8::is_ascii_digit) => {
             std::str::from_utf8(text).ok()?.parse().ok()?
         }
         _ => return None,

@@ -166,6 +166,6 @@ fn value(parameter: &Parameter<'_>) -> Option<IntrospectionValue> {
         Parameter::Float(number) => IntrospectionValue::Real(*number),
         Parameter::Text(bytes) => IntrospectionValue::Text(text(bytes)),
         Parameter::Decimal(digits) => IntrospectionValue::Real(text(digits).parse().ok()?),
-        Parameter::DateTime { .. } | Parameter::Other => return None,
+        Parameter::DateTime { .. } | Parameter::Bytes(_) | Parameter::Other => return None,
     })
 }

@@ -137,7 +137,9 @@ fn literal(value: &Datum) -> Option<Vec<u8>> {
         Datum::Int(number) if *number < 0 => format!(" {number}").into_bytes(),
         Datum::Int(number) => number.to_string().into_bytes(),
         Datum::Decimal(digits) => format!(" {digits}").into_bytes(),
-        Datum::Text(text) | Datum::Moment(text) if !text.contains(&b'\'') => [b"'", &**text, b"'"].concat(),
+        Datum::Text(text) | Datum::Shown(text) | Datum::Moment(text) if !text.contains(&b'\'') => {
+            [b"'", &**text, b"'"].concat()
+        }
         _ => return None,
     })
 }

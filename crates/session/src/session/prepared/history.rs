@@ -100,6 +100,7 @@ impl ValueForm {
                 Some(true) => Self::DateWithTime,
                 None => Self::Text,
             },
+            Parameter::Bytes(_) => Self::Bytes,
             Parameter::Other if BLOBS.contains(&kind.bytes()[0]) => Self::Bytes,
             _ => Self::Other,
         }

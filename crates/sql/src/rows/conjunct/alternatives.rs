@@ -71,7 +71,7 @@ fn in_row(datum: &Datum) -> Option<Datum> {
         Datum::Int(value) => {
             u64::try_from(*value).ok().and_then(|value| i64::try_from(value).ok()).map(Datum::InRow)
         }
-        Datum::Text(text) => (text.first() != Some(&b'-')).then(|| datum.clone()),
+        Datum::Text(text) | Datum::Shown(text) => (text.first() != Some(&b'-')).then(|| datum.clone()),
         Datum::Decimal(digits) => {
             (!digits.starts_with('-') && digits.len() <= DIGITS_MAX).then(|| datum.clone())
         }

@@ -47,6 +47,9 @@ impl Pattern<'_, '_> {
             let comparison = self.comparison()?;
             return compared(self.column()?, comparison.mirrored(), literal);
         }
+        if self.word("NOT") {
+            return compared(self.column()?, Comparison::Equal, Datum::Int(0));
+        }
         let column = self.column()?;
         if self.word("IN") {
             if let Some(subquery) = self.subquery() {
@@ -64,10 +67,15 @@ impl Pattern<'_, '_> {
             return Some(Conjunct::Is(column, condition, true));
         }
         if self.word("IS") {
+            if self.word("FALSE") {
+                return compared(column, Comparison::Equal, Datum::Int(0));
+            }
             return self.word("NULL").then_some(Conjunct::Is(column, Condition::IsNull, false));
         }
         if self.word("LIKE") {
-            return Some(Conjunct::Is(column, Condition::Prefix(self.prefix()?), true));
+            // What is equal byte by byte is equal to every collation.
+            let _ = self.word("BINARY");
+            return Some(Conjunct::Is(column, Condition::Like(self.pattern()?), true));
         }
         let comparison = self.comparison()?;
         match self.literal() {
@@ -77,7 +85,8 @@ impl Pattern<'_, '_> {
         }
     }
 
-    /// Reads `(a, b) = (1, c)` or `(a, b) IN ((1, 2), (3, 4))`. The servers compare rows column by column.
+    /// Reads `(a, b) = (1, c)` or `(a, b) IN ((1, 2), (3, 4))`. The servers compare rows column by column, but not as they compare a column
+    /// alone: MySQL compares a TIME with a text as texts. Only for equality is that the same.
     pub fn rows(&mut self) -> Option<Vec<Conjunct<ColumnName>>> {
         let left = self.row()?;
         if !self.word("IN") {
@@ -193,11 +202,41 @@ impl Pattern<'_, '_> {
         let datum = match token.kind {
             TokenKind::Int | TokenKind::Real => value(token.kind, bytes, negative, self.source.modes)?,
             _ if signed => return None,
-            TokenKind::Str => value(token.kind, bytes, false, self.source.modes)?,
+            TokenKind::Str | TokenKind::Literal => value(token.kind, bytes, false, self.source.modes)?,
             TokenKind::Param => Datum::Param(u16::try_from(self.source.params_before(self.at)).ok()?),
-            TokenKind::Word if self.source.word(self.at, "NULL") => Datum::Null,
+            TokenKind::Word => return self.named_literal(),
             _ => return None,
         };
+        self.at += 1;
+        Some(datum)
+    }
+
+    /// Reads a literal that is a word, or begins with one.
+    fn named_literal(&mut self) -> Option<Datum> {
+        for (word, datum) in [("NULL", Datum::Null), ("TRUE", Datum::Int(1)), ("FALSE", Datum::Int(0))] {
+            if self.word(word) {
+                return Some(datum);
+            }
+        }
+        self.word("_BINARY").then_some(())?;
+        let (kind, bytes) =
+            (self.source.token(self.at).filter(|_| self.within())?.kind, self.source.bytes(self.at));
+        self.at += 1;
+        match kind {
+            TokenKind::Str => string(bytes, self.source.modes),
+            TokenKind::Literal => bytes_of_digits(bytes),
+            _ => None,
+        }
+    }
+
+    /// Returns a pattern, which may have more in it than what is compared: only its beginning counts.
+    fn pattern(&mut self) -> Option<Datum> {
+        if let Some(datum) = self.bound() {
+            return Some(datum);
+        }
+        let is_string = self.source.token(self.at).is_some_and(|token| token.kind == TokenKind::Str);
+        let datum =
+            string(self.source.bytes(self.at), self.source.modes).filter(|_| is_string && self.within())?;
         self.at += 1;
         Some(datum)
     }
@@ -231,18 +270,6 @@ impl Pattern<'_, '_> {
                 return self.punct(b')').then_some(list);
             }
         }
-    }
-
-    /// Returns the text before the only `%` of a pattern, which is its last character.
-    ///
-    /// The text may hold only characters that every collation compares one by one and that LIKE takes literally.
-    fn prefix(&mut self) -> Option<Datum> {
-        let Datum::Text(mut pattern) = self.literal()? else {
-            return None;
-        };
-        let wildcard = pattern.pop()?;
-        let plain = pattern.iter().all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-'));
-        (wildcard == b'%' && plain && !pattern.is_empty()).then_some(Datum::Text(pattern))
     }
 }
 
@@ -303,7 +330,7 @@ fn compared(column: ColumnName, comparison: Comparison, literal: Datum) -> Optio
 }
 
 fn is_text(datum: &Datum) -> bool {
-    matches!(datum, Datum::Text(_))
+    matches!(datum, Datum::Text(_) | Datum::Shown(_))
 }
 
 fn is_param(datum: &Datum) -> bool {
@@ -316,8 +343,25 @@ pub(in crate::rows) fn value(kind: TokenKind, bytes: &[u8], negative: bool, mode
         TokenKind::Int => integer(bytes, negative),
         TokenKind::Real => decimal(bytes, negative),
         TokenKind::Str => text(bytes, modes),
+        TokenKind::Literal => bytes_of_digits(bytes),
         _ => None,
     }
+}
+
+/// Returns the bytes of `X'0f'` or `0x0f`; `None` for the other literals of this kind: bits, and `\N`.
+fn bytes_of_digits(token: &[u8]) -> Option<Datum> {
+    let digits = match token {
+        [b'x' | b'X', b'\'', digits @ .., b'\''] => digits,
+        [b'0', b'x', digits @ ..] => digits,
+        _ => return None,
+    };
+    let (pairs, odd) = digits.as_chunks::<2>();
+    // An odd digit is refused in one form, and stands behind a zero in the other.
+    if pairs.is_empty() || !odd.is_empty() {
+        return None;
+    }
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.iter().map(byte).collect::<Option<_>>().map(Datum::Bytes)
 }
 
 fn integer(digits: &[u8], negative: bool) -> Option<Datum> {
@@ -349,5 +393,15 @@ fn text(token: &[u8], modes: Modes) -> Option<Datum> {
     }
     let plain = content.iter().all(|&byte| matches!(byte, b' '..=b'~' | 0x80..) && byte != b'\\');
     let readable = content.is_ascii() || modes.utf8_strings && is_of_three_bytes(&content);
-    (plain && readable).then_some(Datum::Text(content))
+    let datum = if modes.is_shown { Datum::Shown } else { Datum::Text };
+    (plain && readable).then(|| datum(content))
+}
+
+/// Returns the content of a string of any bytes, where the server takes them as they are: beyond ASCII, it may have converted them.
+fn string(token: &[u8], modes: Modes) -> Option<Datum> {
+    if matches!(token.first(), Some(b'n' | b'N')) || modes.is_shown {
+        return None;
+    }
+    let content = unquote_bytes(token, modes)?;
+    (!content.is_empty() && (content.is_ascii() || modes.utf8_strings)).then_some(Datum::Bytes(content))
 }

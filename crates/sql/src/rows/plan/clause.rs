@@ -9,6 +9,7 @@ use crate::rows::output::{self, Selected};
 use crate::rows::parsed::{Block, Built, Filter};
 use crate::rows::resolve;
 use crate::rows::{Datum, conjunct};
+use crate::token::TokenKind;
 
 /// The most columns of one projection. The servers have the same limit.
 const COLUMNS_MAX: usize = 4096;
@@ -111,7 +112,11 @@ impl Planner<'_, '_> {
             let ends = descends || source.word(last, "ASC");
             let piece = piece.start..piece.end - usize::from(ends);
             // A number is a column's place in the select list.
-            if let Datum::Int(number) = conjunct::datum(source, piece.clone()) {
+            let is_word = source.token(piece.start).is_some_and(|token| token.kind == TokenKind::Word);
+            // TRUE is none to MySQL.
+            if let Datum::Int(number) = conjunct::datum(source, piece.clone())
+                && !is_word
+            {
                 let at = usize::try_from(number.saturating_sub(1)).ok().filter(|at| *at < items.len());
                 return Ok((Scalar::Item(at.ok_or_else(|| Unplanned::by("ORDER BY a number"))?), descends));
             }

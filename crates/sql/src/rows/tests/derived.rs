@@ -51,7 +51,7 @@ const DERIVED: &[(&str, &str)] = &[
     ("SELECT * FROM (SELECT a, COUNT(*) n FROM t GROUP BY a WITH ROLLUP) d WHERE a = 5", "t[]"),
     ("SELECT * FROM (SELECT a, RANK() OVER (ORDER BY a) n FROM t GROUP BY a) d WHERE a = 5", "t[]"),
     ("SELECT * FROM (SELECT DISTINCT a, b FROM t) d WHERE a = 5 AND b LIKE 'x%'", "t[a=5]"),
-    ("SELECT * FROM (SELECT a, b FROM t) d WHERE a = 5 AND b LIKE 'x%'", "t[a=5 & b~'x']"),
+    ("SELECT * FROM (SELECT a, b FROM t) d WHERE a = 5 AND b LIKE 'x%'", "t[a=5 & b~'x%']"),
     ("SELECT * FROM (SELECT a FROM t GROUP BY a) d WHERE a LIKE 'x%'", "t[]"),
     // Unions.
     (
@@ -69,7 +69,7 @@ const DERIVED: &[(&str, &str)] = &[
     ("SELECT * FROM (SELECT * FROM t UNION SELECT * FROM t) d WHERE id = 5", "t[] t[]"),
     (
         "SELECT * FROM (SELECT a FROM t UNION ALL SELECT x FROM u) d WHERE a LIKE 'x%'",
-        "t[a~'x'<1.x] u[x~'x'<0.a]",
+        "t[a~'x%'<1.x] u[x~'x%'<0.a]",
     ),
     ("SELECT * FROM (SELECT a FROM t UNION SELECT x FROM u) d WHERE a LIKE 'x%'", "t[] u[]"),
     ("SELECT * FROM (SELECT a, COUNT(*) FROM t UNION SELECT x, y FROM u) d WHERE a = 5", "t[] u[x=5<0.a]"),

@@ -781,7 +781,7 @@ fn fits_all(row: &Row, leaf: usize, pins: &[Pin], params: &[Value]) -> bool {
         match &pin.condition {
             Condition::OneOf(data) => data.iter().any(|datum| value(datum) == own),
             Condition::IsNull => own.is_none(),
-            Condition::Prefix(_) => panic!("no LIKE here"),
+            Condition::Like(_) => panic!("no LIKE here"),
             Condition::Between { low, high } => {
                 let above = low.as_ref().is_none_or(|(datum, included)| {
                     compare(own, if *included { ">=" } else { ">" }, value(datum)) == Some(true)

@@ -53,8 +53,8 @@ const UPDATES: &[(&str, &str)] = &[
     ("UPDATE t FOR PORTION OF p FROM 1 TO 2 SET a = 1", "-"),
     // Through views.
     ("UPDATE v_plain SET z = 3 WHERE id = 5", "1:t! a:=3 [id=5]"),
-    ("UPDATE v_own SET a = 3 WHERE id = 5", "1:t! a:=3 [b=7 & c~'x' & id=5]"),
-    ("UPDATE v_over SET a = 3", "2:t! a:=3 [b=7 & c~'x' & a=2]"),
+    ("UPDATE v_own SET a = 3 WHERE id = 5", "1:t! a:=3 [b=7 & c~'x%' & id=5]"),
+    ("UPDATE v_over SET a = 3", "2:t! a:=3 [b=7 & c~'x%' & a=2]"),
     ("UPDATE v_join SET x = 1 WHERE id = 5", "2:u! x:=1 [tid=5<1.id]"),
     (
         "UPDATE v_plain JOIN u ON u.tid = v_plain.id SET u.x = 1 WHERE v_plain.z = 2 AND u.tid = 3",
@@ -73,7 +73,7 @@ const DELETES: &[(&str, &str)] = &[
     ("DELETE s.p FROM t AS p WHERE p.id = 5", "-"),
     ("DELETE FROM t WHERE id = 5", "0:t- [id=5]"),
     ("DELETE FROM t, u WHERE id = 5", "-"),
-    ("DELETE FROM v_own WHERE id = 5", "1:t- [b=7 & c~'x' & id=5]"),
+    ("DELETE FROM v_own WHERE id = 5", "1:t- [b=7 & c~'x%' & id=5]"),
     ("DELETE FROM v_join WHERE id = 5", "-"),
     ("DELETE HISTORY FROM t", "-"),
     ("DELETE t FROM t JOIN u ON u.tid = t.id WHERE t.id = stored()", "-"),

@@ -30,6 +30,8 @@ const FORMS: &[&str] = &[
     "SELECT a FROM t WHERE a = b AND b = % AND id = -% ",
     "SELECT a FROM t WHERE date > DATE % AND id = %",
     "SELECT a FROM t WHERE a LIKE % AND id = %",
+    "SELECT a FROM t WHERE a LIKE BINARY % AND id = %",
+    "SELECT a FROM t WHERE a > % AND b < % AND NOT c AND id = _binary %",
     "SELECT a FROM t WHERE a = % COLLATE utf8mb4_bin AND id = %",
     "SELECT a FROM t WHERE a = % % AND id = %",
     "SELECT d.x FROM (SELECT id AS %, a AS % FROM t) d WHERE d.x = %",
@@ -204,6 +206,10 @@ fn literals_that_are_values_become_parameters() {
                 "SELECT COUNT(*), MAX(a) FROM t WHERE id = ? i [1]",
             ),
             ("SELECT a FROM t WHERE a BETWEEN 1 AND 2", "SELECT a FROM t WHERE a BETWEEN ? AND ? ii [1,2]"),
+            (
+                "SELECT a FROM t WHERE a = X'4aFf' OR a = 0x00",
+                "SELECT a FROM t WHERE a = ? OR a = ? bb [X'4aff',X'00']",
+            ),
             // What stands for more than a value, or for one that its text does not tell.
             ("SELECT a FROM t WHERE a LIKE 'x%'", "-"),
             ("SELECT a AS 'x' FROM t WHERE id = 1", "-"),

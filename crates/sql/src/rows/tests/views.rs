@@ -55,7 +55,7 @@ const VIEWS: &[(&str, &str)] = &[
         "SELECT * FROM v_plain, v_plain q WHERE q.id = 1 AND v_plain.id = 2",
         "v_plain: t[id=2] v_plain: t[id=1]",
     ),
-    ("SELECT * FROM v_own WHERE id = 5", "v_own: t[b=7 & c~'x' & id=5]"),
+    ("SELECT * FROM v_own WHERE id = 5", "v_own: t[b=7 & c~'x%' & id=5]"),
     ("SELECT * FROM v_join WHERE id = 5", "v_join: t[id=5] u[tid=5<1.id]"),
     ("SELECT * FROM v_join WHERE x = 5", "v_join: t[] u[x=5]"),
     (
@@ -65,7 +65,7 @@ const VIEWS: &[(&str, &str)] = &[
     ("SELECT * FROM v_group WHERE a = 5 AND n = 2", "v_group: t[a=5]"),
     ("SELECT * FROM v_group WHERE n = 2", "v_group: t[]"),
     ("SELECT * FROM v_union WHERE id = 5", "v_union: t[id=5<2.tid] u[tid=5<1.id]"),
-    ("SELECT * FROM v_over WHERE i = 5", "v_over: v_own: t[b=7 & c~'x' & a=2 & id=5]"),
+    ("SELECT * FROM v_over WHERE i = 5", "v_over: v_own: t[b=7 & c~'x%' & a=2 & id=5]"),
     ("SELECT * FROM v_limit WHERE id = 5", "v_limit: t[]"),
     ("SELECT * FROM v_nothing, t WHERE id = 5", "v_nothing: t[id=5]"),
     ("SELECT * FROM v_lost WHERE id = 5", "v_lost: t[id=5] gone[]"),
