@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
@@ -15,7 +16,7 @@ use super::client::UNDONE;
 use super::link::{Link, Surroundings, Trouble};
 use crate::Failure;
 use crate::dice::Dice;
-use crate::judge::Path;
+use crate::judge::{Level, Path};
 use crate::target::Target;
 
 /// The rows: ids 1 to this.
@@ -24,6 +25,14 @@ const ROWS: usize = 4;
 const WRITERS: usize = 2;
 const REFRESHERS: usize = 1;
 const READERS: usize = 4;
+/// Who asks during a write what nobody has asked before.
+const OVERTAKERS: usize = 1;
+/// The columns of a wide table that may be asked for or not.
+const WIDE: usize = 12;
+/// What a write takes there, seconds, and how often and at what distance it is asked for them meanwhile, so that they are in memory.
+const WRITE_S: f64 = 0.03;
+const ASKED_BEFORE: usize = 3;
+const ASK_EVERY: Duration = Duration::from_millis(7);
 /// The longest pause of a writer, and between two reads, milliseconds.
 const WRITER_PAUSE_MS_MAX: usize = 80;
 const READER_PAUSE_MS_MAX: usize = 4;
@@ -36,6 +45,9 @@ const FORMS: [(&str, &str); 4] = [
     ("START TRANSACTION WITH CONSISTENT SNAPSHOT", "ROLLBACK"),
     ("SET autocommit = 0", "SET autocommit = 1"),
 ];
+/// Of a hundred transactions that may write, so many begin with a write of a row of the reader's own: the server opens the read view with the
+/// first read after it, and what others have written by then is in it.
+const BEGIN_WITH_WRITE: usize = 40;
 /// Unequal rows that are kept for the report.
 const KEPT_MAX: usize = 20;
 
@@ -47,6 +59,8 @@ pub struct EqualRows<'a> {
     stop: &'a AtomicBool,
     /// End with the first rows that are unequal.
     stops_early: bool,
+    /// A write that is acknowledged is seen by everybody.
+    is_strict: bool,
     last: AtomicI64,
     seen: Mutex<Equality>,
 }
@@ -68,11 +82,14 @@ enum Task {
     Write(Path),
     Refresh,
     Read,
+    Overtake,
 }
 
 /// A client here.
 struct EqualRowsClient<'a> {
     link: Link<'a>,
+    /// The session of the reads during a write of the other.
+    other: Option<Link<'a>>,
     dice: Dice,
     task: Task,
     number: usize,
@@ -89,19 +106,28 @@ impl<'a> EqualRows<'a> {
         freshet: &'a Target,
         stop: &'a AtomicBool,
         stops_early: bool,
+        level: Level,
     ) -> Result<Self, Failure> {
         let mut direct = around.connect(around.server)?;
         direct.query_drop("CREATE TABLE equal (id INT NOT NULL PRIMARY KEY, v BIGINT NOT NULL)")?;
         let rows: Vec<String> = (1..=ROWS).map(|id| format!("({id}, 0)")).collect();
         direct.query_drop(format!("INSERT INTO equal VALUES {}", rows.join(", ")))?;
+        direct.query_drop("CREATE TABLE equal_own (reader INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL)")?;
+        let own: Vec<String> = (0..Self::clients()).map(|number| format!("({number}, 0)")).collect();
+        direct.query_drop(format!("INSERT INTO equal_own VALUES {}", own.join(", ")))?;
+        let columns: String = (0..WIDE).map(|at| format!(", c{at} INT")).collect();
+        direct.query_drop(format!(
+            "CREATE TABLE wide (id INT NOT NULL PRIMARY KEY, v BIGINT NOT NULL{columns})"
+        ))?;
+        direct.query_drop("INSERT INTO wide (id, v) SELECT id, v FROM equal")?;
         let (last, seen) = (AtomicI64::new(0), Mutex::default());
-        Ok(Self { around, freshet, stop, stops_early, last, seen })
+        Ok(Self { around, freshet, stop, stops_early, is_strict: level == Level::Strict, last, seen })
     }
 
     /// Returns how many clients there are.
     #[must_use]
     pub const fn clients() -> usize {
-        WRITERS + REFRESHERS + READERS
+        WRITERS + REFRESHERS + READERS + OVERTAKERS
     }
 
     /// Returns what was seen so far.
@@ -119,13 +145,16 @@ impl<'a> EqualRows<'a> {
             0 => Task::Write(Path::Around),
             at if at < WRITERS => Task::Write(Path::Through),
             at if at < WRITERS + REFRESHERS => Task::Refresh,
+            at if at < WRITERS + REFRESHERS + READERS => Task::Read,
+            _ if self.is_strict => Task::Overtake,
             _ => Task::Read,
         };
         let is_around = matches!(task, Task::Write(Path::Around));
         let target = if is_around { self.around.server } else { self.freshet };
         let dice = Dice::new(seed.wrapping_mul(1_000_033).wrapping_add(number as u64));
-        let mut client =
-            EqualRowsClient { link: Link::new(target, self.around)?, dice, task, number, texts: 0 };
+        let other = matches!(task, Task::Overtake).then(|| Link::new(target, self.around)).transpose()?;
+        let link = Link::new(target, self.around)?;
+        let mut client = EqualRowsClient { link, other, dice, task, number, texts: 0 };
         while !self.stop.load(Ordering::Relaxed) {
             let began = self.around.recorder.now();
             match client.step(self) {
@@ -159,11 +188,15 @@ impl EqualRowsClient<'_> {
             Task::Write(_) => self.write(rows),
             Task::Refresh => self.refresh(),
             Task::Read => self.read(rows),
+            Task::Overtake => self.overtake(rows),
         }
     }
 
     fn recover(&mut self, used: u64, loss: &super::link::Loss) -> Result<(), Failure> {
         self.link.recover(used, loss)?;
+        if let Some(other) = &mut self.other {
+            other.renew()?;
+        }
         match self.say("SET autocommit = 1") {
             Ok(_) => Ok(()),
             Err(Trouble::Lost(loss)) => self.recover(used, &loss),
@@ -172,7 +205,7 @@ impl EqualRowsClient<'_> {
     }
 
     fn pause(&mut self, ms_max: usize) -> Result<(), Trouble> {
-        std::thread::sleep(Duration::from_millis(u64::try_from(self.dice.below(ms_max))?));
+        thread::sleep(Duration::from_millis(u64::try_from(self.dice.below(ms_max))?));
         Ok(())
     }
 
@@ -205,7 +238,7 @@ impl EqualRowsClient<'_> {
         for id in 1..=ROWS {
             self.value(id, false)?;
         }
-        std::thread::sleep(REFRESH_EVERY);
+        thread::sleep(REFRESH_EVERY);
         Ok(())
     }
 
@@ -217,6 +250,14 @@ impl EqualRowsClient<'_> {
         let pause = self.dice.one_of(&[1, READER_PAUSE_MS_MAX, READER_PAUSE_MS_MAX]);
         self.say(begin)?;
         let (mut values, mut how) = (Vec::new(), format!("client {}, {begin}:", self.number));
+        if !begin.starts_with("START") && self.dice.percent(BEGIN_WITH_WRITE) {
+            let write = format!("UPDATE equal_own SET n = n + 1 WHERE reader = {}", self.number);
+            if !self.say(&write)? {
+                return Ok(self.link.renew()?);
+            }
+            how.push_str(" write");
+            self.pause(pause)?;
+        }
         let first = self.dice.below(ROWS);
         for at in 0..ROWS {
             let id = 1 + (first + at) % ROWS;
@@ -231,6 +272,37 @@ impl EqualRowsClient<'_> {
         }
         rows.saw(&values, &how);
         self.say(end).map(drop)
+    }
+
+    /// While a row is being written, it is read with columns that nobody has asked for before: what tells the rows of such reads apart comes
+    /// into use after the write has begun. Once the write is acknowledged it is seen.
+    fn overtake(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
+        let value = rows.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = 1 + self.dice.below(ROWS);
+        self.texts += 1;
+        let asked = (0..WIDE).filter(|at| self.texts >> at & 1 == 1);
+        let columns: String = asked.map(|at| format!(", c{at}")).collect();
+        let text = format!("SELECT v{columns} FROM wide WHERE id = {id}");
+        let write = format!("UPDATE wide SET v = {value} WHERE id = {id} AND SLEEP({WRITE_S}) = 0");
+        let (writer, other) = (&mut self.link.conn, self.other.as_mut());
+        let reader = &mut other.ok_or_else(|| Trouble::Failed("there is one session".into()))?.conn;
+        let written = thread::scope(|scope| {
+            let writing = scope.spawn(|| writer.query_drop(&write));
+            for _ in 0..ASKED_BEFORE {
+                thread::sleep(ASK_EVERY);
+                newest(reader, &text)?;
+            }
+            writing.join().map_err(|_| Trouble::Failed("the writer was lost".into()))
+        })?;
+        match written {
+            Ok(()) => {
+                let seen = newest(reader, &text)?;
+                rows.saw(&[value, seen], &format!("written, and read after that: {text}"));
+            }
+            Err(mysql::Error::MySqlError(error)) if UNDONE.contains(&error.code) => {}
+            Err(error) => return Err(Trouble::of(&write, &error)),
+        }
+        self.pause(READER_PAUSE_MS_MAX)
     }
 
     /// Returns the value of a row; `None`: the server has undone the transaction.
@@ -250,4 +322,11 @@ impl EqualRowsClient<'_> {
             Err(error) => Err(Trouble::of(&text, &error)),
         }
     }
+}
+
+/// Returns the value that a session sees.
+fn newest(conn: &mut mysql::Conn, text: &str) -> Result<i64, Trouble> {
+    let found: Option<mysql::Row> = conn.query_first(text).map_err(|error| Trouble::of(text, &error))?;
+    let value = found.and_then(|row| row.get(0));
+    value.ok_or_else(|| Trouble::Failed(format!("{text}: there is no row").into()))
 }

@@ -115,7 +115,7 @@ impl Workload {
             done: Mutex::default(),
             stop: &stop,
         };
-        let equal = EqualRows::new(&around, &self.freshet, &stop, self.stops_early)?;
+        let equal = EqualRows::new(&around, &self.freshet, &stop, self.stops_early, self.level)?;
         let are_done = AtomicBool::new(false);
         let (report, mut failures) = thread::scope(|scope| {
             let (of_judge, is_over) = (recorder.clone(), || are_done.load(Ordering::Acquire));
