@@ -31,12 +31,12 @@ pub fn program() -> PathBuf {
         return path.into();
     }
     let target = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target"));
-    let built = ["quick", "release", "debug"].map(|profile| target.join(profile).join("freshet"));
+    let built = ["tested", "quick", "release", "debug"].map(|profile| target.join(profile).join("freshet"));
     let newest = built
         .into_iter()
         .filter(|path| path.exists())
         .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok());
-    newest.expect("freshet is built: cargo build --profile quick -p freshet")
+    newest.expect("freshet is built: cargo build --profile tested -p freshet")
 }
 
 /// A command for the program that takes nothing from the environment but what it is given.

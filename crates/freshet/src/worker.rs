@@ -47,6 +47,9 @@ impl Drop for ClientCount {
     }
 }
 
+/// What a thread may take for its calls. Reading a deep statement takes more where nothing is optimised.
+const STACK_BYTES: usize = if cfg!(debug_assertions) { 16 << 20 } else { 2 << 20 };
+
 impl Worker {
     /// Starts the thread.
     ///
@@ -55,7 +58,8 @@ impl Worker {
     pub fn start(number: usize, sessions: Sessions, phase: Watch) -> io::Result<Worker> {
         let (sender, receiver) = mpsc::channel(HANDOVER_MAX);
         let (started, outcome) = std::sync::mpsc::channel();
-        let thread = thread::Builder::new().name(format!("freshet-{number}")).spawn(move || {
+        let thread = thread::Builder::new().name(format!("freshet-{number}")).stack_size(STACK_BYTES);
+        let thread = thread.spawn(move || {
             // A runtime whose tasks stay on its thread has to be made on that thread.
             let mut runtime = Builder::new_current_thread();
             let runtime = runtime.enable_all().on_thread_park(scheduling::waits);
