@@ -122,7 +122,10 @@ const LINES: &[Line] = &[
     line(
         "SELECT COUNT(*), SUM(v) FROM files WHERE NOT done",
         &["UPDATE files SET v = v + 1 WHERE done", "UPDATE files SET done = 2 WHERE id = X'00ff0002'"],
-        &["UPDATE files SET v = v + 1 WHERE done IS FALSE", "UPDATE files SET done = FALSE WHERE v = 2"],
+        &[
+            "UPDATE files SET v = v + 1 WHERE done IS FALSE",
+            "UPDATE files SET done = FALSE WHERE id = X'00ff0002'",
+        ],
     ),
     line(
         "SELECT path, v FROM files WHERE id = X'00ff0001'",
