@@ -25,6 +25,11 @@ const ROWS: usize = 4;
 const WRITERS: usize = 2;
 const REFRESHERS: usize = 1;
 const READERS: usize = 4;
+/// Who lets another session write between two reads of a transaction.
+const STRADDLERS: usize = 1;
+/// How many reads follow the write, and at what distance.
+const ASKED_AFTER: usize = 4;
+const ASK_AFTER: Duration = Duration::from_millis(2);
 /// Who asks during a write what nobody has asked before.
 const OVERTAKERS: usize = 1;
 /// The columns of a wide table that may be asked for or not.
@@ -45,9 +50,10 @@ const FORMS: [(&str, &str); 4] = [
     ("START TRANSACTION WITH CONSISTENT SNAPSHOT", "ROLLBACK"),
     ("SET autocommit = 0", "SET autocommit = 1"),
 ];
-/// Of a hundred transactions that may write, so many begin with a write of a row of the reader's own: the server opens the read view with the
-/// first read after it, and what others have written by then is in it.
-const BEGIN_WITH_WRITE: usize = 40;
+/// Of a hundred transactions of one reader in two that may write, so many begin with a write of a row of the reader's own: the server opens
+/// the read view with the first read after it, and what others have written by then is in it. The other readers have read views that
+/// they share.
+const BEGIN_WITH_WRITE: usize = 60;
 /// Unequal rows that are kept for the report.
 const KEPT_MAX: usize = 20;
 
@@ -82,13 +88,14 @@ enum Task {
     Write(Path),
     Refresh,
     Read,
+    Straddle,
     Overtake,
 }
 
 /// A client here.
 struct EqualRowsClient<'a> {
     link: Link<'a>,
-    /// The session of the reads during a write of the other.
+    /// A second session: of the reads during a write of the first, or of the write between its reads.
     other: Option<Link<'a>>,
     dice: Dice,
     task: Task,
@@ -127,7 +134,7 @@ impl<'a> EqualRows<'a> {
     /// Returns how many clients there are.
     #[must_use]
     pub const fn clients() -> usize {
-        WRITERS + REFRESHERS + READERS + OVERTAKERS
+        WRITERS + REFRESHERS + READERS + STRADDLERS + OVERTAKERS
     }
 
     /// Returns what was seen so far.
@@ -146,13 +153,18 @@ impl<'a> EqualRows<'a> {
             at if at < WRITERS => Task::Write(Path::Through),
             at if at < WRITERS + REFRESHERS => Task::Refresh,
             at if at < WRITERS + REFRESHERS + READERS => Task::Read,
+            at if at < WRITERS + REFRESHERS + READERS + STRADDLERS => Task::Straddle,
             _ if self.is_strict => Task::Overtake,
             _ => Task::Read,
         };
         let is_around = matches!(task, Task::Write(Path::Around));
         let target = if is_around { self.around.server } else { self.freshet };
         let dice = Dice::new(seed.wrapping_mul(1_000_033).wrapping_add(number as u64));
-        let other = matches!(task, Task::Overtake).then(|| Link::new(target, self.around)).transpose()?;
+        let other = match task {
+            Task::Write(_) | Task::Refresh | Task::Read => None,
+            Task::Straddle => Some(Link::new(self.around.server, self.around)?),
+            Task::Overtake => Some(Link::new(target, self.around)?),
+        };
         let link = Link::new(target, self.around)?;
         let mut client = EqualRowsClient { link, other, dice, task, number, texts: 0 };
         while !self.stop.load(Ordering::Relaxed) {
@@ -188,6 +200,7 @@ impl EqualRowsClient<'_> {
             Task::Write(_) => self.write(rows),
             Task::Refresh => self.refresh(),
             Task::Read => self.read(rows),
+            Task::Straddle => self.straddle(rows),
             Task::Overtake => self.overtake(rows),
         }
     }
@@ -250,7 +263,8 @@ impl EqualRowsClient<'_> {
         let pause = self.dice.one_of(&[1, READER_PAUSE_MS_MAX, READER_PAUSE_MS_MAX]);
         self.say(begin)?;
         let (mut values, mut how) = (Vec::new(), format!("client {}, {begin}:", self.number));
-        if !begin.starts_with("START") && self.dice.percent(BEGIN_WITH_WRITE) {
+        let may_write = self.number % 2 == 0 && !begin.starts_with("START");
+        if may_write && self.dice.percent(BEGIN_WITH_WRITE) {
             let write = format!("UPDATE equal_own SET n = n + 1 WHERE reader = {}", self.number);
             if !self.say(&write)? {
                 return Ok(self.link.renew()?);
@@ -272,6 +286,40 @@ impl EqualRowsClient<'_> {
         }
         rows.saw(&values, &how);
         self.say(end).map(drop)
+    }
+
+    /// Between the first read of a transaction, which is likely to be from memory, and the second, which is not, all rows are written around
+    /// Freshet.
+    fn straddle(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
+        self.pause(WRITER_PAUSE_MS_MAX)?;
+        let first = self.dice.below(ROWS);
+        // A session whose transactions are known to need the server has a read view of its own in time; a new one shares those of others.
+        if self.dice.percent(50) {
+            self.link.renew()?;
+        }
+        self.say("BEGIN")?;
+        let Some(one) = self.value(1 + first, false)? else { return Ok(self.link.renew()?) };
+        let write = format!("UPDATE equal SET v = {}", rows.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let other = self.other.as_mut().ok_or_else(|| Trouble::Failed("there is one session".into()))?;
+        match other.conn.query_drop(&write) {
+            Ok(()) => {}
+            Err(mysql::Error::MySqlError(error)) if UNDONE.contains(&error.code) => {}
+            Err(error) => return Err(Trouble::of(&write, &error)),
+        }
+        // Several: Freshet shares read views for a while, and only a new one shows the write.
+        let mut values = vec![one];
+        for at in 1..=ASKED_AFTER {
+            thread::sleep(ASK_AFTER);
+            let Some(value) = self.value(1 + (first + at) % ROWS, true)? else {
+                return Ok(self.link.renew()?);
+            };
+            values.push(value);
+        }
+        rows.saw(
+            &values,
+            &format!("client {}: {} from memory, a write, and others anew", self.number, 1 + first),
+        );
+        self.say("COMMIT").map(drop)
     }
 
     /// While a row is being written, it is read with columns that nobody has asked for before: what tells the rows of such reads apart comes
