@@ -41,6 +41,8 @@ const ASK_EVERY: Duration = Duration::from_millis(7);
 /// The longest pause of a writer, and between two reads, milliseconds.
 const WRITER_PAUSE_MS_MAX: usize = 80;
 const READER_PAUSE_MS_MAX: usize = 4;
+/// And of who writes in between: a stream that is slow has to bear it.
+const RARE_PAUSE_MS_MAX: usize = 300;
 /// Between two rounds of who reads outside of transactions.
 const REFRESH_EVERY: Duration = Duration::from_micros(500);
 /// How a reader's transaction begins and ends.
@@ -291,7 +293,7 @@ impl EqualRowsClient<'_> {
     /// Between the first read of a transaction, which is likely to be from memory, and the second, which is not, all rows are written around
     /// Freshet.
     fn straddle(&mut self, rows: &EqualRows<'_>) -> Result<(), Trouble> {
-        self.pause(WRITER_PAUSE_MS_MAX)?;
+        self.pause(RARE_PAUSE_MS_MAX)?;
         let first = self.dice.below(ROWS);
         // A session whose transactions are known to need the server has a read view of its own in time; a new one shares those of others.
         if self.dice.percent(50) {
@@ -350,7 +352,7 @@ impl EqualRowsClient<'_> {
             Err(mysql::Error::MySqlError(error)) if UNDONE.contains(&error.code) => {}
             Err(error) => return Err(Trouble::of(&write, &error)),
         }
-        self.pause(READER_PAUSE_MS_MAX)
+        self.pause(RARE_PAUSE_MS_MAX)
     }
 
     /// Returns the value of a row; `None`: the server has undone the transaction.
