@@ -265,7 +265,7 @@ impl EqualRowsClient<'_> {
         let pause = self.dice.one_of(&[1, READER_PAUSE_MS_MAX, READER_PAUSE_MS_MAX]);
         self.say(begin)?;
         let (mut values, mut how) = (Vec::new(), format!("client {}, {begin}:", self.number));
-        let may_write = self.number % 2 == 0 && !begin.starts_with("START");
+        let may_write = self.number.is_multiple_of(2) && !begin.starts_with("START");
         if may_write && self.dice.percent(BEGIN_WITH_WRITE) {
             let write = format!("UPDATE equal_own SET n = n + 1 WHERE reader = {}", self.number);
             if !self.say(&write)? {
