@@ -234,9 +234,8 @@ impl Pattern<'_, '_> {
         if let Some(datum) = self.bound() {
             return Some(datum);
         }
-        let is_string = self.source.token(self.at).is_some_and(|token| token.kind == TokenKind::Str);
-        let datum =
-            string(self.source.bytes(self.at), self.source.modes).filter(|_| is_string && self.within())?;
+        self.source.token(self.at).filter(|token| self.within() && token.kind == TokenKind::Str)?;
+        let datum = string(self.source.bytes(self.at), self.source.modes)?;
         self.at += 1;
         Some(datum)
     }

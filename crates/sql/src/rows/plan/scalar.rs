@@ -245,13 +245,7 @@ impl Expression<'_, '_, '_> {
         if end > self.end || is_joined {
             return None;
         }
-        let datum = match self.source.bytes(self.at) {
-            word if word.eq_ignore_ascii_case(b"TRUE") && self.source.word(self.at, "TRUE") => Datum::Int(1),
-            word if word.eq_ignore_ascii_case(b"FALSE") && self.source.word(self.at, "FALSE") => {
-                Datum::Int(0)
-            }
-            _ => conjunct::datum(self.source, self.at..end),
-        };
+        let datum = conjunct::datum(self.source, self.at..end);
         if datum == Datum::Other {
             return None;
         }
