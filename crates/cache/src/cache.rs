@@ -10,7 +10,7 @@
 //! # Bound
 //!
 //! `used()` counts all blocks that hold something, with their links; large bodies in whole pages, also those that were evicted while a
-//! hit still copies them; slots, hash chains and ghosts. Memory is reserved before it is taken and released after it is given back, so
+//! hit still copies them; slots, the lines of the index and ghosts. Memory is reserved before it is taken and released after it is given back, so
 //! `used()` never grows beyond `size()`. When the size goes down, nothing gets in until [`Cache::trim`] has evicted enough.
 //!
 //! Not counted are the cells (2.3 MiB) and the slots (up to 17 MiB, in pages that are taken only as rows change), the empty shards and
@@ -54,7 +54,7 @@ mod one_moment;
 mod sweep;
 
 use crate::budget::{Budget, Charge};
-use crate::curve::{self, Curve, CurvePoint};
+use crate::curve::{Curve, CurvePoint};
 use crate::found::{Lookup, LookupKind};
 use crate::insert::Insert;
 use crate::large::Large;
@@ -301,7 +301,7 @@ impl Cache {
             let mut shard = self.shard_of(new.hash).write();
             let placed = shard.insert(&new, self.around(&self.is_dead()));
             let stored = if self.curve.samples(new.hash) { shard.find(new.hash, new.key) } else { None };
-            let bytes = stored.map(|(_, slot, _)| curve::bytes_of(&slot));
+            let bytes = stored.map(|(at, _)| shard.bytes_of(at));
             if placed.is_some() {
                 self.note_peer(&shard, new.hash);
             }

@@ -14,10 +14,6 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use crossbeam_utils::CachePadded;
 use model::Model;
 
-use crate::arena::BLOCK_CHARGE;
-use crate::shard::bytes_for;
-use crate::slab::SlabEntry;
-
 /// The sizes that are modelled, as powers of two of the size that the cache has.
 const SIZES_LOG2: std::ops::RangeInclusive<i32> = -4..=4;
 /// At first one key in two to the power of this is sampled. The rate is halved whenever the largest model has more entries than
@@ -30,8 +26,6 @@ const WARM_AFTER: u64 = 1 << 10;
 const ROOM_MIN: u64 = 16;
 /// After this many sampled lookups all counts are halved, so that the curve follows a change of the load.
 const HALVED_AFTER: u64 = 1 << 12;
-/// The bytes that an entry takes in its shard's index, which has room for up to twice as many entries.
-const INDEX_BYTES: usize = bytes_for(4) / 4 * 3 / 2;
 /// The size that a result is taken to have as long as no size is known, in bytes.
 const BYTES_UNKNOWN: u32 = 512;
 
@@ -133,12 +127,6 @@ impl Curve {
         let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         (models.lookups, models.points())
     }
-}
-
-/// Returns the bytes that an entry takes of the cache.
-pub(crate) fn bytes_of(slot: &SlabEntry) -> u32 {
-    let in_blocks = (slot.charge() as usize).saturating_mul(BLOCK_CHARGE);
-    u32::try_from(in_blocks + INDEX_BYTES).unwrap_or(u32::MAX)
 }
 
 const fn is_sampled(hash: u64, rate_log2: u32) -> bool {

@@ -55,6 +55,7 @@ mod curve;
 // Which entries are found, inserted and evicted.
 mod found;
 mod insert;
+mod index;
 mod slab;
 mod yields;
 mod shard;

@@ -12,10 +12,11 @@
 use crate::arena::{Arena, BLOCK_CHARGE};
 use crate::budget::Budget;
 use crate::chunk::Chunk;
+use crate::index::{self, Place};
 use crate::large::Large;
 use crate::memory::Words;
 use crate::prefixes::{Prefix, PrefixNumber, Prefixes};
-use crate::slab::{Indexed, Queue, Slab, SlabEntry};
+use crate::slab::{Indexed, Queue, Slab};
 use crate::stored::{self, Expiry, Header, NewEntry, Stored};
 use crate::yields::{Sample, Yields, is_tried};
 use crate::{Key, Position};
@@ -106,25 +107,31 @@ impl Shard {
         self.slab.len()
     }
 
-    /// Returns the entry under this key. [`Self::credit_hit`] credits the hit.
+    /// Returns the entry under this key, and its slot. [`Self::credit_hit`] credits the hit.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, SlabEntry, Stored<'_>)> {
-        let (at, slot) = self.find_slot(hash, key)?;
-        Some((at, slot, self.stored(&slot)?))
+    pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, Stored<'_>)> {
+        let Place { slot, head } = self.find_place(hash, key)?;
+        Some((slot, self.stored(head)?))
     }
 
     #[inline]
-    fn find_slot(&self, hash: u64, key: Key<'_>) -> Option<(u32, SlabEntry)> {
-        self.slab.find(hash, |slot| self.stored(slot).is_some_and(|stored| stored.is_for(key)))
+    fn find_place(&self, hash: u64, key: Key<'_>) -> Option<Place> {
+        self.slab.find(hash, |head| self.stored(head).is_some_and(|stored| stored.is_for(key)))
     }
 
     #[inline]
-    fn stored(&self, slot: &SlabEntry) -> Option<Stored<'_>> {
-        Stored::at(&self.arena, &self.prefixes, slot.head())
+    fn stored(&self, head: u32) -> Option<Stored<'_>> {
+        Stored::at(&self.arena, &self.prefixes, head)
     }
 
     pub(crate) fn stored_at(&self, at: u32) -> Option<Stored<'_>> {
-        self.slab.get(at).and_then(|slot| self.stored(&slot))
+        self.slab.get(at).and_then(|slot| self.stored(slot.head()))
+    }
+
+    /// Returns the bytes that the entry in this slot takes of the cache, its share of the index included.
+    pub(crate) fn bytes_of(&self, at: u32) -> u32 {
+        let blocks = self.slab.get(at).map_or(0, |slot| slot.charge() as usize);
+        u32::try_from(blocks.saturating_mul(BLOCK_CHARGE) + INDEX_BYTES).unwrap_or(u32::MAX)
     }
 
     /// Returns the body of this entry, if it is kept apart.
@@ -138,8 +145,11 @@ impl Shard {
     }
 
     #[inline]
-    pub(crate) fn credit_hit(&self, at: u32, slot: &SlabEntry) {
-        self.slab.hit(at, (self.slab.credit(at) + 1 + slot.weight()).min(CREDIT_MAX));
+    pub(crate) fn credit_hit(&self, at: u32) {
+        let before = self.slab.credit(at);
+        // An entry that is hit often has all credit, and its slot is not read.
+        let weight = if before < CREDIT_MAX { self.slab.get(at).map_or(0, |slot| slot.weight()) } else { 0 };
+        self.slab.hit(at, (before + 1 + weight).min(CREDIT_MAX));
     }
 
     /// Returns how often the entry was hit, up to a bound.
@@ -151,8 +161,8 @@ impl Shard {
     /// outside of the lock. `None` if there is neither a slot nor the budget for one, or if the system has no memory.
     pub(crate) fn insert(&mut self, new: &NewEntry<'_>, around: Around<'_>) -> Option<Inserted> {
         let budget = around.budget;
-        if let Some((at, _)) = self.find_slot(new.hash, new.key) {
-            return self.renew(at, new, budget);
+        if let Some(Place { slot, .. }) = self.find_place(new.hash, new.key) {
+            return self.renew(slot, new, budget);
         }
         let mut evicted = None;
         if self.slab.len() == self.slab.capacity() && !self.grow(budget) {
@@ -169,18 +179,19 @@ impl Shard {
 
     /// Notes how many rows the statement of this entry found, if the entry has this `valid_from`.
     pub(crate) fn note_found_rows(&mut self, hash: u64, key: Key<'_>, valid_from: Position, rows: u32) {
-        let Some((_, slot, stored)) = self.find(hash, key) else { return };
-        if stored.header().valid_from == valid_from {
-            self.arena.patch(slot.head(), Header::FOUND_ROWS_AT, &rows.to_le_bytes());
+        let Some(Place { head, .. }) = self.find_place(hash, key) else { return };
+        if self.stored(head).is_some_and(|stored| stored.header().valid_from == valid_from) {
+            self.arena.patch(head, Header::FOUND_ROWS_AT, &rows.to_le_bytes());
         }
     }
 
     /// Whether the entry under this key is due for refreshing. The first caller gets `true`, all later callers `false`.
     pub(crate) fn claim_refresh(&mut self, hash: u64, key: Key<'_>, now_ms: u64) -> bool {
-        let found = self.find(hash, key).map(|(_, slot, stored)| (slot.head(), stored.header().refresh));
-        let Some((head, refresh)) = found.filter(|(_, refresh)| refresh.is_over(now_ms)) else {
+        let Some(Place { head, .. }) = self.find_place(hash, key) else { return false };
+        let refresh = self.stored(head).map_or(Expiry::NEVER, |stored| stored.header().refresh);
+        if !refresh.is_over(now_ms) {
             return false;
-        };
+        }
         debug_assert!(refresh != Expiry::NEVER);
         self.arena.patch(head, Header::REFRESH_AT, &Expiry::NEVER.to_le_bytes());
         true
@@ -293,7 +304,7 @@ impl Shard {
         budget: &Budget,
         is_dead: IsDead<'_>,
     ) -> Option<Left> {
-        self.find_slot(hash, key).and_then(|(at, _)| self.remove_dead(at, budget, is_dead))
+        self.find_place(hash, key).and_then(|place| self.remove_dead(place.slot, budget, is_dead))
     }
 
     pub(crate) fn is_dead_at(&self, at: u32, is_dead: IsDead<'_>) -> bool {
@@ -426,7 +437,7 @@ impl Shard {
     fn grow(&mut self, budget: &Budget) -> bool {
         let old = self.slab.capacity();
         let new = (old * 2).max(CAPACITY_MIN);
-        if !budget.reserve(bytes_for(new)) {
+        if new > index::SLOTS_MAX || !budget.reserve(bytes_for(new)) {
             return false;
         }
         let has_grown = self.relayout(new, budget);
@@ -470,6 +481,10 @@ impl Shard {
 pub(crate) const fn bytes_for(capacity: usize) -> usize {
     Slab::bytes_for(capacity) + capacity * Words::BYTES
 }
+
+/// The bytes that an entry takes in the index, which has room for up to twice as many entries.
+const INDEX_BYTES: usize = bytes_for(CAPACITY_COUNTED) / CAPACITY_COUNTED * 3 / 2;
+const CAPACITY_COUNTED: usize = 1 << 10;
 
 /// The least number of bytes that a shard needs to hold anything.
 pub(crate) const FIRST_INDEX_BYTES: usize = bytes_for(CAPACITY_MIN);

@@ -1,11 +1,12 @@
-//! The index of a shard: a dense array of slots, a hash chain through them, and two queues through them.
+//! The slots of a shard: a dense array, an index by hash, and two queues through the slots.
 //!
 //! Everything is an index into one array. So its memory is known exactly, removal is O(1) in all three structures, there are no
 //! tombstones, and the array can always shrink, because the last slot moves into a hole.
 
 use crate::budget::allocated;
 use crate::chance::once_in;
-use crate::memory::{Memory, Words};
+use crate::index::{Index, Place};
+use crate::memory::Memory;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// A slot's count has its credit in this many low bits, and the number of its hits above them.
@@ -33,6 +34,7 @@ pub(crate) enum Queue {
 pub(crate) struct SlabEntry {
     hash: u64,
     entry: Indexed,
+    /// The next slot behind a full line of the index.
     chain: u32,
     newer: u32,
     older: u32,
@@ -117,13 +119,14 @@ impl Default for QueueEnds {
     }
 }
 
-/// Invariants: `len <= heads.len()`, which is the capacity, 0 or a power of two; each slot is in
-/// exactly one chain, that of its hash, and in exactly one queue, its own.
+/// Invariants: `len <= capacity`, which is 0 or a power of two; each slot is in the index once, in the line of its hash or in the chain
+/// behind that line, and in exactly one queue, its own. Only behind a full line is there a chain.
 #[derive(Default)]
 pub(crate) struct Slab {
     len: usize,
+    capacity: usize,
     slots: Memory,
-    heads: Words,
+    index: Index,
     /// Apart from the slots, because hits write it under a shared lock.
     counts: Box<[AtomicU16]>,
     ends: [QueueEnds; 2],
@@ -132,11 +135,13 @@ pub(crate) struct Slab {
 impl Slab {
     /// Returns the memory of a slab with this capacity.
     pub(crate) const fn bytes_for(capacity: usize) -> usize {
-        capacity * (SlabEntry::BYTES + Words::BYTES) + allocated(capacity * size_of::<AtomicU16>())
+        capacity * SlabEntry::BYTES
+            + Index::bytes_for(capacity)
+            + allocated(capacity * size_of::<AtomicU16>())
     }
 
-    pub(crate) fn capacity(&self) -> usize {
-        self.heads.len()
+    pub(crate) const fn capacity(&self) -> usize {
+        self.capacity
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -206,17 +211,25 @@ impl Slab {
         }
     }
 
-    /// Returns the slot with this hash for whose entry `is_it` is true.
+    /// Returns the place of the entry with this hash for whose first block `is_it` is true.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&SlabEntry) -> bool) -> Option<(u32, SlabEntry)> {
-        let mut at = self.heads.get(self.bucket(hash))?;
-        while let Some(slot) = self.get(at) {
-            if slot.hash == hash && is_it(&slot) {
-                return Some((at, slot));
-            }
-            at = slot.chain;
-        }
-        None
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<Place> {
+        let found = self.index.find(hash, |place| is_it(place.head));
+        found.or_else(|| {
+            let is_it = |slot: &SlabEntry| slot.hash == hash && is_it(slot.head());
+            self.chained(hash)
+                .find(|(_, slot)| is_it(slot))
+                .map(|(at, slot)| Place { slot: at, head: slot.head() })
+        })
+    }
+
+    /// Returns the slots of the chain behind the line of this hash.
+    #[inline]
+    fn chained(&self, hash: u64) -> impl Iterator<Item = (u32, SlabEntry)> {
+        let with_slot = |at| Some((at, self.get(at)?));
+        std::iter::successors(self.index.chain(hash).and_then(with_slot), move |(_, slot)| {
+            with_slot(slot.chain)
+        })
     }
 
     pub(crate) const fn oldest(&self, queue: Queue) -> Option<u32> {
@@ -231,7 +244,7 @@ impl Slab {
         self.len += 1;
         self.set(at, &SlabEntry { hash, entry, chain: NONE, newer: NONE, older: NONE, queue });
         self.set_count(at, 0);
-        self.link_chain(at);
+        self.link_index(at);
         self.link_queue(at, queue);
     }
 
@@ -242,6 +255,7 @@ impl Slab {
         let ends = &mut self.ends[old.queue as usize];
         ends.charge = ends.charge + entry.charge as usize - old.entry.charge as usize;
         self.set(at, &SlabEntry { entry, ..old });
+        self.index.change(old.hash, at, Place { slot: at, head: entry.head });
         self.set_count(at, self.count(at) & CREDIT_MASK);
         Some(old.head())
     }
@@ -249,6 +263,9 @@ impl Slab {
     /// Notes that the first block of an entry has moved.
     pub(crate) fn set_head(&mut self, at: u32, head: u32) {
         self.change(at, |slot| slot.entry.head = head);
+        if let Some(slot) = self.get(at) {
+            self.index.change(slot.hash, at, Place { slot: at, head });
+        }
     }
 
     /// Moves a slot to the newest end of a queue.
@@ -260,7 +277,7 @@ impl Slab {
     /// Takes a slot out; the last slot moves into its place.
     pub(crate) fn remove(&mut self, at: u32) {
         self.unlink_queue(at);
-        self.unlink_chain(at);
+        self.unlink_index(at);
         self.len -= 1;
         let last = self.len as u32;
         if at != last {
@@ -277,32 +294,33 @@ impl Slab {
     /// then the slab can no longer be used.
     pub(crate) fn relayout(&mut self, capacity: usize) -> Option<()> {
         debug_assert!(self.len() <= capacity);
-        self.heads = Words::default();
+        (self.index, self.capacity) = (Index::default(), 0);
         let used = self.len * SlabEntry::BYTES;
         let mut slots = Memory::map(capacity * SlabEntry::BYTES)?;
         slots.bytes_mut()[..used].copy_from_slice(&self.slots.bytes()[..used]);
         self.slots = slots;
         self.counts = (0..capacity as u32).map(|at| AtomicU16::new(self.count(at))).collect();
-        self.heads = Words::map(capacity)?;
-        (0..capacity).for_each(|bucket| self.heads.set(bucket, NONE));
-        (0..self.len as u32).for_each(|at| self.link_chain(at));
+        (self.index, self.capacity) = (Index::map(capacity)?, capacity);
+        (0..self.len as u32).for_each(|at| self.link_index(at));
         Some(())
     }
 
-    /// Checks that chains and queues hold each slot exactly once.
+    /// Checks that index and queues hold each slot exactly once.
     #[cfg(test)]
     pub(crate) fn audit(&self) {
-        let mut chained = 0;
-        for bucket in 0..self.capacity() {
-            let mut at = self.heads.get(bucket).unwrap();
-            while let Some(slot) = self.get(at) {
-                assert_eq!(self.bucket(slot.hash), bucket);
-                chained += 1;
-                assert!(chained <= self.len(), "a chain is a cycle");
-                at = slot.chain;
+        let mut placed = 0;
+        for at in 0..self.len() as u32 {
+            let slot = self.get(at).unwrap();
+            if let Some(place) = self.index.find(slot.hash, |place| place.slot == at) {
+                assert_eq!(place.head, slot.head());
+                placed += 1;
+            } else {
+                assert!(self.index.is_full(slot.hash), "a chain is only behind a full line");
+                let in_chain = self.chained(slot.hash).take(self.len()).filter(|(other, _)| *other == at);
+                assert_eq!(in_chain.count(), 1);
             }
         }
-        assert_eq!(chained, self.len());
+        assert_eq!(self.index.len(), placed, "all places are those of slots");
         let queued = self.audit_queue(Queue::Small) + self.audit_queue(Queue::Main);
         assert_eq!(queued, self.len());
         assert_eq!(self.slots.bytes().len(), self.capacity() * SlabEntry::BYTES, "as large as is charged");
@@ -335,40 +353,37 @@ impl Slab {
         }
     }
 
-    /// Returns the bucket of a hash. The capacity is a power of two. The high bits of the hash choose a shard, the low bits a bucket.
-    #[inline]
-    fn bucket(&self, hash: u64) -> usize {
-        hash as usize & self.heads.len().saturating_sub(1)
-    }
-
-    fn link_chain(&mut self, at: u32) {
+    fn link_index(&mut self, at: u32) {
         let Some(slot) = self.get(at) else { return };
-        let bucket = self.bucket(slot.hash);
-        let chain = self.heads.get(bucket).unwrap_or(NONE);
-        self.set(at, &SlabEntry { chain, ..slot });
-        self.heads.set(bucket, at);
-    }
-
-    fn unlink_chain(&mut self, at: u32) {
-        if let Some(slot) = self.get(at) {
-            self.point_chain(slot.hash, at, slot.chain);
+        if !self.index.add(slot.hash, Place { slot: at, head: slot.head() }) {
+            let chain = self.index.chain(slot.hash).unwrap_or(NONE);
+            self.set(at, &SlabEntry { chain, ..slot });
+            self.index.set_chain(slot.hash, Some(at));
         }
     }
 
-    /// Finds the head or the slot in this hash's chain that points to `from`, and makes it point to `to`.
-    fn point_chain(&mut self, hash: u64, from: u32, to: u32) {
-        let bucket = self.bucket(hash);
-        let mut at = self.heads.get(bucket).unwrap_or(NONE);
-        if at == from {
-            self.heads.set(bucket, to);
+    fn unlink_index(&mut self, at: u32) {
+        let Some(slot) = self.get(at) else { return };
+        if !self.index.take(slot.hash, at) {
+            self.point_chain(slot.hash, at, slot.chain);
             return;
         }
-        while let Some(slot) = self.get(at) {
-            if slot.chain == from {
-                self.set(at, &SlabEntry { chain: to, ..slot });
-                return;
-            }
-            at = slot.chain;
+        let chained = self.chained(slot.hash).next();
+        if let Some((first, chained)) = chained {
+            // The place in the line is free for it.
+            self.point_chain(slot.hash, first, chained.chain);
+            self.link_index(first);
+        }
+    }
+
+    /// Finds what points to `from` in the chain behind the line of this hash, and makes it point to `to`.
+    fn point_chain(&mut self, hash: u64, from: u32, to: u32) {
+        if self.index.chain(hash) == Some(from) {
+            return self.index.set_chain(hash, (to != NONE).then_some(to));
+        }
+        let before = self.chained(hash).find(|(_, slot)| slot.chain == from);
+        if let Some((at, slot)) = before {
+            self.set(at, &SlabEntry { chain: to, ..slot });
         }
     }
 
@@ -408,7 +423,9 @@ impl Slab {
     fn repoint(&mut self, from: u32, to: u32) {
         if let Some(moved) = self.get(to) {
             self.point_neighbours(&moved, (to, to));
-            self.point_chain(moved.hash, from, to);
+            if !self.index.change(moved.hash, from, Place { slot: to, head: moved.head() }) {
+                self.point_chain(moved.hash, from, to);
+            }
         }
     }
 }

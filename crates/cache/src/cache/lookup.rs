@@ -1,7 +1,7 @@
 //! Lookups: the part that does not depend on the rule by which an entry is judged.
 
 use super::Cache;
-use crate::curve::{self, Sampled};
+use crate::curve::Sampled;
 use crate::found::{Lookup, LookupKind};
 use crate::snapshot::Ruling;
 use crate::stored::Stored;
@@ -22,7 +22,7 @@ impl Cache {
     pub fn has_bargain(&self, key: Key<'_>, now_ms: u64) -> bool {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
-        shard.find(hash, key).is_some_and(|(_, _, stored)| {
+        shard.find(hash, key).is_some_and(|(_, stored)| {
             stored.header().is_bargain() && !stored.header().expiry.is_over(now_ms)
         })
     }
@@ -39,7 +39,7 @@ impl Cache {
         }
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
-        let Some((at, slot, stored)) = shard.find(hash, key) else {
+        let Some((at, stored)) = shard.find(hash, key) else {
             drop(shard);
             self.curve.note(hash, || self.size(), Sampled::Miss);
             return Lookup::Miss;
@@ -79,8 +79,8 @@ impl Cache {
                 return Lookup::Stale { body };
             }
         }
-        shard.credit_hit(at, &slot);
-        let sampled = Sampled::Hit(curve::bytes_of(&slot));
+        shard.credit_hit(at);
+        let sampled = Sampled::Hit(if self.curve.samples(hash) { shard.bytes_of(at) } else { 0 });
         let found = if let Some(large) = shard.large(stored.header()) {
             let header = *stored.header();
             drop(shard);

@@ -52,7 +52,7 @@ impl Cache {
         }
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
-        let Some((_, _, stored)) = shard.find(hash, key) else { return Lookup::Miss };
+        let Some((_, stored)) = shard.find(hash, key) else { return Lookup::Miss };
         if stored.header().expiry.is_over(now_ms) || stored.header().is_bargain() {
             return Lookup::Miss;
         }
@@ -67,7 +67,7 @@ impl Cache {
     pub fn show<R>(&self, key: Key<'_>, take: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
         let hash = self.hash_of(key);
         let shard = self.shard_of(hash).read();
-        let (_, _, stored) = shard.find(hash, key)?;
+        let (_, stored) = shard.find(hash, key)?;
         let Some(large) = shard.large(stored.header()) else {
             return Some(take(&stored.header().view(stored.body())));
         };
