@@ -89,8 +89,8 @@ pub fn all() -> Vec<Server> {
         .collect()
 }
 
-/// Sets that the environment may give; the second and the third have `_2` and `_3` at the end of their names.
-const SETS_MAX: usize = 3;
+/// Sets that the environment may give; all but the first have their number at the end of their variables' names, as `_2`.
+const SETS_MAX: usize = 8;
 
 /// Which sets are taken.
 static TAKEN: Mutex<[bool; SETS_MAX]> = Mutex::new([false; SETS_MAX]);
