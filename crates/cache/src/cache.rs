@@ -9,9 +9,9 @@
 //!
 //! # Bound
 //!
-//! `used()` counts all blocks that hold something, with their links; large bodies in whole pages, also those that were evicted while a
-//! hit still copies them; slots, the lines of the index and ghosts. Memory is reserved before it is taken and released after it is given back, so
-//! `used()` never grows beyond `size()`. When the size goes down, nothing gets in until [`Cache::trim`] has evicted enough.
+//! `used()` counts all blocks that hold something, with their links; large bodies in whole pages, also those that were evicted while a hit
+//! still copies them; slots, the lines of the index and ghosts. Memory is reserved before it is taken and released after it is given back,
+//! so `used()` never grows beyond `size()`. When the size goes down, nothing gets in until [`Cache::trim`] has evicted enough.
 //!
 //! Not counted are the cells (2.3 MiB) and the slots (up to 17 MiB, in pages that are taken only as rows change), the empty shards and
 //! the counters (about 130 KiB), and two things that constants of the code bound: the free blocks of chunks in use, at most one chunk (136
