@@ -23,7 +23,8 @@ pub struct Explained {
     reads: Vec<(String, String)>,
     /// Each table with its columns.
     columns: Vec<(String, String)>,
-    plan: Result<QueryPlan, Unplanned>,
+    /// `None` if the statement was judged without its tables: its answers are not cached, whatever they are.
+    plan: Option<Result<QueryPlan, Unplanned>>,
 }
 
 /// Explains one statement as a new session reads it, with the default schema of the configuration.
@@ -64,6 +65,7 @@ impl Explained {
         let (verdict, tables) =
             judged.unwrap_or_else(|reason| (Cacheability::Never(reason.into()), Tables::default()));
         let is_cached = matches!(verdict, Cacheability::Cache);
+        let are_read = is_cached || !tables.known.is_empty();
         let definition_of = |table: &TableName| tables.definition(table, schema);
         let columns_of = |table: &TableName| tables.columns_of(table, schema);
         Self {
@@ -71,14 +73,14 @@ impl Explained {
             digest: freshet_digest::text(text, &freshet_digest::Options::default()),
             reads: if is_cached { ReadPlan::of(statement, &tables).in_words(&tables) } else { Vec::new() },
             columns: tables.known.iter().chain(&tables.below).map(columns).collect(),
-            plan: freshet_sql::query_plan(text, modes, &definition_of, &columns_of),
+            plan: are_read.then(|| freshet_sql::query_plan(text, modes, &definition_of, &columns_of)),
         }
     }
 
     /// Whether the statement has a plan form.
     #[must_use]
-    pub const fn is_planned(&self) -> bool {
-        self.plan.is_ok()
+    pub fn is_planned(&self) -> bool {
+        matches!(self.plan, Some(Ok(_)))
     }
 }
 
@@ -108,7 +110,11 @@ impl fmt::Display for Explained {
             }
         }
         writeln!(text, "plan")?;
-        let plan = self.plan.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        let plan = match &self.plan {
+            Some(Ok(plan)) => plan.to_string(),
+            Some(Err(unplanned)) => unplanned.to_string(),
+            None => "no plan: only a SELECT whose answers may be cached has one".to_owned(),
+        };
         for line in plan.lines() {
             writeln!(text, "  {line}")?;
         }

@@ -105,6 +105,13 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
             return done;
         }
     }
+    if let Some(before) = session.supposes_where_it_is() {
+        let is_answered = pin!(waits(session, &query, &mut by_form)).await;
+        session.supposes_no_more(before);
+        if is_answered? {
+            return Ok(Flow::Continue);
+        }
+    }
     let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
         Ok(carriage) => carriage,
         Err(error) => return unavailable(session, &error),
@@ -264,6 +271,19 @@ fn is_by_policy<'a>(session: &mut Session, query: &TextQuery<'a>, by_form: &mut 
     let Some(ByForm::Known(Bound::Select(known))) = by_form.look(session, query) else { return false };
     session.heed_policy(known.template().query.id);
     session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))
+}
+
+/// Has a SELECT of a known form wait for the answer to the same SELECT that another client has asked, before a connection is sought for it: who
+/// waits needs none. Returns whether the SELECT is answered by then.
+async fn waits<'a>(
+    session: &mut Session,
+    query: &TextQuery<'a>,
+    by_form: &mut ByFormHere<'a>,
+) -> Result<bool, Lost> {
+    match by_form.look(session, query) {
+        Some(ByForm::Known(Bound::Select(known))) => riding::waits(session, query, known).await,
+        _ => Ok(false),
+    }
 }
 
 /// Has a lane carry a SELECT of a known form, if that is allowed. Returns false if the SELECT still needs an answer. `by_form` keeps

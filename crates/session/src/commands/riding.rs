@@ -27,7 +27,7 @@ use crate::sought::COUNTS_ALL;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
 
-pub(super) use execution::ride as ride_execution;
+pub(super) use execution::{ride as ride_execution, waits as execution_waits};
 use fitness::may_be_carried;
 
 /// How a try to have a lane carry a read has ended.
@@ -49,19 +49,11 @@ pub(super) async fn ride(
     known: &BoundSelect<'_>,
     carriage: Carriage,
 ) -> Result<bool, Lost> {
-    let text = query.text();
-    if hint_error(session, known, text).is_some() {
-        return Ok(false);
-    }
-    // FOUND_ROWS() must be asked on the connection that carried the statement.
-    if !known.is_plain() && contains_ignoring_case(text, COUNTS_ALL) {
+    if !may_be_shared(session, query, known) {
         return Ok(false);
     }
     let is_alone = carriage == Carriage::Alone;
-    if is_alone
-        && session.takes_turns(known.template())
-        && Box::pin(ahead::text(session, query, known)).await?
-    {
+    if is_alone && waits(session, query, known).await? {
         return Ok(true);
     }
     let end = pin!(once(session, query, known, carriage)).await?;
@@ -72,6 +64,27 @@ pub(super) async fn ride(
         RideEnd::HeldUp if is_alone => Box::pin(ahead::text(session, query, known)).await,
         RideEnd::HeldUp => Ok(false),
     }
+}
+
+/// Has a query that may be slow wait for the answer to the same query that another client has asked. Returns whether the query is answered by
+/// then.
+pub(super) async fn waits(
+    session: &mut Session,
+    query: &TextQuery<'_>,
+    known: &BoundSelect<'_>,
+) -> Result<bool, Lost> {
+    if !session.takes_turns(known.template()) || !may_be_shared(session, query, known) {
+        return Ok(false);
+    }
+    Box::pin(ahead::text(session, query, known)).await
+}
+
+/// Whether the query may get an answer that its own connection has not given.
+fn may_be_shared(session: &Session, query: &TextQuery<'_>, known: &BoundSelect<'_>) -> bool {
+    let text = query.text();
+    // FOUND_ROWS() must be asked on the connection that carried the statement.
+    let counts_all = || !known.is_plain() && contains_ignoring_case(text, COUNTS_ALL);
+    hint_error(session, known, text).is_none() && !counts_all()
 }
 
 /// Tries once to have a lane carry the query.

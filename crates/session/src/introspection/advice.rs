@@ -105,6 +105,8 @@ const POOL_SHARE_MAX: u64 = 5;
 const AS_GOOD: f64 = 2.0;
 /// This much more is worth another size, in percent of all look-ups.
 const WORTH_IT: f64 = 3.0;
+/// Where less than this is found of a thousand reads, the size does not matter.
+const FOUND_NONE: f64 = 5.0;
 /// `query_cache_size` is a multiple of this.
 const SIZE_STEP: u64 = 1024;
 /// A query is slow if its statements take this many microseconds on average.
@@ -159,7 +161,11 @@ fn buffer_pool(server: &ServerFigures) -> Advice {
 fn cache_type(facts: &AdviceFacts) -> Advice {
     let topic = "reads and writes";
     let (reads, writes) = (facts.server.selects.saturating_add(facts.hits), facts.server.writes);
-    let found = format!("{reads} reads, {} of them from memory, and {writes} writes", facts.hits);
+    let AdviceFacts { server, hits, .. } = facts;
+    let found = format!(
+        "{} reads and {writes} writes at the server since its start; {hits} answers from memory",
+        server.selects
+    );
     if reads + writes < COUNTED_MIN {
         return Advice::new(topic, UNKNOWN, found, "Ask again when the server has worked for a while.");
     }
@@ -301,17 +307,25 @@ fn of_curve(facts: &AdviceFacts, best: CurvePoint, now: CurvePoint) -> Advice {
     let points: Vec<String> = facts.curve.iter().map(one).collect();
     let found = format!("what would be found of {} sampled lookups: {}", facts.sampled, points.join(", "));
     let set = format!("SET GLOBAL query_cache_size = {}", best.size.div_ceil(SIZE_STEP) * SIZE_STEP);
-    let gained = (best.hits - now.hits) * 100.0;
+    // Of a thousand reads, and the server's time for them in milliseconds.
+    let of_thousand = |share: f64| (share * 1000.0, share * facts.average_us as f64);
     if best.size > now.size {
+        let (fewer, ms) = of_thousand(best.hits - now.hits);
         let advice = format!(
-            "With {} about {} would be found: of 1,000 reads that are looked up, {:.0} fewer would ask the server, which took {} µs for a statement. It takes the memory; and where much is written it is less, since changes of results that are not stored are not seen.",
+            "With {} about {} would be found: of 1,000 reads that are looked up, {fewer:.0} fewer would ask the server, {ms:.0} ms of its time at {} µs for a statement. It takes the memory; and where much is written it is less, since changes of results that are not stored are not seen.",
             in_units(best.size),
             percent(best),
-            gained * 10.0,
             facts.average_us
         );
         return Advice::new(topic, CHANGE, found, advice).by(set);
     }
+    let (of_now, ms) = of_thousand(now.hits);
+    if of_now < FOUND_NONE {
+        return Advice::new(topic, GOOD, found, "No size would find much: freshet.queries says why.");
+    }
+    let found = format!(
+        "{found}. Of 1,000 reads, the present size saves the server {of_now:.0}, {ms:.0} ms of its time"
+    );
     if best.size < now.size {
         let advice = format!(
             "{} would find about as much. Memory is taken as it is needed: a smaller size only bounds it.",

@@ -491,9 +491,8 @@ impl Session {
         let rides = self.state.view().course.rides()
             || self.state.view().opens_late() && self.are_there_for_transactions();
         let due = if rides {
-            // If many sessions wait for the server, their clients take longer as well.
-            let times = self.patience();
-            (since + times * RIDING_MAX).min(Instant::now() + times * THINKING_MAX)
+            // If many sessions wait for the server, their transactions take longer as well.
+            (since + self.patience() * RIDING_MAX).min(Instant::now() + THINKING_MAX)
         } else {
             since + UNOPENED_MAX
         };

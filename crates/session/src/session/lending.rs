@@ -22,6 +22,12 @@ const KILLS_APART_MAX: Duration = Duration::from_secs(1);
 /// For how long statements are killed until a connection comes back.
 const KILLED_WAIT_MAX: Duration = Duration::from_secs(30);
 
+/// What a session knew of its environment before it supposed one.
+pub(crate) struct BeforeSupposing {
+    environment: Known,
+    schema: Option<String>,
+}
+
 impl Session {
     /// Like [`Session::may_ride`]. If many sessions have a connection and no lane is there for the next ones, a session that has just begun opens
     /// its connection for that: otherwise each session that comes and reads once would keep one. `is_of_its_own`: whether the statement is a
@@ -41,6 +47,33 @@ impl Session {
         }
         Box::pin(self.opens_ready()).await?;
         Ok(self.may_ride())
+    }
+
+    /// Supposes that a session without a connection is in the environment in which others like it have begun, as its look-ups do: while it
+    /// waits for another client's answer, it needs no more than for a look-up. Returns what was known before; `None`: there is nothing to
+    /// suppose.
+    pub(crate) fn supposes_where_it_is(&mut self) -> Option<BeforeSupposing> {
+        if self.lease.is_open() || self.lease.is_lost() {
+            return None;
+        }
+        let before = BeforeSupposing {
+            environment: self.state.environment.clone(),
+            schema: self.state.schema.clone(),
+        };
+        match &before.environment {
+            Known::Read(_) => {}
+            Known::Recalled(environment) => {
+                self.state.schema.clone_from(&environment.schema);
+                self.state.environment = Known::Read(Arc::clone(environment));
+            }
+            Known::Unknown | Known::After(..) => return None,
+        }
+        Some(before)
+    }
+
+    /// Takes back what was supposed.
+    pub(crate) fn supposes_no_more(&mut self, before: BeforeSupposing) {
+        (self.state.environment, self.state.schema) = (before.environment, before.schema);
     }
 
     /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.

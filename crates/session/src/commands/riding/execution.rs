@@ -36,14 +36,7 @@ pub(in crate::commands) async fn ride(
     if !takes_turns && !may_be_carried(session, &compiled.template) {
         return Ok(false);
     }
-    let execution = SelectExecution::by_command(session, prepared, packet);
-    let mut key = Vec::new();
-    if execution.key_of(&mut key).is_none() {
-        return Ok(false);
-    }
-    let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values;
-    let Some(values) = values else { return Ok(false) };
-    let keyed = &KeyedExecution { execution, select, compiled, values, key_text: key };
+    let Some(keyed) = &keyed_by(session, packet, prepared, (select, compiled)) else { return Ok(false) };
     if takes_turns && Box::pin(ahead::execution(session, keyed, missed)).await? {
         return Ok(true);
     }
@@ -57,6 +50,35 @@ pub(in crate::commands) async fn ride(
         }
         RideEnd::HeldUp => Ok(false),
     }
+}
+
+/// Has an execution that may be slow wait for the answer to the same one that another client has asked for. Returns whether the execution is
+/// answered by then.
+pub(in crate::commands) async fn waits(
+    session: &mut Session,
+    packet: &[u8],
+    prepared: &Arc<Prepared>,
+    missed: Missed,
+) -> Result<bool, Lost> {
+    let known = known(session, prepared).filter(|(_, compiled)| session.takes_turns(&compiled.template));
+    let Some(keyed) = known.and_then(|known| keyed_by(session, packet, prepared, known)) else {
+        return Ok(false);
+    };
+    Box::pin(ahead::execution(session, &keyed, missed)).await
+}
+
+/// Returns an execution with its values and its key; `None` if they cannot be told.
+fn keyed_by<'a>(
+    session: &Session,
+    packet: &'a [u8],
+    prepared: &'a Arc<Prepared>,
+    (select, compiled): (&'a PreparedSelect, Arc<CompiledExecution>),
+) -> Option<KeyedExecution<'a>> {
+    let execution = SelectExecution::by_command(session, prepared, packet);
+    let mut key_text = Vec::new();
+    execution.key_of(&mut key_text)?;
+    let values = prepared.executed(packet, session.capabilities(), zone_at(session)).values?;
+    Some(KeyedExecution { execution, select, compiled, values, key_text })
 }
 
 /// Tries once to have a lane carry the execution.
