@@ -137,6 +137,13 @@ impl Stage<'_> {
         }
     }
 
+    /// How many connections the account of the clients has at the server.
+    fn connections(&self) -> u64 {
+        let counts =
+            format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '{}'", self.schema);
+        self.server.target.connect().query_first(counts).expect("the list of clients").expect("a count")
+    }
+
     /// How many reads of the table the server carries out.
     fn running(&self) -> u64 {
         let running = format!(
@@ -314,6 +321,11 @@ fn five_hundred_cost_the_server_one_statement() {
                     let sessions = stage.sessions();
                     format!("{coalesced} wait, {waiting} are at the server; all sessions: {sessions}")
                 },
+            );
+            let connections = stage.connections();
+            assert!(
+                connections <= FEW + AT_ONCE_MAX,
+                "{connections} connections with {flags:?}: who waits needs none"
             );
             stage.release();
             for client in &mut clients {
