@@ -13,7 +13,8 @@ const PLACES: usize = 7;
 const WORD_BYTES: usize = size_of::<u64>();
 const LINE_BYTES: usize = (PLACES + 1) * WORD_BYTES;
 
-/// A word has, from its lowest bit on, the block in which the entry begins, some bits of its hash, and the number of its slot, plus one.
+/// A word has, from its lowest bit on, the block in which the entry begins (as in a link of `chunk`), some bits of its hash, and the number of
+/// its slot, plus one.
 const HEAD_BITS: u32 = 31;
 const TAG_BITS: u32 = 7;
 const SLOT_AT: u32 = HEAD_BITS + TAG_BITS;

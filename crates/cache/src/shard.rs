@@ -446,7 +446,7 @@ impl Shard {
     }
 
     /// Gives back the index and the arena of an empty shard, and three quarters of the index of a shard that is seven eighths empty.
-    /// Moving needs memory for a moment, but no more than it has just given up (`heads` and `ghost`), so it needs no reservation.
+    /// Moving needs memory for a moment, but no more than it has just given up (the index and `ghost`), so it needs no reservation.
     fn shrink(&mut self, budget: &Budget) -> Option<Arena> {
         let old = self.slab.capacity();
         if self.slab.len() == 0 {

@@ -23,7 +23,7 @@ pub struct Explained {
     reads: Vec<(String, String)>,
     /// Each table with its columns.
     columns: Vec<(String, String)>,
-    /// `None` if the statement was judged without its tables: its answers are not cached, whatever they are.
+    /// `None` if there is none, and the statement was judged without its tables: its answers are not cached, whatever they are.
     plan: Option<Result<QueryPlan, Unplanned>>,
 }
 
@@ -73,7 +73,8 @@ impl Explained {
             digest: freshet_digest::text(text, &freshet_digest::Options::default()),
             reads: if is_cached { ReadPlan::of(statement, &tables).in_words(&tables) } else { Vec::new() },
             columns: tables.known.iter().chain(&tables.below).map(columns).collect(),
-            plan: are_read.then(|| freshet_sql::query_plan(text, modes, &definition_of, &columns_of)),
+            plan: Some(freshet_sql::query_plan(text, modes, &definition_of, &columns_of))
+                .filter(|plan| are_read || plan.is_ok()),
         }
     }
 

@@ -48,6 +48,8 @@ impl Session {
     /// [`Lost`]: the client's or the server's connection is gone, and so is the session.
     pub(crate) async fn forward(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
         self.note_answered_by_server(None);
+        // Others do not wait for an answer that is not the one they need. Whose answer it is has taken the turn over by now.
+        self.ends_turn();
         if !forward.is_same_elsewhere() {
             self.lease.is_unknown_to_client = false;
             if self.asks_for_lost_gtid(forward.digested()) {
@@ -89,8 +91,6 @@ impl Session {
 
     /// Like [`Session::forward_now`], for a statement that rules delay or limit in time.
     async fn forward_timed(&mut self, forward: Forward<'_>) -> Result<Relayed, Lost> {
-        // Others do not wait for an answer that is not the one they need. Whose answer it is has taken the turn over by now.
-        self.ends_turn();
         if let Some(delay) = self.ruled.take_delay() {
             self.delays(delay).await?;
         }

@@ -63,6 +63,7 @@ impl Session {
         match &before.environment {
             Known::Read(_) => {}
             Known::Recalled(environment) => {
+                debug_assert!(environment.begins_alike);
                 self.state.schema.clone_from(&environment.schema);
                 self.state.environment = Known::Read(Arc::clone(environment));
             }

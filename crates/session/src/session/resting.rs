@@ -9,11 +9,13 @@
 //!
 //! If the server has no more connections for a session, all other sessions rest that can.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use freshet_cache::Position;
 use freshet_sql::Flavor;
 use freshet_upstream::Error;
+use tokio::time::timeout;
 
 use super::Session;
 use super::giving_up::Asks;
@@ -26,6 +28,8 @@ const ACCOUNT_FULL_FOR: Duration = Duration::from_secs(1);
 /// How long apart the looks are: at first, and at most.
 const LOOKS_APART: Duration = Duration::from_millis(20);
 const LOOKS_APART_MAX: Duration = Duration::from_millis(320);
+/// For how long others wait while the session that is to ask for them opens its connection.
+const OPENING_MAX: Duration = Duration::from_secs(1);
 /// The most rows of a SELECT that Freshet makes up.
 const ROWS_MAX: u32 = 100_000;
 /// ER_CON_COUNT_ERROR and ER_TOO_MANY_USER_CONNECTIONS.
@@ -64,7 +68,7 @@ impl Session {
         let (began, mut apart) = (Instant::now(), LOOKS_APART);
         loop {
             let rights_from = self.shared.upstream.rights_from();
-            let error = match crate::auth::open(&self.shared.gate, &mut self.admitted).await {
+            let error = match self.opens_once().await {
                 Ok(()) => return Ok(ConnectionOrigin::Own(rights_from)),
                 Err(error) => error,
             };
@@ -88,6 +92,18 @@ impl Session {
             }
             makes_room();
         }
+    }
+
+    /// Opens a connection. If that takes long, those who wait for this session's statement open connections too: one after the other, each of
+    /// them could wait as long.
+    async fn opens_once(&mut self) -> Result<(), Error> {
+        let Self { shared, admitted, ahead, .. } = self;
+        let mut opening = pin!(crate::auth::open(&shared.gate, admitted));
+        if let Ok(opened) = timeout(OPENING_MAX, opening.as_mut()).await {
+            return opened;
+        }
+        ahead.lets_all_ask();
+        opening.await
     }
 
     /// Asks what the last statement has left, and notes it as known only here. `None` if it cannot be brought about elsewhere.
