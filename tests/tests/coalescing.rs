@@ -303,7 +303,7 @@ fn five_hundred_cost_the_server_one_statement() {
                     raw
                 })
                 .collect();
-            let (carried_out, before) = (stage.carried_out(), stage.hold());
+            let (carried_out, before, connected) = (stage.carried_out(), stage.hold(), stage.connections());
             for client in &mut clients {
                 client.send(3, READ.as_bytes()).expect("it is sent");
             }

@@ -109,8 +109,15 @@ impl Disturber<'_> {
             Some(relay) if kind != Disturbance::Restart => Some(Orders::to(relay)?),
             _ => None,
         };
-        // Four fifths to six fifths of the usual time.
-        while self.pause(every * 4 / 5 + every * u32::try_from(dice.below(400))? / 1_000) {
+        // Before the first restart: in a short run before a server that takes long to come back, the stream may be away from then on.
+        let mut comes_soon = kind == Disturbance::Stall;
+        loop {
+            // Four fifths to six fifths of the usual time.
+            let usual = every * 4 / 5 + every * u32::try_from(dice.below(400))? / 1_000;
+            let pause = if std::mem::take(&mut comes_soon) { usual / 3 } else { usual };
+            if !self.pause(pause) {
+                return Ok(());
+            }
             match (kind, &mut orders) {
                 (Disturbance::Restart, _) => self.restart()?,
                 (Disturbance::Cut, orders) => self.cut(&mut dice, orders.as_mut())?,
@@ -118,7 +125,6 @@ impl Disturber<'_> {
                 (Disturbance::Stall, None) => return Err("without a relay nothing can be held up".into()),
             }
         }
-        Ok(())
     }
 
     /// Pauses. Returns false if the time is over.
