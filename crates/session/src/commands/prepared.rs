@@ -196,12 +196,11 @@ async fn without_the_server(
     prepared: &Arc<Prepared>,
     missed: Missed,
 ) -> Option<Result<Flow, Lost>> {
-    if let Some(before) = session.supposes_where_it_is() {
-        let waited = riding::execution_waits(session, packet, prepared, missed).await;
-        session.supposes_no_more(before);
-        if !matches!(waited, Ok(false)) {
-            return Some(waited.map(|_| Flow::Continue));
-        }
+    let waits =
+        async |session: &mut Session| riding::execution_waits(session, packet, prepared, missed).await;
+    match pin!(session.waits_unconnected(waits)).await {
+        Ok(false) => {}
+        done => return Some(done.map(|_| Flow::Continue)),
     }
     let carriage = match session.may_ride_or_lend(|| prepared.select.is_some()).await {
         Ok(carriage) => carriage,

@@ -105,12 +105,9 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
             return done;
         }
     }
-    if let Some(before) = session.supposes_where_it_is() {
-        let is_answered = pin!(waits(session, &query, &mut by_form)).await;
-        session.supposes_no_more(before);
-        if is_answered? {
-            return Ok(Flow::Continue);
-        }
+    let waits = async |session: &mut Session| waits(session, &query, &mut by_form).await;
+    if pin!(session.waits_unconnected(waits)).await? {
+        return Ok(Flow::Continue);
     }
     let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
         Ok(carriage) => carriage,

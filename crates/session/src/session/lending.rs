@@ -15,18 +15,13 @@ use super::paced::Kills;
 use super::{Session, Tracking};
 use crate::environment::Known;
 use crate::registry::Ending;
+use crate::relay::Lost;
 
 /// How far apart statements are killed, and how far at most after a kill that failed.
 const KILLS_APART: Duration = Duration::from_millis(10);
 const KILLS_APART_MAX: Duration = Duration::from_secs(1);
 /// For how long statements are killed until a connection comes back.
 const KILLED_WAIT_MAX: Duration = Duration::from_secs(30);
-
-/// What a session knew of its environment before it supposed one.
-pub(crate) struct BeforeSupposing {
-    environment: Known,
-    schema: Option<String>,
-}
 
 impl Session {
     /// Like [`Session::may_ride`]. If many sessions have a connection and no lane is there for the next ones, a session that has just begun opens
@@ -49,32 +44,30 @@ impl Session {
         Ok(self.may_ride())
     }
 
-    /// Supposes that a session without a connection is in the environment in which others like it have begun, as its look-ups do: while it
-    /// waits for another client's answer, it needs no more than for a look-up. Returns what was known before; `None`: there is nothing to
-    /// suppose.
-    pub(crate) fn supposes_where_it_is(&mut self) -> Option<BeforeSupposing> {
+    /// Has a session without a connection wait for another client's answer, by `waits`. While it waits, it is supposed to be in the environment
+    /// in which others like it have begun, as for its look-ups: it needs no more. Returns what `waits` does: whether the statement is answered
+    /// by then. False if the session has a connection, or nothing is known of its environment.
+    ///
+    /// # Errors
+    /// Those of `waits`.
+    pub(crate) async fn waits_unconnected(
+        &mut self,
+        waits: impl AsyncFnOnce(&mut Session) -> Result<bool, Lost>,
+    ) -> Result<bool, Lost> {
         if self.lease.is_open() || self.lease.is_lost() {
-            return None;
+            return Ok(false);
         }
-        let before = BeforeSupposing {
-            environment: self.state.environment.clone(),
-            schema: self.state.schema.clone(),
+        let supposed = match &self.state.environment {
+            Known::Read(_) => return waits(self).await,
+            Known::Recalled(environment) => Arc::clone(environment),
+            Known::Unknown | Known::After(..) => return Ok(false),
         };
-        match &before.environment {
-            Known::Read(_) => {}
-            Known::Recalled(environment) => {
-                debug_assert!(environment.begins_alike);
-                self.state.schema.clone_from(&environment.schema);
-                self.state.environment = Known::Read(Arc::clone(environment));
-            }
-            Known::Unknown | Known::After(..) => return None,
-        }
-        Some(before)
-    }
-
-    /// Takes back what was supposed.
-    pub(crate) fn supposes_no_more(&mut self, before: BeforeSupposing) {
-        (self.state.environment, self.state.schema) = (before.environment, before.schema);
+        debug_assert!(supposed.begins_alike);
+        let schema = std::mem::replace(&mut self.state.schema, supposed.schema.clone());
+        self.state.environment = Known::Read(Arc::clone(&supposed));
+        let waited = waits(self).await;
+        (self.state.environment, self.state.schema) = (Known::Recalled(supposed), schema);
+        waited
     }
 
     /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.
