@@ -51,9 +51,9 @@ impl QuestionRefused {
     }
 }
 
-/// A copy of an answer for sessions that asked the same before the question was begun.
+/// The packets of an answer.
 #[derive(Debug)]
-pub(crate) struct AnswerCopy {
+pub(crate) struct AnswerPackets {
     /// The packets, as the client of the session that asked got them.
     pub(crate) body: Vec<u8>,
     /// Where the session's status flags stand in the packets.
@@ -64,11 +64,17 @@ pub(crate) struct AnswerCopy {
     pub(crate) found_rows: Option<u32>,
     /// The digest under which the answer is counted.
     pub(crate) tag: u16,
+}
+
+/// A copy of an answer for sessions that asked the same before the question was begun.
+#[derive(Debug)]
+pub(crate) struct AnswerCopy {
+    pub(crate) packets: AnswerPackets,
     /// The rights by which the tables were read, and the position from which the answer is valid: a session whose rights have changed
     /// since gets no copy.
     pub(crate) rights: Dep,
     pub(crate) valid_from: Position,
-    /// The part of the budget for copies that `body` holds.
+    /// The part of the budget for copies that the packets hold.
     pub(crate) _permit: Permit,
 }
 

@@ -26,7 +26,7 @@ pub(crate) use interner::{Environments, RuledEnvironment, Transition};
 pub(crate) use key::{environment_of, is_of_executions, key_of_executions, key_of_texts};
 pub(crate) use path::{are_alike_but_for_account, path, path_but_for_account};
 use table::AssignmentKind;
-pub(crate) use table::{VectorQuery, variable_names};
+pub(crate) use table::{VectorQuery, is_of_sessions, variable_names};
 
 /// By how many bytes the servers sort texts by default.
 const SORTED_BYTES: u64 = 1024;
@@ -210,6 +210,11 @@ impl Environment {
     pub(crate) fn form(&self) -> Option<Capabilities> {
         let bits = self.whole.get(..self.fixed_bytes)?.last_chunk()?;
         Some(Capabilities::from_bits_retain(u64::from_le_bytes(*bits)))
+    }
+
+    /// Whether both environments agree in all that is the session's own, and in all that changes results.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id && self.is(other)
     }
 
     /// Whether both environments agree in all that is the session's own. (Environments of one identity may still differ in facts that

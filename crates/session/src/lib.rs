@@ -39,6 +39,7 @@ pub mod explain;
 pub mod auth;
 mod environment;
 mod known_settings;
+mod shown_settings;
 
 // The answer on its way to the client.
 mod relay;

@@ -50,6 +50,7 @@ mod repeat;
 
 // What is done without a connection, and to be without one.
 mod setting;
+mod shown;
 mod resting;
 mod lending;
 mod giving_up;

@@ -31,6 +31,7 @@ use crate::reading::Readers;
 use crate::registry::{Ending, Handle, Process, Registry};
 use crate::rules::Rules;
 use crate::settling::Settling;
+use crate::shown_settings::KnownAnswers;
 use crate::statistics::{CommandRow, DigestRow, DigestStatistics, ErrorRow};
 use crate::template::Templates;
 use crate::variables::Globals;
@@ -155,6 +156,7 @@ pub struct Shared {
     pub(crate) environments: Environments,
     /// What SETs and USEs do.
     pub(crate) settings: KnownSettings,
+    pub(crate) shown_settings: KnownAnswers,
     pub(crate) registry: Registry,
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
@@ -203,6 +205,7 @@ impl Shared {
             readers: Readers::default(),
             environments: Environments::default(),
             settings: KnownSettings::default(),
+            shown_settings: KnownAnswers::default(),
             registry: Registry::default(),
             powerless: Powerless::default(),
             counters: Counters::default(),

@@ -43,6 +43,7 @@ mod kill;
 mod prepared;
 mod transaction;
 mod session_status;
+mod settings_shown;
 mod warnings;
 mod process_list;
 mod found_rows;
@@ -100,6 +101,7 @@ pub use rows::{
     row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};
+pub use settings_shown::shows_settings_alone;
 pub use shape::{Shape, shape};
 pub use tokens::{TokenBuffer, Tokens};
 pub use transaction::{

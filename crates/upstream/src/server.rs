@@ -16,7 +16,7 @@ use crate::connection::{Connection, Rows};
 use crate::error::Error;
 
 pub use binlog_end::ask_end;
-pub use globals::Concerns;
+pub use globals::{Concerns, concerns};
 pub use privileges::Privileges;
 pub use variables::Variables;
 pub use version::Version;

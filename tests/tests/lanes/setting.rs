@@ -6,14 +6,28 @@ use freshet_tests::raw::{Raw, capability, command, error_code};
 use super::*;
 
 /// Settings that drivers greet with.
-const GREETINGS: [&str; 4] = [
+const GREETINGS: [&str; 7] = [
     "SET NAMES latin1",
     "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
     "SET sql_mode = 'ANSI'",
     "SET autocommit = 1",
+    "SET autocommit = 0",
+    "SET @@session.autocommit = OFF",
+    "SET SESSION wait_timeout = 600, innodb_lock_wait_timeout = 20, sql_auto_is_null = 0",
 ];
 const STORED: &str = "SELECT v FROM t WHERE id = 1";
-const SETTINGS: &str = "SELECT @@character_set_client, @@collation_connection, @@sql_mode, @@autocommit";
+const SETTINGS: &str =
+    "SELECT @@character_set_client, @@collation_connection, @@sql_mode, @@autocommit, @@wait_timeout";
+/// What drivers ask at their start.
+const QUESTIONS: [&str; 7] = [
+    "SELECT 1",
+    SETTINGS,
+    "select @@version_comment limit 1",
+    "SELECT VERSION(), DATABASE(), CURRENT_USER() AS me",
+    "SELECT @@session.sql_mode AS a, @@max_allowed_packet, @@lower_case_table_names, 'x'",
+    "SELECT @@transaction_isolation, @@time_zone",
+    "SELECT @@tx_isolation",
+];
 
 fn with_rows(schema: &str, test: impl Fn(&Server, &Freshet, &mut Conn)) {
     with_each(|server, freshet| {
@@ -57,8 +71,7 @@ fn who_greets_with_a_setting_and_asks_for_what_is_stored_needs_no_connection() {
                 let mut shot = client(freshet.target(), schema);
                 assert_eq!(told(&mut shot, greeting), Ok(vec![]));
                 assert_eq!(told(&mut shot, STORED), Ok(vec![b"\x0210".to_vec()]));
-                let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", shot.id);
-                (one(&mut looker, &look) == "1").then_some(())
+                has_none(&mut looker, &shot).then_some(())
             });
             // What it asks the server then is asked where it has set itself to be.
             let questions = [
@@ -88,6 +101,63 @@ fn who_greets_with_a_setting_and_asks_for_what_is_stored_needs_no_connection() {
             });
             assert_eq!(found, expected, "{context}, and then a reset");
         }
+    });
+}
+
+#[test]
+fn who_asks_for_settings_needs_no_connection_and_is_told_those_of_now() {
+    let schema = "lanes_asking";
+    with_rows(schema, |server, freshet, direct| {
+        let mut looker = freshet.target().connect();
+        let through = &mut freshet.target().connect();
+        let told_by = |target: &Target, greeting: Option<&str>, question| {
+            let mut client = client(target, schema);
+            if let Some(greeting) = greeting {
+                told(&mut client, greeting).expect("it is set");
+            }
+            let answer = client.query(question).expect("an answer");
+            (client, answer)
+        };
+        for greeting in std::iter::once(None).chain(GREETINGS.map(Some)) {
+            for question in QUESTIONS {
+                let context = format!("{:?}: {greeting:?}, {question}", server.flavor);
+                let (_, expected) = told_by(&server.target, greeting, question);
+                // What is refused is asked of the server.
+                let is_refused = expected.iter().any(|packet| error_code(packet).is_some());
+                eventually(&format!("{context}: nobody is asked"), || {
+                    let (mut shot, found) = told_by(freshet.target(), greeting, question);
+                    assert_eq!(found, expected, "{context}");
+                    if is_refused {
+                        return Some(());
+                    }
+                    let needs_nobody = has_none(&mut looker, &shot);
+                    // What it asks about that answer is told all the same.
+                    let rows = "SELECT FOUND_ROWS()";
+                    let (mut direct, _) = told_by(&server.target, greeting, question);
+                    assert_eq!(told(&mut shot, rows), told(&mut direct, rows), "{context}");
+                    needs_nobody.then_some(())
+                });
+            }
+        }
+        // A client that has a connection asks over it.
+        let mut client = client(freshet.target(), schema);
+        told(&mut client, "INSERT INTO t (v) VALUES (11)").expect("it is written");
+        told(&mut client, "SELECT 1").expect("an answer");
+        let id =
+            one(&mut looker, &format!("SELECT server_id FROM freshet.sessions WHERE id = {}", client.id));
+        run(direct, &[&format!("KILL {id}")]);
+        eventually("it learns that its connection is gone", || {
+            client.query("SELECT 1").is_err().then_some(())
+        });
+        // A global variable that is changed through Freshet shows at once.
+        let was: u64 = one(direct, "SELECT @@global.wait_timeout").parse().expect("a number");
+        for seconds in [was + 100, was] {
+            run(through, &[&format!("SET GLOBAL wait_timeout = {seconds}")]);
+            let (_, found) = told_by(freshet.target(), None, "SELECT @@wait_timeout");
+            let text = seconds.to_string();
+            assert!(found.iter().any(|packet| packet.ends_with(text.as_bytes())), "{found:?}");
+        }
+        run(direct, &["DELETE FROM t WHERE v = 11"]);
     });
 }
 
@@ -154,10 +224,13 @@ fn in_any_order(mut answer: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     answer
 }
 
+fn has_none(looker: &mut Conn, client: &Raw) -> bool {
+    one(looker, &format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", client.id)) == "1"
+}
+
 /// Whether a client has had no connection so far. It asks something afterwards, as clients do.
 fn needs_nobody(client: &mut Raw, looker: &mut Conn) -> bool {
-    let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", client.id);
-    let needs_nobody = one(looker, &look) == "1";
+    let needs_nobody = has_none(looker, client);
     told(client, "SELECT 1").expect("an answer");
     needs_nobody
 }
@@ -206,8 +279,7 @@ fn who_moves_to_a_schema_first_needs_no_connection_whatever_it_wants_to_be_told(
             eventually("the schema's rows are in memory", || {
                 let (mut shot, _) = said(freshet.target(), schema, 0, *setting);
                 assert_eq!(told(&mut shot, STORED), Ok(vec![b"\x0210".to_vec()]));
-                let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", shot.id);
-                let needs_none = one(&mut looker, &look) == "1";
+                let needs_none = has_none(&mut looker, &shot);
                 let questions = [
                     "SELECT DATABASE(), @@collation_database",
                     "SHOW TABLES",

@@ -19,6 +19,12 @@ fn caches(reader: &mut Conn) -> Vec<Vec<String>> {
     answer(reader, "SHOW CACHES").expect("they are listed")
 }
 
+/// Waits until no query has a cache. What a test asks to learn that all is applied gets one too, where the server was slow
+/// just then; it is dropped again, since nobody goes on asking.
+fn none_is_left(reader: &mut Conn) {
+    eventually("no query has a cache", || caches(reader).is_empty().then_some(()));
+}
+
 #[test]
 fn what_pays_gets_a_cache_and_loses_it_when_it_does_not() {
     let schema = "automatic_pays";
@@ -27,7 +33,9 @@ fn what_pays_gets_a_cache_and_loses_it_when_it_does_not() {
         // Results that no change drops cost the server nothing.
         let _ = answer(&mut reader, SUMS);
         std::thread::sleep(Duration::from_millis(700));
-        assert_eq!(caches(&mut reader), Vec::<Vec<String>>::new());
+        let of_sums = caches(&mut reader).into_iter().filter(|cache| cache[2].contains("sum(`v`)"));
+        assert_eq!(of_sums.collect::<Vec<_>>(), Vec::<Vec<String>>::new());
+        none_is_left(&mut reader);
         let mut round = 0;
         eventually("a cache is created", || {
             round += 1;
@@ -51,10 +59,7 @@ fn what_pays_gets_a_cache_and_loses_it_when_it_does_not() {
             assert!(caches(&mut reader).len() <= 1);
         }
         // Nobody asks.
-        eventually("it is dropped", || {
-            std::thread::sleep(Duration::from_millis(100));
-            caches(&mut reader).is_empty().then_some(())
-        });
+        none_is_left(&mut reader);
     });
 }
 
@@ -63,6 +68,8 @@ fn what_somebody_drops_is_not_created_again() {
     let schema = "automatic_dropped";
     with_options(schema, &TABLES, &AUTOMATIC, |_, direct, freshet| {
         let mut reader = connect(freshet.target(), schema);
+        std::thread::sleep(Duration::from_millis(700));
+        none_is_left(&mut reader);
         let mut round = 0;
         let mut change = |reader: &mut Conn, direct: &mut Conn| {
             round += 1;

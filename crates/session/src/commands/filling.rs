@@ -11,7 +11,7 @@ use freshet_upstream::now_ms;
 use super::fill_plan::{Creates, FillPlan};
 use super::prepared::framed;
 use crate::bounds::Permit;
-use crate::coalescing::{AnswerCopy, QuestionState};
+use crate::coalescing::{AnswerCopy, AnswerPackets, QuestionState};
 use crate::created::{CreatedCache, Frame, NotedFrame, StoredResult, Tries};
 use crate::environment::{Environment, environment_of, is_of_executions};
 use crate::prefixes::{body_prefix, text_prefix};
@@ -163,7 +163,8 @@ fn copy_for_others(
     permit.cover(&session.shared.bounds().fill, captured.body.len()).then(|| {
         let (body, status_at, status) = (captured.body.clone(), captured.status_at, captured.status);
         let valid_from = plan.valid_from;
-        Arc::new(AnswerCopy { body, status_at, status, found_rows, tag, rights, valid_from, _permit: permit })
+        let packets = AnswerPackets { body, status_at, status, found_rows, tag };
+        Arc::new(AnswerCopy { packets, rights, valid_from, _permit: permit })
     })
 }
 

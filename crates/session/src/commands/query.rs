@@ -97,6 +97,9 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
     {
         return done;
     }
+    if session.shows_settings(query.text()) {
+        return Ok(Flow::Continue);
+    }
     if session.state.reads_ours {
         if let Err(error) = session.connect().await {
             return unavailable(session, &error);

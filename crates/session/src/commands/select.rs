@@ -240,7 +240,17 @@ async fn forward_uncached(
     let touches = touches(session, template, text);
     let reads_tables_alone = template.reads_tables_alone();
     let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
-    let relayed = session.forward(Forward::new(message, deeds)).await?;
+    let mut forward = Forward::new(message, deeds);
+    let mut shown = None;
+    if template.tables.known.is_empty()
+        && let Some((shows, capture)) = session.learns_settings(text)
+    {
+        (shown, forward.passing.capture) = (Some(shows), Some(capture));
+    }
+    let mut relayed = session.forward(forward).await?;
+    if let Some(shown) = shown {
+        session.has_learned_settings(&shown, text, &mut relayed);
+    }
     count_not_cached(session, relayed.error);
     note_execution(session, template, &relayed);
     session.note_template(relayed.tag, template);

@@ -225,6 +225,14 @@ impl VectorQuery {
     }
 }
 
+/// Whether a system variable of this name has a value that is the session's own, and that is read of each session.
+pub(crate) fn is_of_sessions(name: &str) -> bool {
+    let is_it = |item: &Item| {
+        matches!(item.expression, Variable(it) if it == name) && (item.keyed || item.assignment != Apart)
+    };
+    ITEMS.iter().any(is_it)
+}
+
 /// Returns the system variables that would be read of a server that has all of them.
 pub(crate) fn variable_names() -> impl Iterator<Item = &'static str> {
     ITEMS.iter().filter_map(|item| match item.expression {

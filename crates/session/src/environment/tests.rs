@@ -26,6 +26,15 @@ fn variables_that_the_server_lacks_are_not_asked_for() {
     assert!(!query().sql().contains("@@session.old,"));
 }
 
+/// A new session is taken to begin like the ones before it until a global variable changes.
+#[test]
+fn the_start_values_of_what_is_read_of_a_session_are_looked_at() {
+    const OF_NO_GLOBAL: [&str; 3] = ["resultset_metadata", "gtid_next", "sql_log_bin"];
+    let unwatched: Vec<&str> =
+        variable_names().filter(|name| freshet_upstream::server::concerns(name).is_none()).collect();
+    assert_eq!(unwatched, OF_NO_GLOBAL);
+}
+
 #[test]
 fn what_is_keyed_makes_another_environment_and_what_is_not_does_not() {
     let query = query();

@@ -29,6 +29,8 @@ pub(crate) struct Capture {
     finished: bool,
     /// The answer is a preparation's.
     prepares: bool,
+    /// The statement uses no table.
+    is_of_no_table: bool,
     /// The turn by which other sessions wait for the answer.
     leader: Option<Box<Leader>>,
 }
@@ -102,6 +104,7 @@ impl Capture {
             refused: None,
             finished: false,
             prepares: false,
+            is_of_no_table: false,
             leader: None,
         }
     }
@@ -123,6 +126,16 @@ impl Capture {
         if let Some(mut leader) = self.leader.take() {
             leader.ends_with(QuestionState::Private);
         }
+    }
+
+    /// Makes the capture of the answer to a statement without tables.
+    pub(crate) fn of_no_table(self) -> Self {
+        Self { is_of_no_table: true, ..self }
+    }
+
+    /// Whether the statement uses tables.
+    pub(crate) fn is_of_tables(&self) -> bool {
+        !self.is_of_no_table
     }
 
     /// Makes the capture of the answer to a preparation.

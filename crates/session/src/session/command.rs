@@ -180,7 +180,8 @@ impl<'a> Forward<'a> {
     }
 
     fn uses_tables(&self) -> bool {
-        self.passing.capture.is_some() || matches!(self.deeds.effects.writes, Writes::Tables(_))
+        self.passing.capture.as_ref().is_some_and(Capture::is_of_tables)
+            || matches!(self.deeds.effects.writes, Writes::Tables(_))
     }
 }
 

@@ -28,7 +28,7 @@ use super::seen::SeenWrites;
 use super::tx::BeforeBegin;
 use super::view::ReadMoment;
 use super::{Missed, Session};
-use crate::coalescing::AnswerCopy;
+use crate::coalescing::AnswerPackets;
 use crate::counters::Count;
 use crate::level::Level;
 use crate::wire::Wire;
@@ -106,15 +106,23 @@ impl Session {
     }
 
     /// Answers with a copy of what the server has just answered to another session. Returns false if there is no room for it.
-    pub(super) fn answer_with_copy(&mut self, answer: &AnswerCopy, statement: &[u8]) -> bool {
+    pub(super) fn answer_with_copy(&mut self, answer: &AnswerPackets, statement: &[u8]) -> bool {
+        let is_answered = self.answer_with_packets(answer, statement);
+        if is_answered {
+            // It shows what the server shows: also writes that no stamp shows yet.
+            self.note_seen();
+        }
+        is_answered
+    }
+
+    /// Answers with what the server has answered to another session. Returns false if there is no room for it.
+    pub(super) fn answer_with_packets(&mut self, answer: &AnswerPackets, statement: &[u8]) -> bool {
         if !self.wire.has_room(answer.body.len()) {
             return false;
         }
         let (flags, before) = (self.state.status_for_answers(), self.wire.out().0.len());
-        let &AnswerCopy { status: came_with, status_at, found_rows, tag, .. } = answer;
+        let &AnswerPackets { status: came_with, status_at, found_rows, tag, .. } = answer;
         put_answer(&mut self.wire, [answer.body.as_slice()], status_at, came_with, flags);
-        // It shows what the server shows: also writes that no stamp shows yet.
-        self.note_seen();
         self.note_answered(statement, TakenAnswer { came_with, found_rows, tag }, before, now_ms());
         true
     }

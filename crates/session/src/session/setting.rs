@@ -10,15 +10,14 @@ use freshet_upstream::{Error, control};
 use super::pool::{GivenUp, PoolFit};
 use super::{Reports, Session};
 use crate::auth::Epoch;
-use crate::environment::{Environment, Known, Transition, assigns_only, is_set, path};
+use crate::environment::{Environment, Known, Transactions, Transition, assigns_only, is_set, path};
 use crate::introspection::SCHEMA;
 use crate::known_settings::KnownSetting;
 use crate::relay::{Controls, Relayed};
 use crate::shared::Multiplexing;
 
-/// The variables that such a SET may name: they change how statements are read and answers written, with their flags, and nothing else
-/// that Freshet notes. SET NAMES is allowed by itself.
-const VARIABLES: [&str; 11] = [
+/// The variables that such a SET may name: what Freshet notes of them follows from the environment. SET NAMES is allowed by itself.
+const VARIABLES: [&str; 17] = [
     "autocommit",
     "character_set_client",
     "character_set_connection",
@@ -26,10 +25,16 @@ const VARIABLES: [&str; 11] = [
     "collation_connection",
     "foreign_key_checks",
     "group_concat_max_len",
+    "innodb_lock_wait_timeout",
+    "lock_wait_timeout",
+    "sql_auto_is_null",
     "sql_mode",
     "sql_safe_updates",
     "time_zone",
+    "transaction_isolation",
+    "tx_isolation",
     "unique_checks",
+    "wait_timeout",
 ];
 
 /// Whether a text sets these variables alone.
@@ -121,8 +126,7 @@ impl Session {
             && !self.ruled.are_there()
             && !self.state.reads_ours
             && self.shared.options.multiplexing != Multiplexing::Off
-            && self.state.tx.surely_autocommits()
-            && self.state.tx.begun().is_none()
+            && self.state.tx.is_clear()
             // COM_INIT_DB leaves the warnings of the statement before.
             && (command != Command::InitDb || self.state.last.warnings.count() == 0)
             && self.state.told.as_deref().is_none_or(|told| told.are_like(&Reports::default()));
@@ -142,9 +146,13 @@ impl Session {
         let transition = Transition::by(&before, setting.text.as_bytes());
         let tracks = self.capabilities().contains(Capabilities::SESSION_TRACK);
         let now = self.shared.gate.epoch();
-        // How transactions behave is only learned from the server.
+        // How transactions behave otherwise is only learned from the server.
+        let tx = &self.state.tx;
+        let may_turn = tx.said().is_empty() && !tx.next_differs();
         let is_alike = |after: &Environment| {
-            after.transactions == before.transactions
+            let autocommit =
+                if may_turn { after.transactions.autocommit } else { before.transactions.autocommit };
+            after.transactions == Transactions { autocommit, ..before.transactions }
                 && after.unlogged == before.unlogged
                 && after.tells_time == before.tells_time
         };
@@ -180,6 +188,9 @@ impl Session {
         });
         if setting.is_use {
             self.state.last.note_moved();
+        }
+        if self.state.tx.autocommits() != after.transactions.autocommit {
+            self.state.tx.autocommit_set_here(after.transactions.autocommit);
         }
         self.state.schema.clone_from(&after.schema);
         self.state.set_flags_of(after.modes);
@@ -268,12 +279,13 @@ mod tests {
             "set names 'latin1' COLLATE latin1_bin, SESSION sql_mode = 'ANSI'",
             "SET sql_mode='', time_zone := '+00:00'",
             "SET LOCAL foreign_key_checks=0",
+            "SET @@session.autocommit = OFF, wait_timeout=60",
         ] {
             assert!(sets_these_alone(text.as_bytes()), "{text}");
         }
         for text in [
             "SET auto_increment_increment = 2",
-            "SET wait_timeout=60, sql_mode=''",
+            "SET interactive_timeout=60, sql_mode=''",
             "SET SESSION TRANSACTION READ ONLY",
             "SET sql_mode='', timestamp=1",
             "SET sql_mode='a=b'",

@@ -141,7 +141,7 @@ impl Session {
         if freshness.check(&[answer.rights], answer.valid_from, Fences::Refuse) != Verdict::Servable {
             return false;
         }
-        self.answer_with_copy(answer, text)
+        self.answer_with_copy(&answer.packets, text)
     }
 
     /// Notes that the statement has had its turn, and has not been sent yet.

@@ -10,6 +10,7 @@
 //! | an error, to a statement that cannot | [`Tx::answered`] | any | as without the error |
 //! | the server has reported the characteristics of a transaction | [`Tx::characterized`] | any | the same, with another [`Next`] |
 //! | SET TRANSACTION was answered here | [`Tx::characterized_here`] | any | the same, with another [`Next`] |
+//! | SET autocommit was answered here | [`Tx::autocommit_set_here`] | `None`, with nothing standing | the same, with another [`Next`] |
 //! | the server is told of that SET TRANSACTION | [`Tx::passed_on`] | any | the same, with another [`Next`] |
 //! | BEGIN was answered here | [`Tx::begun_here`] | any | newly `Begun`, by a statement; at the server if it was `Begun` there |
 //! | a transaction has gone back to a savepoint before its first read, and was rolled back | [`Tx::begun_here`] | any | the same as for BEGIN |
@@ -137,6 +138,12 @@ impl Tx {
     /// Notes that `SET TRANSACTION` was answered in the server's place.
     pub(crate) fn characterized_here(&mut self, said: Characteristics) {
         self.next.said = self.next.said.and(said);
+    }
+
+    /// Notes that a SET of `autocommit` was answered in the server's place.
+    pub(crate) fn autocommit_set_here(&mut self, autocommits: bool) {
+        debug_assert!(self.is_clear(), "{self:?}");
+        self.next.autocommits = autocommits;
     }
 
     /// Notes that the server is told what was said here of the next transaction. The server reports later when that does not hold any more.
@@ -302,6 +309,11 @@ impl Tx {
     /// Whether a statement surely runs in a transaction of its own.
     pub(crate) fn surely_autocommits(&self) -> bool {
         self.stage == Stage::None && self.next.autocommits
+    }
+
+    /// Whether no transaction has begun, and nothing stands at the server that the end of one would remove.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.stage == Stage::None && self.standing == Standing::default()
     }
 
     /// Whether a statement is surely part of a transaction that goes on after it.

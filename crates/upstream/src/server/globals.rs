@@ -51,6 +51,8 @@ static RESULTS: &[&str] = &[
 static LOGINS: &[&str] = &[
     "activate_all_roles_on_login",
     "authentication_policy",
+    "auto_increment_increment",
+    "auto_increment_offset",
     "autocommit",
     "big_tables",
     "block_encryption_mode",
@@ -66,6 +68,7 @@ static LOGINS: &[&str] = &[
     "collation_connection",
     "collation_database",
     "collation_server",
+    "completion_type",
     "cte_max_recursion_depth",
     "default_collation_for_utf8mb4",
     "default_password_lifetime",
@@ -75,14 +78,22 @@ static LOGINS: &[&str] = &[
     "div_precision_increment",
     "end_markers_in_json",
     "explicit_defaults_for_timestamp",
+    "foreign_key_checks",
     "group_concat_max_len",
+    "idle_readonly_transaction_timeout",
+    "idle_transaction_timeout",
+    "idle_write_transaction_timeout",
     "init_connect",
     "innodb_ft_enable_stopword",
     "innodb_ft_user_stopword_table",
+    "innodb_lock_wait_timeout",
+    "innodb_snapshot_isolation",
     "join_cache_level",
     "lc_messages",
     "lc_time_names",
+    "lock_wait_timeout",
     "max_allowed_packet",
+    "max_error_count",
     "max_execution_time",
     "max_join_size",
     "max_password_errors",
@@ -90,8 +101,10 @@ static LOGINS: &[&str] = &[
     "max_sort_length",
     "max_statement_time",
     "max_user_connections",
+    "note_verbosity",
     "old",
     "old_mode",
+    "old_passwords",
     "optimizer_switch",
     "proxy_protocol_networks",
     "require_secure_transport",
@@ -107,6 +120,7 @@ static LOGINS: &[&str] = &[
     "sql_big_selects",
     "sql_buffer_result",
     "sql_mode",
+    "sql_notes",
     "sql_quote_show_create",
     "sql_safe_updates",
     "sql_select_limit",
@@ -117,7 +131,9 @@ static LOGINS: &[&str] = &[
     "transaction_read_only",
     "tx_isolation",
     "tx_read_only",
+    "unique_checks",
     "updatable_views_with_limit",
+    "wait_timeout",
     "windowing_use_high_precision",
 ];
 
@@ -136,7 +152,7 @@ static STREAM: &[&str] = &[
 ];
 
 /// Returns what the change of this variable, named in lower case, concerns; `None` if it need not be looked at.
-fn concerns(name: &str) -> Option<Concerns> {
+pub fn concerns(name: &str) -> Option<Concerns> {
     let is_in = |list: &[&str]| list.contains(&name);
     if is_in(LOGINS) || is_in(STREAM) {
         Some(Concerns::Logins)

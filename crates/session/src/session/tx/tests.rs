@@ -264,3 +264,11 @@ fn only_a_plain_statement_or_a_definition_surely_leaves_nothing_open() {
         Effects { is_definition: true, transaction: TransactionEffect::MayCommit, ..Effects::none() };
     assert!(leaves(IDLE, &defines, &none));
 }
+
+#[test]
+fn autocommit_that_is_set_here_is_like_the_servers() {
+    for (flags, autocommits) in [(IDLE, false), (MANUAL, true)] {
+        let set = after(Tx::new(flags), |tx| tx.autocommit_set_here(autocommits));
+        assert_eq!(set, Tx::new(if autocommits { IDLE } else { MANUAL }));
+    }
+}

@@ -101,6 +101,12 @@ impl Transaction {
         is_open
     }
 
+    /// See [`Tx::autocommit_set_here`].
+    pub(crate) fn autocommit_set_here(&mut self, autocommits: bool) {
+        self.tx.autocommit_set_here(autocommits);
+        self.view.end();
+    }
+
     /// See [`Tx::chained_here`]. The next transaction reads like this one.
     pub(crate) fn chained_here(&mut self) {
         self.tx.chained_here();
