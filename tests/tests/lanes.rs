@@ -20,7 +20,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use freshet_tests::cached::{answer, connect, eventually, run, staged, status, try_answer, with_follower};
+use freshet_tests::cached::{
+    answer, connect, eventually, eventually_of, run, staged, status, try_answer, with_follower,
+};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use ahash::HashMap;
 use freshet_upstream::lane::{LaneCounts, LaneFigures};
@@ -47,6 +48,8 @@ pub(crate) struct Handle {
     waits: Mutex<Option<Waker>>,
 }
 
+/// How far apart the looks are whether somebody is still about to kill a session.
+const AIM_LOOKS_APART: Duration = Duration::from_millis(1);
 /// How many bytes of a session's statement are shown.
 const ASKED_BYTES_MAX: usize = 1024;
 
@@ -289,6 +292,15 @@ impl Handle {
         self.interrupted.load(Ordering::Acquire)
     }
 
+    /// Waits until nobody is about to kill the session, for this long at most. An interrupted statement ends only after the server has
+    /// heard of the KILL: by then the session and its connection are still there.
+    pub(crate) async fn is_aimed_at_no_more(&self, wait_max: Duration) {
+        let until = Instant::now() + wait_max;
+        while self.slot.is_aimed_at() && Instant::now() < until {
+            tokio::time::sleep(AIM_LOOKS_APART).await;
+        }
+    }
+
     /// Waits until it is interrupted.
     pub(crate) async fn interrupted(&self) {
         poll_fn(|cx| {
@@ -413,6 +425,8 @@ impl Registry {
 
     /// Finds a session by the server's id of its connection. Walks over all sessions: this call is rare.
     pub(crate) fn find_thread(&self, thread_id: u32) -> Option<Arc<Handle>> {
+        // Sessions without a connection have the number 0.
+        (thread_id != 0).then_some(())?;
         self.lock().values().find(|handle| handle.thread_id() == thread_id).cloned()
     }
 
@@ -467,6 +481,8 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     #[test]
@@ -508,6 +524,23 @@ mod tests {
         assert!(!handle.gives_up(1_000) && handle.thread_id() == 8, "nobody is given what was killed");
         drop((handle, next));
         assert_eq!(registry.connected().read(false).0, 0);
+    }
+
+    #[tokio::test]
+    async fn a_killed_statement_waits_until_the_server_has_heard_of_it() {
+        let registry = Registry::default();
+        let handle = registry.handle(b"a".to_vec(), None, 0);
+        registry.add(1, &handle);
+        assert!(registry.find_thread(0).is_none(), "who has no connection is not known by a number");
+        handle.set_thread_id(7);
+        assert!(registry.find_thread(7).is_some());
+        let aimed = Aimed::at(Arc::clone(&handle), true);
+        let mut ends = pin!(handle.is_aimed_at_no_more(Duration::from_secs(600)));
+        assert!(tokio::time::timeout(Duration::from_millis(20), ends.as_mut()).await.is_err());
+        drop(aimed);
+        ends.await;
+        let _aimed = Aimed::at(Arc::clone(&handle), true);
+        handle.is_aimed_at_no_more(Duration::from_millis(20)).await;
     }
 
     #[test]

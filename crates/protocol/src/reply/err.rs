@@ -21,12 +21,16 @@ pub struct ErrPacket {
 const MARKER: u8 = b'#';
 /// The SQLSTATE of everything that has none of its own.
 const GENERAL_ERROR: [u8; 5] = *b"HY000";
+/// The SQLSTATE of a server that refuses a connection.
+const CONNECTION_REJECTED: [u8; 5] = *b"08004";
 
 impl ErrPacket {
     /// The first byte of an ERR packet.
     pub const HEADER: u8 = 0xFF;
     /// The code under which MariaDB reports progress: not an error at all.
     pub const PROGRESS: u16 = 0xFFFF;
+    /// ER_CON_COUNT_ERROR.
+    const TOO_MANY_CONNECTIONS: u16 = 1040;
 
     /// Returns an error of our own. A `sqlstate` of other than five bytes is that of errors in general.
     #[must_use]
@@ -39,6 +43,13 @@ impl ErrPacket {
     #[must_use]
     pub fn without_sqlstate(self) -> Self {
         Self { sqlstate: None, ..self }
+    }
+
+    /// The same behind a greeting, where clients expect an SQLSTATE: if there is none, that of the error.
+    #[must_use]
+    pub fn with_sqlstate(self) -> Self {
+        let own = if self.code == Self::TOO_MANY_CONNECTIONS { CONNECTION_REJECTED } else { GENERAL_ERROR };
+        Self { sqlstate: self.sqlstate.or(Some(own)), ..self }
     }
 
     /// Reads an ERR packet.

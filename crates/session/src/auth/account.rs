@@ -12,7 +12,9 @@ use freshet_protocol::native;
 use freshet_upstream::{Connection, Credential, Error, NativeHash};
 use tokio::time::timeout;
 
+use super::admitted::Admitted;
 use super::asker::{LoginAsker, unhex, who};
+use super::gate::Gate;
 use super::knowledge::Epoch;
 use super::relay::Learned;
 use super::secrets::Accepted;
@@ -99,6 +101,27 @@ impl LoginAsker<'_> {
         );
         let rows = timeout(STORED_LIMIT, self.gate.ask(&question)).await.ok()?.ok()?;
         rows.rows.into_iter().next()?.into_iter().next()?
+    }
+}
+
+impl Gate {
+    /// Asks about the account of a session on the session's connection, if accounts or global variables have changed since anybody of this
+    /// name was asked about: otherwise nobody would know whether another connection may be opened until the next login.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn meets_again(
+        &self,
+        admitted: &Admitted,
+        connection: &mut Connection,
+    ) -> Result<(), Error> {
+        if let Some(epoch) = self.epoch()
+            && !self.secrets.is_met(&admitted.user, epoch)
+            && let Some((account, definition)) = definition(connection).await?
+        {
+            self.secrets.meet(&admitted.user, &unhex(&account), !is_bounded(&definition), epoch);
+        }
+        Ok(())
     }
 }
 

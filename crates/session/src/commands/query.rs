@@ -97,7 +97,7 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
     {
         return done;
     }
-    if session.shows_settings(query.text()) {
+    if is_of_settings(session, &query, &mut by_form) {
         return Ok(Flow::Continue);
     }
     if session.state.reads_ours {
@@ -271,6 +271,19 @@ fn is_by_policy<'a>(session: &mut Session, query: &TextQuery<'a>, by_form: &mut 
     let Some(ByForm::Known(Bound::Select(known))) = by_form.look(session, query) else { return false };
     session.heed_policy(known.template().query.id);
     session.ruled.policy().is_some() && matches!(bargain::from_memory(session, query.text()), Some(Ok(())))
+}
+
+/// Answers a SELECT of literals and settings by a client without a connection, if the answer is known.
+fn is_of_settings<'a>(session: &mut Session, query: &TextQuery<'a>, by_form: &mut ByFormHere<'a>) -> bool {
+    if !session.has_no_connection() {
+        return false;
+    }
+    let may_be = match by_form.look(session, query) {
+        Some(ByForm::Known(Bound::Select(known))) => known.template().tables.known.is_empty(),
+        Some(ByForm::Known(Bound::Write(_))) => false,
+        Some(ByForm::New(_)) | None => true,
+    };
+    may_be && session.shows_settings(query.text())
 }
 
 /// Has a SELECT of a known form wait for the answer to the same SELECT that another client has asked, before a connection is sought for it: who

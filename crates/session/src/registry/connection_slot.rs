@@ -77,6 +77,11 @@ impl ConnectionSlot {
         number(self.word.fetch_add(AIM, Ordering::SeqCst))
     }
 
+    /// Whether somebody is about to kill by the number.
+    pub(super) fn is_aimed_at(&self) -> bool {
+        self.word.load(Ordering::SeqCst) >= AIM
+    }
+
     pub(super) fn aims_no_more(&self) {
         self.word.fetch_sub(AIM, Ordering::SeqCst);
     }

@@ -10,6 +10,7 @@ use freshet_upstream::{Error, control, now_ms};
 use super::begun::words::first_word_is;
 use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
+use super::turn::interrupted;
 use super::{Lease, Naming, Reports, Session, SessionHolds, Tracking};
 use crate::environment::{
     Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
@@ -69,6 +70,10 @@ impl Session {
             self.state.environment_is_unknown();
             self.lease.prepared.begin_at(self.state.environment_version);
             self.state.key = None;
+            if self.handle.is_interrupted() {
+                // The killer was told that the statement is ended.
+                return Err(Error::Server(interrupted()));
+            }
         }
         self.meets_server().await?;
         match self.state.given_up.take() {

@@ -189,7 +189,8 @@ impl Session {
         self.shared.counters.add(Count::Forwarded);
         self.shared.counters.add_many(Count::BytesSent, payload.len());
         self.handle.begins();
-        self.lease.send(before, payload).await
+        let sent = unless_killed(&self.handle, self.lease.send(before, payload)).await;
+        sent.unwrap_or(Err(Lost::Client(WireError::Ended)))
     }
 
     /// Asks the server a question of Freshet's own on the session's connection. The question leaves its row count and warnings behind.
@@ -412,7 +413,7 @@ async fn ended(handle: Option<&Handle>) {
 }
 
 /// Returns the output of a future, or `None` if the session has ended and the server need not be waited for any more.
-async fn unless_killed<T>(handle: &Handle, future: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn unless_killed<T>(handle: &Handle, future: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         output = future => Some(output),

@@ -23,6 +23,7 @@ use std::sync::atomic::Ordering;
 use freshet_upstream::{Error, now_ms};
 use tracing::{debug, warn};
 
+use super::exchange::unless_killed;
 use super::pool::{GivenUp, PoolFit, ReleasedConnection};
 use super::state::KnownGtid;
 use super::{Hold, Lease, Session};
@@ -80,6 +81,11 @@ impl Session {
         if !self.are_there_lanes() {
             return;
         }
+        let may_be_given =
+            self.admitted.credential.is_some() && self.leaves_nothing_elsewhere(Asks::Back, false);
+        if !may_be_given || !self.meets_account().await {
+            return;
+        }
         let Some(environment) = self.can_go_on_elsewhere(Asks::Back) else { return };
         if self.learns_insert_id().await.is_none() {
             return;
@@ -87,6 +93,21 @@ impl Session {
         if let Some(left) = self.parts_with_lease(environment) {
             left.put(&self.shared);
         }
+    }
+
+    /// Learns whether other connections may be opened for the session's login, if that may have changed. Called while nothing on the
+    /// connection may be asked about. Returns false if the connection is lost.
+    pub(super) async fn meets_account(&mut self) -> bool {
+        let Self { shared, lease, admitted, handle, .. } = self;
+        let met = match lease.connection() {
+            Ok(connection) => unless_killed(handle, shared.gate.meets_again(admitted, connection)).await,
+            Err(_) => None,
+        };
+        let is_met = matches!(met, Some(Ok(())));
+        if !is_met {
+            lease.lose();
+        }
+        is_met
     }
 
     /// Gives the connection up before a read that a lane may carry, if the session can go on without it. Returns the connection.

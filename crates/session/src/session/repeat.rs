@@ -55,6 +55,8 @@ impl Session {
             self.ruled.ruling.repeating.left -= 1;
             self.delays(PAUSE).await?;
             drop(self.lease.take());
+            // The number may be another client's after a restart of the server.
+            self.handle.set_thread_id(0);
             let prepared = self.lease.prepared.begun_anew();
             self.lease = Lease::default();
             self.lease.prepared = prepared;

@@ -18,8 +18,10 @@ use freshet_upstream::Error;
 use tokio::time::timeout;
 
 use super::Session;
+use super::exchange::unless_killed;
 use super::giving_up::Asks;
 use super::pool::makes_room;
+use super::turn::interrupted;
 use crate::shared::Multiplexing;
 
 /// For how long a session looks for a connection if the server has no more, or has no more for the account.
@@ -43,7 +45,7 @@ impl Session {
             || !self.lease.is_ready()
             || self.state.tx.may_be_open_at_server()
             || !self.leaves_nothing_elsewhere(Asks::Nothing, true)
-            || !self.shared.gate.could_open(&self.admitted)
+            || self.admitted.credential.is_none()
         {
             return;
         }
@@ -51,7 +53,7 @@ impl Session {
         if is_last_there && self.learns_what_is_left().await.is_none() || self.learn().await.is_err() {
             return;
         }
-        if self.learns_insert_id().await.is_none() {
+        if self.learns_insert_id().await.is_none() || !self.meets_account().await {
             return;
         }
         let Some(environment) = self.can_go_on_elsewhere(Asks::Back) else { return };
@@ -83,8 +85,10 @@ impl Session {
             // Those who wait for this statement's answer may have a connection.
             self.ends_turn();
             self.shared.server_is_full();
-            if self.waits_for(tokio::time::sleep(apart)).await.is_err() {
-                return Err(error);
+            match self.waits_unless_interrupted(tokio::time::sleep(apart)).await {
+                Ok(Some(())) => {}
+                Ok(None) => return Err(Error::Server(interrupted())),
+                Err(_) => return Err(error),
             }
             apart = (2 * apart).min(LOOKS_APART_MAX);
             if self.takes_over().await {
@@ -97,8 +101,9 @@ impl Session {
     /// Opens a connection. If that takes long, those who wait for this session's statement open connections too: one after the other, each of
     /// them could wait as long.
     async fn opens_once(&mut self) -> Result<(), Error> {
-        let Self { shared, admitted, ahead, .. } = self;
-        let mut opening = pin!(crate::auth::open(&shared.gate, admitted));
+        let Self { shared, admitted, ahead, handle, .. } = self;
+        let opening = unless_killed(handle, crate::auth::open(&shared.gate, admitted));
+        let mut opening = pin!(async { opening.await.unwrap_or(Err(Error::Closed)) });
         if let Ok(opened) = timeout(OPENING_MAX, opening.as_mut()).await {
             return opened;
         }

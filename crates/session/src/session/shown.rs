@@ -47,8 +47,7 @@ pub(crate) struct ShownBySelect {
 impl Session {
     /// Answers a SELECT of literals and settings, if the session has no connection and the answer is known.
     pub(crate) fn shows_settings(&mut self, text: &[u8]) -> bool {
-        let is_here = !self.lease.is_open()
-            && !self.lease.is_lost()
+        let is_here = self.has_no_connection()
             && !self.lease.has_diagnostics
             && !self.ruled.are_there()
             && !self.state.reads_ours
@@ -90,6 +89,11 @@ impl Session {
         let (status_at, status, tag) = (captured.status_at, captured.status, relayed.tag);
         let answer = AnswerPackets { body: captured.body, status_at, status, found_rows: None, tag };
         self.shared.shown_settings.note(text, environment, *since, answer);
+    }
+
+    /// Whether the session has no connection to the server, and may open one.
+    pub(crate) fn has_no_connection(&self) -> bool {
+        !self.lease.is_open() && !self.lease.is_lost()
     }
 
     fn is_of_settings(&self, text: &[u8]) -> bool {

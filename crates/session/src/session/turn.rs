@@ -37,6 +37,8 @@ const OF_DATA: [u16; 16] =
     [1139, 1242, 1264, 1292, 1365, 1367, 1411, 1441, 1690, 3037, 3141, 3142, 3143, 3144, 3685, 3692];
 /// ER_QUERY_INTERRUPTED.
 pub(crate) const INTERRUPTED: u16 = 1317;
+/// How long an interrupted statement waits at most until the server has heard of the KILL.
+const AIMED_MAX: Duration = Duration::from_secs(1);
 /// The errors of a statement that somebody has killed, alone or with its connection (ER_CONNECTION_KILLED of MariaDB).
 const KILLED: [u16; 2] = [INTERRUPTED, 1927];
 
@@ -50,6 +52,11 @@ pub(crate) enum Turn {
     /// The client has what the question was answered with that the statement has waited for, or the error of an interruption. `is_noted`:
     /// if the client asks about the statement, it is repeated at the server.
     Answered { is_noted: bool },
+}
+
+/// Returns the error of a statement that a KILL QUERY has interrupted.
+pub(super) fn interrupted() -> ErrPacket {
+    ErrPacket::new(INTERRUPTED, "70100", "Query execution was interrupted")
 }
 
 /// How a wait for another client's answer has ended.
@@ -174,7 +181,7 @@ impl Session {
 
     /// Puts the error of a statement that a KILL QUERY has interrupted.
     pub(crate) fn put_interrupted(&mut self) {
-        self.put_error(&ErrPacket::new(INTERRUPTED, "70100", "Query execution was interrupted"));
+        self.put_error(&interrupted());
     }
 
     /// Whether the server would refuse this session too, now: the error does not depend on rows, or the rows that were read are unchanged
@@ -230,7 +237,11 @@ impl Session {
                 () = handle.interrupted() => None,
             }
         };
-        self.waits_for(interruptible).await
+        let waited = self.waits_for(interruptible).await?;
+        if waited.is_none() {
+            handle.is_aimed_at_no_more(AIMED_MAX).await;
+        }
+        Ok(waited)
     }
 
     /// Waits for this future, and meanwhile for the client to leave, and for the session to be ended.

@@ -98,7 +98,7 @@ async fn dial(
     let hello = connection.read_in_order(HANDSHAKE_PACKET_BYTES_MAX).await?;
     connection.greeting = match ServerHello::parse(&hello.payload)? {
         ServerHello::Greeting(greeting) => greeting,
-        ServerHello::Err(refusal) => return Err(Error::Server(refusal)),
+        ServerHello::Err(refusal) => return Err(Error::Server(refusal.with_sqlstate())),
     };
     connection.capabilities = agree(want, connection.greeting.capabilities)?;
     if wants_tls(preference, config, connection.greeting.capabilities)? {
