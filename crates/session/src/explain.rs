@@ -61,20 +61,22 @@ async fn catalog(connection: &mut Connection, server: &ServerInfo) -> Result<Cat
 
 impl Explained {
     fn new(statement: StatementText<'_>, judged: Result<(Cacheability, Tables), Reason>) -> Self {
-        let StatementText { text, modes, schema, .. } = statement;
+        let StatementText { text, schema, .. } = statement;
         let (verdict, tables) =
             judged.unwrap_or_else(|reason| (Cacheability::Never(reason.into()), Tables::default()));
         let is_cached = matches!(verdict, Cacheability::Cache);
         let are_read = is_cached || !tables.known.is_empty();
-        let definition_of = |table: &TableName| tables.definition(table, schema);
         let columns_of = |table: &TableName| tables.columns_of(table, schema);
+        let parsed = statement.parsed(&tables);
+        let reads_of = |parsed| ReadPlan::of_parsed(parsed, statement, &tables).in_words(&tables);
+        let reads = parsed.as_ref().ok().filter(|_| is_cached).map(reads_of);
+        let plan = parsed.and_then(|parsed| parsed.plan(&columns_of));
         Self {
             verdict,
             digest: freshet_digest::text(text, &freshet_digest::Options::default()),
-            reads: if is_cached { ReadPlan::of(statement, &tables).in_words(&tables) } else { Vec::new() },
+            reads: reads.unwrap_or_default(),
             columns: tables.known.iter().chain(&tables.below).map(columns).collect(),
-            plan: Some(freshet_sql::query_plan(text, modes, &definition_of, &columns_of))
-                .filter(|plan| are_read || plan.is_ok()),
+            plan: Some(plan).filter(|plan| are_read || plan.is_ok()),
         }
     }
 

@@ -14,14 +14,14 @@
 //! `valid_from`. No level of freshness lets a preparation be older. A transaction does not matter: in any transaction, both servers prepare
 //! by the current definitions, and neither holds a table or begins a transaction for a preparation.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use freshet_cache::{Dep, Fences, Freshness, Position, Verdict};
 use freshet_protocol::{HEADER_LEN, PrepareOk};
-use freshet_sql::{Deprecations, Effects, Hint};
+use freshet_sql::{Deprecations, Effects, Hint, QueryPlan, Unplanned};
 
 use crate::kept::Sharded;
-use crate::rows::ReadPlan;
+use crate::rows::{ReadPlan, StatementText};
 use crate::template::Template;
 
 /// How many bytes of preparations are kept in each shard: 8 MiB in all. The least used ones are dropped first.
@@ -43,6 +43,23 @@ pub(crate) struct CompiledExecution {
     pub(crate) plan: ReadPlan,
     /// What decides the types of the parameters.
     pub(crate) typed_by: TypedBy,
+    /// The plan form with its parameters, if results are maintained.
+    pub(crate) plan_form: OnceLock<Box<QueryPlan>>,
+}
+
+impl CompiledExecution {
+    /// Returns the plan form of `statement` (this one), with its parameters.
+    ///
+    /// # Errors
+    /// What has no place in the form.
+    pub(crate) fn plan_form(&self, statement: StatementText<'_>) -> Result<QueryPlan, Unplanned> {
+        if let Some(plan) = self.plan_form.get() {
+            return Ok(QueryPlan::clone(plan));
+        }
+        let plan = statement.plan_form(&self.template.tables)?;
+        let _ = self.plan_form.set(Box::new(plan.clone()));
+        Ok(plan)
+    }
 }
 
 /// What decides the types of a statement's parameters on MySQL, beside the first values themselves.

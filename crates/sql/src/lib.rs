@@ -7,7 +7,7 @@
 //!
 //! Its shape: one lexer that cuts exactly as the servers do; quick answers from tokens for every request; and a full parser, which is
 //! asked once for each template and is fed with our tokens, so that only one lexer has to be right. One reading of the clauses (`rows`)
-//! tells the rows, and also the plan form of a SELECT ([`query_plan`]).
+//! tells the rows, and also the plan form of a SELECT ([`ParsedSelect`]).
 
 // A text as tokens, and a walk over them.
 mod multi_byte;
@@ -95,9 +95,9 @@ pub use reason::Reason;
 pub use request::{Request, read};
 pub use rewritten::{rewritten, with_markers};
 pub use rows::{
-    ColumnsRead, Condition, DataType, Datum, Given, Input, InputColumn, Occurrence, OnDuplicate, Pin, Places,
-    QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar, Skeleton, Slotted,
-    TableDefinition, Unplanned, View, call_arguments, query_plan, row_reads, row_reads_of, row_write,
+    ColumnsRead, Condition, DataType, Datum, Given, Input, InputColumn, Occurrence, OnDuplicate,
+    ParsedSelect, Pin, Places, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar,
+    Skeleton, Slotted, TableDefinition, Unplanned, View, call_arguments, row_reads, row_reads_of, row_write,
     row_writes, shows_rows,
 };
 pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};

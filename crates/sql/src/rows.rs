@@ -25,6 +25,7 @@ mod columns;
 mod shown;
 
 // The outcomes: reads, writes, the plan form, and forms with parameters.
+mod parsed_select;
 mod read;
 mod write;
 mod plan;
@@ -34,12 +35,9 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
-use self::pins::occurrences;
-pub use self::plan::{
-    DataType, Input, InputColumn, QueryPlan, Relation, ResultColumn, Scalar, Unplanned, query_plan,
-};
+pub use self::parsed_select::ParsedSelect;
+pub use self::plan::{DataType, Input, InputColumn, QueryPlan, Relation, ResultColumn, Scalar, Unplanned};
 pub use self::read::RowWrites;
-use self::resolve::Names;
 pub use self::shown::shows_rows;
 pub use self::skeleton::{Places, Skeleton};
 pub use self::slots::Slotted;
@@ -56,7 +54,7 @@ use crate::tokens::Tokens;
 ///
 /// `definition_of` returns the definition of a table or view, or `None` if it is unknown. It is called for the names in the statement,
 /// and for the full names in the texts of its views. The statement is analysed in full; a caller that has already analysed its template
-/// calls [`row_reads_of`].
+/// calls [`ParsedSelect::row_reads`].
 pub fn row_reads<'v>(
     text: &[u8],
     modes: Modes,
@@ -67,58 +65,23 @@ pub fn row_reads<'v>(
     (reads.named() == named).then_some(reads)
 }
 
-/// Returns the same as [`row_reads`], for a statement that is known to be cacheable and to read exactly `tables` (or whose template is).
-///
-/// Two readers that share only the lexer have to agree on the tables; otherwise the answer is `None`.
+/// Returns the same of a text that is known to be cacheable and to read exactly `tables`: see [`ParsedSelect::row_reads`].
 pub fn row_reads_of<'v>(
     text: &[u8],
     modes: Modes,
     tables: &[TableName],
     definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
 ) -> Option<RowReads> {
-    reads_from(Source::cut(text, modes)?, tables, definition_of)
+    let definition_of = |table: &TableName| definition_of(table);
+    ParsedSelect::read(text, modes, &definition_of).ok()?.row_reads(tables)
 }
 
 impl Tokens<'_> {
-    /// Returns what the text, which is of a template that is known, can read row by row: [`row_reads_of`].
-    #[must_use]
-    pub fn row_reads_of<'v>(
-        &self,
-        tables: &[TableName],
-        definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
-    ) -> Option<RowReads> {
-        reads_from(Source::of_tokens(self)?, tables, definition_of)
-    }
-
     /// Returns which rows the text, if it is a write, touches: [`row_write`].
     #[must_use]
     pub fn row_write(&self) -> Option<RowWrite> {
         write::row_write(&Source::of_tokens(self)?)
     }
-}
-
-fn reads_from<'v>(
-    source: Source<'_>,
-    tables: &[TableName],
-    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
-) -> Option<RowReads> {
-    // A view may outlive the statement, but its reading may not.
-    let definitions = |table: &TableName| definition_of(table);
-    let parsed = query::parse(source, &definitions)?;
-    let named =
-        || parsed.leaves.iter().filter(|leaf| leaf.inside.is_none()).filter_map(|leaf| leaf.table.as_ref());
-    if !tables.iter().all(|table| named().any(|name| name == table))
-        || !named().all(|table| tables.contains(table))
-    {
-        return None;
-    }
-    let names = Names::new(&parsed)?;
-    let columns = match columns::columns_read(&parsed) {
-        named if names.are_ascii() && !parsed.reads_unnamed => named,
-        _ => ColumnsRead::All,
-    };
-    let facts = if names.are_ascii() { known::facts(&parsed, &names) } else { vec![Vec::new()] };
-    Some(RowReads { occurrences: occurrences(&parsed, &names, &facts), columns })
 }
 
 /// Returns the values that a procedure is called with, where the text is that call and nothing else: [`Datum::Other`] for an expression.

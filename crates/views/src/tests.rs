@@ -5,7 +5,9 @@ mod refusals;
 mod steps;
 
 use crate::compile::Computing;
-use freshet_sql::{DataType, Flavor, InputColumn, Modes, QueryPlan, TableDefinition, TableName, query_plan};
+use freshet_sql::{
+    DataType, Flavor, InputColumn, Modes, ParsedSelect, QueryPlan, TableDefinition, TableName,
+};
 
 /// What sessions compute with: their clock is an hour ahead.
 pub(crate) const COMPUTING: Computing =
@@ -80,6 +82,7 @@ pub(crate) fn plan(text: &str) -> QueryPlan {
         let columns = columns_of(table).into_iter().map(|column| column.name).collect::<Vec<_>>();
         Some(TableDefinition::Table { columns: columns.into(), shows_all: true })
     };
-    query_plan(text.as_bytes(), MODES, &definition_of, &columns_of)
+    ParsedSelect::read(text.as_bytes(), MODES, &definition_of)
+        .and_then(|select| select.plan(&columns_of))
         .unwrap_or_else(|why| panic!("{text}: {why}"))
 }

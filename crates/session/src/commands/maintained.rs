@@ -19,6 +19,7 @@ use crate::maintaining::question::{Planning, asked, asks_for_more, loadable, pla
 use crate::maintaining::{KeeperAnswer, ResultQuestion, is_current};
 use crate::prefixes::{body_prefix, text_prefix};
 use crate::relay::Lost;
+use crate::rows::StatementText;
 use crate::session::Session;
 use crate::session::hit::READ_UNFENCED;
 use crate::template::{BoundSelect, Cacheability};
@@ -215,8 +216,8 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<ResultQue
     }
     let schema = session.state.schema.as_deref();
     let tables = &way.template().tables;
-    let (modes, values, computing) = (session.modes(), way.values(), environment.computing());
-    let compiled = planned(Planning { text, modes, values, tables, schema, computing }, Query::compile)?;
+    let (plan, values, computing) = (way.plan_form(session), way.values(), environment.computing());
+    let compiled = planned(Planning { plan, values, tables, schema, computing }, Query::compile)?;
     if compiled.query.columns_shown() != columns {
         return Err("it has other columns".to_owned());
     }
@@ -256,10 +257,9 @@ pub(super) async fn maintainable(
     let modes = session.modes();
     let bound = bound_for_certain(session, text, schema).await;
     let computing = session.environment().map(|environment| environment.computing()).unwrap_or_default();
-    let template = bound.template();
-    let (tables, schema) = (&template.tables, Some(schema).filter(|schema| !schema.is_empty()));
-    let planning = Planning { text, modes, values: &[], tables, schema, computing };
-    loadable(&session.shared, template, planning)
+    let schema = Some(schema).filter(|schema| !schema.is_empty());
+    let statement = StatementText { text, modes, schema, zone: session.zone(), tokens: None };
+    loadable(&session.shared, &bound, statement, computing)
 }
 
 /// Returns the rows, and their position.

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
+use freshet_catalog::rows::Zone;
 use freshet_catalog::{Name, TableInfo};
-use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, TableName, query_plan};
+use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, Unplanned};
 use freshet_views::{Asker, Compiled, Computing, Query, Unmaintained};
 
 use super::ResultQuestion;
 use crate::created::StoredResult;
-use crate::rows::{Named, Tables};
+use crate::rows::{Named, StatementText, Tables};
 use crate::shared::Shared;
 use crate::sought::has_any;
-use crate::template::{Cacheability, Template};
+use crate::template::{BoundSelect, Cacheability};
 
-/// A SELECT, with the facts that its plan needs.
+/// The plan form of a SELECT, with the facts that are needed to maintain its results.
 pub(crate) struct Planning<'a> {
-    pub(crate) text: &'a [u8],
-    pub(crate) modes: Modes,
+    pub(crate) plan: Result<QueryPlan, Unplanned>,
     /// The values of the markers.
     pub(crate) values: &'a [Datum],
     /// The tables that the SELECT reads.
@@ -26,14 +26,12 @@ pub(crate) struct Planning<'a> {
     pub(crate) computing: Computing,
 }
 
-/// Makes the plan of a SELECT, and returns the result of `make` for it.
+/// Returns the result of `make` for the plan form of a SELECT.
 pub(crate) fn planned<T>(
-    Planning { text, modes, values, tables, schema, computing }: Planning<'_>,
+    Planning { plan, values, tables, schema, computing }: Planning<'_>,
     make: impl FnOnce(&QueryPlan, &Asker<'_>) -> Result<T, Unmaintained>,
 ) -> Result<T, String> {
-    let definition_of = |table: &TableName| tables.definition(table, schema);
-    let columns_of = |table: &TableName| tables.columns_of(table, schema);
-    let plan = query_plan(text, modes, &definition_of, &columns_of).map_err(|why| why.to_string())?;
+    let plan = plan.map_err(|why| why.to_string())?;
     let name_of = |input: &Input| {
         let table = input.table.as_ref()?;
         let named = tables.known.iter().find(|named| named.is(table, schema))?;
@@ -64,16 +62,19 @@ pub(crate) fn asks_for_more(text: &[u8]) -> bool {
 /// Why the query is not maintained.
 pub(crate) fn loadable(
     shared: &Shared,
-    template: &Template,
-    planning: Planning<'_>,
+    bound: &BoundSelect<'_>,
+    statement: StatementText<'_>,
+    computing: Computing,
 ) -> Result<ResultQuestion, String> {
-    let tables = planning.tables;
+    let (template, schema) = (bound.template(), statement.schema);
+    let tables = &template.tables;
     if !matches!(template.verdict, Cacheability::Cache) || !tables.are_all_base() {
         return Err("it is not known what it reads".to_owned());
     }
-    if asks_for_more(planning.text) {
+    if asks_for_more(statement.text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
+    let planning = Planning { plan: bound.plan_form(statement), values: &[], tables, schema, computing };
     let query = planned(planning, Query::check)?;
     for (name, _) in query.tables() {
         if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
@@ -91,15 +92,12 @@ pub(crate) async fn of_query(shared: &Shared, listed: &str, schema: &str) -> Res
     let behind = shared.sources();
     let schema = Some(schema).filter(|schema| !schema.is_empty());
     let bound = shared.templates.of(&text, modes, schema, behind).await;
-    let template = bound.template();
-    if matches!(template.verdict, Cacheability::NotNow(_)) {
+    if matches!(bound.template().verdict, Cacheability::NotNow(_)) {
         return Err(Unasked::NotNow);
     }
+    let statement = StatementText { text: &text, modes, schema, zone: Zone::Other, tokens: None };
     // A session's settings decide again when the session asks.
-    let computing = Computing::default();
-    let tables = &template.tables;
-    let planning = Planning { text: &text, modes, values: &[], tables, schema, computing };
-    loadable(shared, template, planning).map_err(Unasked::Never)
+    loadable(shared, &bound, statement, Computing::default()).map_err(Unasked::Never)
 }
 
 /// Why there is no question for a query.
@@ -116,9 +114,9 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let (modes, schema) = (environment.modes, environment.schema.as_deref());
     let behind = shared.sources();
     let bound = shared.templates.of(&result.text, modes, schema, behind).await;
-    let tables = &bound.template().tables;
-    let (text, computing) = (&*result.text, environment.computing());
-    let planning = Planning { text, modes, values: &[], tables, schema, computing };
+    let (tables, computing) = (&bound.template().tables, environment.computing());
+    let statement = StatementText { text: &result.text, modes, schema, zone: environment.zone, tokens: None };
+    let planning = Planning { plan: bound.plan_form(statement), values: &[], tables, schema, computing };
     let compiled = planned(planning, Query::compile).ok()?;
     Some(asked(compiled, tables))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use freshet_catalog::TableInfo;
 use freshet_catalog::rows::{Reading, plan};
-use freshet_sql::RowReads;
+use freshet_sql::{ParsedSelect, RowReads};
 
 use super::tables::{StatementText, Tables};
 
@@ -31,7 +31,19 @@ pub(crate) struct ReadPlan {
 impl ReadPlan {
     /// Makes the plan of one statement. The parameters of a prepared statement are those of the plan.
     pub(crate) fn of(statement: StatementText<'_>, tables: &Tables) -> Self {
-        row_reads(statement, tables)
+        if tables.by_names {
+            return Self::default();
+        }
+        statement.parsed(tables).map(|parsed| Self::of_parsed(&parsed, statement, tables)).unwrap_or_default()
+    }
+
+    /// The same of a statement whose clauses have been read.
+    pub(crate) fn of_parsed(
+        parsed: &ParsedSelect<'_>,
+        statement: StatementText<'_>,
+        tables: &Tables,
+    ) -> Self {
+        row_reads(parsed, tables)
             .and_then(|reads| Self::from_reads(&reads, statement, tables))
             .unwrap_or_default()
     }
@@ -41,9 +53,9 @@ impl ReadPlan {
     /// its words and on the types of its values.
     pub(crate) fn shared(statement: StatementText<'_>, tables: &Tables) -> Option<Self> {
         let slotted = statement.slotted()?;
-        let own = row_reads(statement, tables)?;
-        let with_slots =
-            row_reads(StatementText { text: slotted.text(), tokens: None, ..statement }, tables)?;
+        let own = row_reads(&statement.parsed(tables).ok()?, tables)?;
+        let with_slots = StatementText { text: slotted.text(), tokens: None, ..statement };
+        let with_slots = row_reads(&with_slots.parsed(tables).ok()?, tables)?;
         let is_same = with_slots.clone().with_values(&slotted.values) == own;
         Self::from_reads(&with_slots, statement, tables).filter(|_| is_same)
     }
@@ -88,15 +100,11 @@ impl ReadPlan {
 }
 
 /// Returns every mention of a table or view with its conditions; `None` if the statement cannot be read.
-fn row_reads(statement: StatementText<'_>, tables: &Tables) -> Option<RowReads> {
+fn row_reads(parsed: &ParsedSelect<'_>, tables: &Tables) -> Option<RowReads> {
     if tables.by_names {
         return None;
     }
-    let definition_of = |table: &freshet_sql::TableName| tables.definition(table, statement.schema);
-    let reads = match statement.tokens {
-        Some(cut) => cut.row_reads_of(&tables.written, &definition_of)?,
-        None => freshet_sql::row_reads_of(statement.text, statement.modes, &tables.written, &definition_of)?,
-    };
+    let reads = parsed.row_reads(&tables.written)?;
     // Otherwise two readers of one text disagree.
     (reads.named() == tables.named).then_some(reads)
 }

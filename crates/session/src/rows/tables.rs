@@ -5,7 +5,10 @@ use std::sync::Arc;
 use freshet_cache::{Dep, Freshness};
 use freshet_catalog::rows::{KeyType, Zone};
 use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
-use freshet_sql::{InputColumn, Modes, RowWrite, Slotted, TableDefinition, TableName, Tokens};
+use freshet_sql::{
+    InputColumn, Modes, ParsedSelect, QueryPlan, RowWrite, Slotted, TableDefinition, TableName, Tokens,
+    Unplanned,
+};
 
 /// The most tables and views below a view for which the rows of each are told apart.
 const BELOW_MAX: usize = 64;
@@ -156,7 +159,37 @@ pub(crate) struct StatementText<'a> {
     pub(crate) tokens: Option<&'a Tokens<'a>>,
 }
 
-impl StatementText<'_> {
+impl<'a> StatementText<'a> {
+    /// Reads the clauses of the statement, a SELECT of these tables.
+    ///
+    /// # Errors
+    /// It is not understood.
+    pub(crate) fn parsed(self, tables: &'a Tables) -> Result<ParsedSelect<'a>, Unplanned> {
+        let definition_of = |table: &TableName| tables.definition(table, self.schema);
+        match self.tokens {
+            Some(tokens) => ParsedSelect::of_tokens(tokens, &definition_of),
+            None => ParsedSelect::read(self.text, self.modes, &definition_of),
+        }
+    }
+
+    /// Returns the plan form of the statement, a SELECT of these tables.
+    ///
+    /// # Errors
+    /// What has no place in the form.
+    pub(crate) fn plan_form(self, tables: &Tables) -> Result<QueryPlan, Unplanned> {
+        self.parsed(tables)?.plan(&|table| tables.columns_of(table, self.schema))
+    }
+
+    /// Returns the plan form of all statements that have the form of this one. As for `ReadPlan::shared`, the text with parameters, filled
+    /// with the values of this statement, must mean the same as the statement itself.
+    pub(crate) fn shared_plan_form(self, tables: &Tables) -> Option<QueryPlan> {
+        let slotted = self.slotted()?;
+        let own = self.plan_form(tables).ok()?;
+        let with_slots =
+            StatementText { text: slotted.text(), tokens: None, ..self }.plan_form(tables).ok()?;
+        (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
+    }
+
     /// Returns the statement with parameters in the places of its values; `None` if its text has more to say than its form and its values.
     pub(crate) fn slotted(&self) -> Option<Slotted> {
         let mut slotted = Slotted::default();

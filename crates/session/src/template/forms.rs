@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crossbeam_utils::CachePadded;
 use freshet_cache::{STRIPES, stripe};
 use freshet_sql::{
-    Datum, Deprecations, Effects, Hint, Modes, Places, Request, RowWrite, Skeleton, Slotted, TokenBuffer,
-    Tokens,
+    Datum, Deprecations, Effects, Hint, Modes, Places, QueryPlan, Request, RowWrite, Skeleton, Slotted,
+    TokenBuffer, Tokens, Unplanned,
 };
 
 use super::analysis::{Cacheability, Template};
@@ -167,6 +167,8 @@ pub(crate) struct CompiledSelect {
     plan: OnceLock<Option<ReadPlan>>,
     /// The plan for time zones in which moments cannot be told, if the tables have moments.
     plan_without_moments: OnceLock<Option<ReadPlan>>,
+    /// The plan form that the statements share, if their results are maintained; `None` if each has its own. Made like `plan`.
+    plan_form: OnceLock<Option<Box<QueryPlan>>>,
 }
 
 impl CompiledSelect {
@@ -175,9 +177,9 @@ impl CompiledSelect {
         let is_select = matches!(request, Request::Select { .. });
         let hint = if let Request::Select { hint } = request { hint } else { None };
         let is_hinted = tokens.has_hint();
-        let (plan, plan_without_moments) = (OnceLock::new(), OnceLock::new());
+        let (plan, plan_without_moments, plan_form) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let deprecations = tokens.deprecations().unwrap_or_default();
-        Self { template, hint, is_hinted, deprecations, is_select, plan, plan_without_moments }
+        Self { template, hint, is_hinted, deprecations, is_select, plan, plan_without_moments, plan_form }
     }
 }
 
@@ -232,6 +234,26 @@ impl<'a> BoundSelect<'a> {
         }
         let plan = plan.get()?.as_ref();
         plan.map(|plan| BoundPlan { plan, values: &self.read.values })
+    }
+}
+
+impl BoundSelect<'_> {
+    /// Returns the plan form of `statement` (this one).
+    ///
+    /// # Errors
+    /// What has no place in the form.
+    pub(crate) fn plan_form(&self, statement: StatementText<'_>) -> Result<QueryPlan, Unplanned> {
+        let (tables, statement) = (&self.compiled.template.tables, self.read.with_tokens(statement));
+        if !self.is_first {
+            let shared = &self.compiled.plan_form;
+            if shared.get().is_none() {
+                let _ = shared.set(statement.shared_plan_form(tables).map(Box::new));
+            }
+            if let Some(Some(plan)) = shared.get() {
+                return Ok(QueryPlan::clone(plan).with_values(&self.read.values));
+            }
+        }
+        statement.plan_form(tables)
     }
 }
 

@@ -17,11 +17,9 @@ use self::input::Columns;
 pub use self::input::{DataType, Input, InputColumn};
 use super::Datum;
 use super::parsed::{Block, Built, Filter, Group, Leaf, Parsed, Query};
-use super::query;
 use super::resolve::Names;
 use super::source::Source;
-use super::view::TableDefinition;
-use crate::modes::{Modes, TableName};
+use crate::TableName;
 
 /// How deep relations and scalars may nest.
 const DEPTH_MAX: usize = 64;
@@ -114,6 +112,18 @@ impl Scalar {
         }
     }
 
+    /// Calls `change` for each value.
+    fn each_value(&mut self, change: &mut dyn FnMut(&mut Datum)) {
+        match self {
+            Self::Value(datum) => change(datum),
+            Self::Call(_, args) | Self::Aggregate(_, _, args) => {
+                args.iter_mut().for_each(|arg| arg.each_value(change));
+            }
+            Self::Query(of) => of.each_value(change),
+            Self::Column(..) | Self::All | Self::Item(_) => {}
+        }
+    }
+
     /// Returns the inputs that the scalar names, except those within subqueries.
     fn inputs(&self) -> Vec<usize> {
         match self {
@@ -137,6 +147,41 @@ impl QueryPlan {
 }
 
 impl Relation {
+    /// Calls `change` for each value in this relation.
+    pub(super) fn each_value(&mut self, change: &mut dyn FnMut(&mut Datum)) {
+        match self {
+            Self::Scan(_) => {}
+            Self::Derived(_, of) | Self::Distinct(of) => of.each_value(change),
+            Self::Product(all) => all.iter_mut().for_each(|one| one.each_value(change)),
+            Self::LeftJoin(both, on) => {
+                both.0.each_value(change);
+                both.1.each_value(change);
+                on.iter_mut().for_each(|scalar| scalar.each_value(change));
+            }
+            Self::UnionAll(both) => {
+                both.0.each_value(change);
+                both.1.each_value(change);
+            }
+            Self::Filter(rows, scalars) | Self::Aggregate(rows, scalars) => {
+                rows.each_value(change);
+                scalars.iter_mut().for_each(|scalar| scalar.each_value(change));
+            }
+            Self::Project(rows, columns) => {
+                rows.each_value(change);
+                columns.iter_mut().for_each(|column| column.value.each_value(change));
+            }
+            Self::Order(rows, by) => {
+                rows.each_value(change);
+                by.iter_mut().for_each(|(value, _)| value.each_value(change));
+            }
+            Self::Limit(rows, count, skipped) => {
+                rows.each_value(change);
+                change(count);
+                skipped.iter_mut().for_each(change);
+            }
+        }
+    }
+
     /// Adds the columns of an input that are named in this relation.
     fn columns_of<'p>(&'p self, input: usize, named: &mut Vec<&'p str>) {
         let mut of =
@@ -175,7 +220,7 @@ impl Relation {
 pub struct Unplanned(String);
 
 impl Unplanned {
-    fn by(what: impl Into<String>) -> Self {
+    pub(super) fn by(what: impl Into<String>) -> Self {
         Self(what.into())
     }
 }
@@ -188,37 +233,22 @@ impl fmt::Display for Unplanned {
 
 impl std::error::Error for Unplanned {}
 
-/// Returns the plan form of a SELECT. `definition_of` is the same as for [`super::row_reads`]. `columns_of` returns the columns of a
-/// table, or none if they are not known.
-///
-/// # Errors
-/// The first part that has no place in the form.
-pub fn query_plan<'v>(
-    text: &[u8],
-    modes: Modes,
-    definition_of: &dyn Fn(&TableName) -> Option<TableDefinition<'v>>,
+/// Returns the plan form of a SELECT: see [`super::ParsedSelect::plan`].
+pub(super) fn of_parsed(
+    parsed: &Parsed<'_>,
     columns_of: &dyn Fn(&TableName) -> Vec<InputColumn>,
 ) -> Result<QueryPlan, Unplanned> {
-    if modes.before_8 {
-        return Err(Unplanned::by("MySQL 5.7 orders what it groups"));
-    }
-    let source =
-        Source::cut(text, modes).ok_or_else(|| Unplanned::by("the text cannot be cut into tokens"))?;
-    // A view may outlive the statement, but its reading may not.
-    let definitions = |table: &TableName| definition_of(table);
-    let parsed =
-        query::parse(source, &definitions).ok_or_else(|| Unplanned::by("its clauses are not understood"))?;
     if parsed.reads_unnamed {
         return Err(Unplanned::by("PARTITION"));
     }
-    let names = Names::new(&parsed).filter(Names::are_ascii);
+    let names = Names::new(parsed).filter(Names::are_ascii);
     let names = names.ok_or_else(|| Unplanned::by("names that may be the same"))?;
     let columns = |leaf: &Leaf| match &leaf.table {
         Some(table) if leaf.query.is_none() => Columns { all: columns_of(table), is_whole: true },
         _ => Columns::default(),
     };
     let columns = RefCell::new(parsed.leaves.iter().map(columns).collect());
-    let planner = Planner { parsed: &parsed, names: &names, columns };
+    let planner = Planner { parsed, names: &names, columns };
     let root = planner.query(&parsed.whole, DEPTH_MAX)?;
     let input = |(leaf, Columns { all: columns, .. }): (&Leaf, Columns)| Input {
         name: leaf.name.clone(),

@@ -8,7 +8,7 @@
 //! alias in quotes, means more than its value: then the rows read are found for each statement by itself.
 
 use super::conjunct;
-use super::{Condition, Datum, Given, OnDuplicate, Pin, RowReads, RowWrite};
+use super::{Condition, Datum, Given, OnDuplicate, Pin, QueryPlan, RowReads, RowWrite};
 use crate::lex::Lexer;
 use crate::modes::Modes;
 use crate::token::{Token, TokenKind};
@@ -231,6 +231,15 @@ impl RowReads {
             let pins = occurrence.alternatives.iter_mut().flatten();
             pins.for_each(|pin| fill(&mut pin.condition, values));
         }
+        self
+    }
+}
+
+impl QueryPlan {
+    /// Returns the plan with values in the places of parameters. A parameter without a value stays.
+    #[must_use]
+    pub fn with_values(mut self, values: &[Datum]) -> Self {
+        self.root.each_value(&mut |datum| put(datum, values));
         self
     }
 }

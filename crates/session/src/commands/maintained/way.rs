@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use freshet_sql::Datum;
+use freshet_sql::{Datum, QueryPlan, Unplanned};
 
 use crate::commands::asked::{self, strips};
 use crate::commands::fill_plan::{ExecutedSelect, Fillable, plan_of_execution, plan_of_text};
@@ -43,6 +43,18 @@ impl<'a> Way<'a> {
         match &self.asked {
             Asked::Text(text, _) => text,
             Asked::Execution(_, _, (select, _)) => &select.text,
+        }
+    }
+
+    /// Returns the plan form of the SELECT.
+    ///
+    /// # Errors
+    /// What has no place in the form.
+    pub(super) fn plan_form(&self, session: &Session) -> Result<QueryPlan, Unplanned> {
+        let statement = asked::statement(session, self.text());
+        match &self.asked {
+            Asked::Text(_, bound) => bound.plan_form(statement),
+            Asked::Execution(_, _, (_, compiled)) => compiled.plan_form(statement),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The plan of an execution of a SELECT: whether it is answered from memory, and how its answer is stored if it is not.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use freshet_cache::Key;
 use freshet_catalog::ColumnInfo;
@@ -220,7 +220,8 @@ pub(super) async fn compiled(session: &Session, select: &PreparedSelect) -> Arc<
     let (template, deprecations) = (Arc::clone(&bound.compiled.template), bound.compiled.deprecations);
     let plan = ReadPlan::of(statement(session, &select.text), &template.tables);
     let typed_by = typed_by(statement(session, &select.text), &template.tables);
-    let compiled = Arc::new(CompiledExecution { template, deprecations, plan, typed_by });
+    let compiled =
+        Arc::new(CompiledExecution { template, deprecations, plan, typed_by, plan_form: OnceLock::new() });
     if matches!(compiled.template.verdict, Cacheability::Cache) || compiled.template.is_of_its_time {
         select.keep_compiled(&compiled);
     }

@@ -117,6 +117,21 @@ fn statements_of_a_form_depend_on_what_each_would_depend_on_by_itself() {
 }
 
 #[test]
+fn statements_of_a_form_have_the_plan_form_that_each_would_have_by_itself() {
+    let world = World::new();
+    let form =
+        "SELECT a, COUNT(*) FROM t WHERE b = % AND a BETWEEN -% AND 9 GROUP BY a HAVING COUNT(*) > % LIMIT %";
+    world.keep(&form.replace('%', "0"));
+    for value in [1, 2, 1] {
+        let text = form.replace('%', &value.to_string());
+        let ByForm::Known(Bound::Select(bound)) = world.find(&text) else { panic!("its form is known") };
+        let of_form = bound.plan_form(statement(&text)).unwrap();
+        assert!(matches!(bound.compiled.plan_form.get(), Some(Some(_))), "it is shared");
+        assert_eq!(Ok(of_form), statement(&text).plan_form(&bound.template().tables));
+    }
+}
+
+#[test]
 fn tokens_are_kept_for_the_statement_that_makes_the_plan() {
     let world = World::new();
     world.keep("SELECT a FROM t WHERE id = 1");

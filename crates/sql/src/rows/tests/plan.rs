@@ -31,7 +31,7 @@ fn typed(table: &TableName) -> Vec<InputColumn> {
 const SNAPSHOTS: &str = include_str!("plan.txt");
 
 fn plan(text: &str) -> String {
-    let shown = |modes| match query_plan(text.as_bytes(), modes, &columns_of, &typed) {
+    let shown = |modes| match plan_of(text, modes) {
         Ok(plan) => plan.to_string(),
         Err(refused) => refused.to_string(),
     };
@@ -66,9 +66,13 @@ fn what_has_a_plan_reads_the_tables_that_its_pins_are_on() {
     assert!(planned > 300, "{planned} random statements have a plan");
 }
 
+fn plan_of(text: &str, modes: Modes) -> Result<QueryPlan, Unplanned> {
+    ParsedSelect::read(text.as_bytes(), modes, &|table| columns_of(table))?.plan(&typed)
+}
+
 /// Whether a statement has a plan. The plan is on the tables that the pins are on.
 fn is_planned(text: &str) -> bool {
-    let plan = query_plan(text.as_bytes(), MYSQL, &columns_of, &typed);
+    let plan = plan_of(text, MYSQL);
     let (Ok(plan), Some(reads)) = (plan, row_reads(text.as_bytes(), MYSQL, &columns_of)) else {
         return false;
     };
