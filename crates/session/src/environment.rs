@@ -455,7 +455,7 @@ const CHARACTERISTICS: [&str; 6] = [
 ];
 
 /// Whether `text` sets the characteristics of the session's transactions.
-fn sets_characteristics(text: &[u8]) -> bool {
+pub(crate) fn sets_characteristics(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let text = text.trim_ascii_end().to_ascii_lowercase();
     let mut words = text.split_ascii_whitespace();

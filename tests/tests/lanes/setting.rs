@@ -6,13 +6,14 @@ use freshet_tests::raw::{Raw, capability, command, error_code};
 use super::*;
 
 /// Settings that drivers greet with.
-const GREETINGS: [&str; 7] = [
+const GREETINGS: [&str; 8] = [
     "SET NAMES latin1",
     "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
     "SET sql_mode = 'ANSI'",
     "SET autocommit = 1",
     "SET autocommit = 0",
     "SET @@session.autocommit = OFF",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION wait_timeout = 600, innodb_lock_wait_timeout = 20, sql_auto_is_null = 0",
 ];
 const STORED: &str = "SELECT v FROM t WHERE id = 1";
@@ -130,6 +131,9 @@ fn who_asks_for_settings_needs_no_connection_and_is_told_those_of_now() {
                     if is_refused {
                         return Some(());
                     }
+                    // A pool's ROLLBACK ends nothing.
+                    assert_eq!(told(&mut shot, "ROLLBACK"), Ok(vec![]), "{context}");
+                    assert_eq!(shot.query(question).expect("an answer"), expected, "{context}");
                     let needs_nobody = has_none(&mut looker, &shot);
                     // What it asks about that answer is told all the same.
                     let rows = "SELECT FOUND_ROWS()";

@@ -148,7 +148,7 @@ impl Session {
     /// Ends a transaction of which the server knows nothing, or only its begin. In the second case the transaction can only end here if
     /// another begins: the server's transaction becomes the new one. `None` if there is no such transaction.
     pub(crate) fn ends(&mut self, completion: Completion) -> Option<Flow> {
-        let begun = self.state.tx.begun()?;
+        let Some(begun) = self.state.tx.begun() else { return self.ends_nothing(completion) };
         let known = self.state.environment.current()?.transactions;
         let chains = completion.chain.unwrap_or(known.chain);
         let releases = completion.release.unwrap_or(known.release);
@@ -168,6 +168,26 @@ impl Session {
         self.refresh_key();
         self.told_in_its_place(chains);
         Some(if releases { Flow::Close } else { Flow::Continue })
+    }
+
+    /// Answers a COMMIT or ROLLBACK outside of transactions by a session without a connection: pools send one after each use. `None` if it
+    /// begins a transaction or ends the session.
+    fn ends_nothing(&mut self, completion: Completion) -> Option<Flow> {
+        let known = self.state.environment.current()?.transactions;
+        let tx = &self.state.tx;
+        let is_nothing = self.has_no_connection()
+            && tx.is_clear()
+            && tx.said().is_empty()
+            && !tx.next_differs()
+            && known.leave_no_trace
+            && !completion.chain.unwrap_or(known.chain)
+            && !completion.release.unwrap_or(known.release);
+        is_nothing.then(|| {
+            self.leaves_nothing();
+            self.refresh_key();
+            self.told_in_its_place(false);
+            Flow::Continue
+        })
     }
 
     /// Notes that a statement without counts and warnings was answered.

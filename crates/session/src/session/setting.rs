@@ -10,7 +10,9 @@ use freshet_upstream::{Error, control};
 use super::pool::{GivenUp, PoolFit};
 use super::{Reports, Session};
 use crate::auth::Epoch;
-use crate::environment::{Environment, Known, Transactions, Transition, assigns_only, is_set, path};
+use crate::environment::{
+    Environment, Known, Transactions, Transition, assigns_only, is_set, path, sets_characteristics,
+};
 use crate::introspection::SCHEMA;
 use crate::known_settings::KnownSetting;
 use crate::relay::{Controls, Relayed};
@@ -100,7 +102,9 @@ impl Setting {
             Some((schema, true)) => format!("USE {}", control::quote_name(schema)),
             // The server may take a bare name for something else: what it accepts without quotes is known for itself.
             Some((schema, false)) => format!("USE {schema}"),
-            None if sets_these_alone(body) => String::from_utf8(body.to_vec()).ok()?,
+            None if sets_these_alone(body) || sets_characteristics(body) => {
+                String::from_utf8(body.to_vec()).ok()?
+            }
             None => return None,
         };
         Some(Self { text, is_use: schema.is_some(), commands_since: 0, since: None, told: None })
@@ -150,9 +154,9 @@ impl Session {
         let tx = &self.state.tx;
         let may_turn = tx.said().is_empty() && !tx.next_differs();
         let is_alike = |after: &Environment| {
-            let autocommit =
-                if may_turn { after.transactions.autocommit } else { before.transactions.autocommit };
-            after.transactions == Transactions { autocommit, ..before.transactions }
+            let Transactions { autocommit, are_snapshots, read_committed, .. } = after.transactions;
+            let turned = Transactions { autocommit, are_snapshots, read_committed, ..before.transactions };
+            after.transactions == if may_turn { turned } else { before.transactions }
                 && after.unlogged == before.unlogged
                 && after.tells_time == before.tells_time
         };
@@ -293,6 +297,9 @@ mod tests {
         ] {
             assert!(!sets_these_alone(text.as_bytes()), "{text}");
         }
+        let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+        assert!(Setting::read(Command::Query, isolation.as_bytes()).is_some());
+        assert!(Setting::read(Command::Query, b"SET TRANSACTION ISOLATION LEVEL READ COMMITTED").is_none());
     }
 
     #[test]
