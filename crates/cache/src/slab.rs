@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const CREDIT_BITS: u32 = 3;
 const CREDIT_MASK: u16 = (1 << CREDIT_BITS) - 1;
 /// More hits than this are not counted, so that an entry that is hit all the time is not written all the time.
-pub const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
+pub(crate) const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
 /// How many hits of an entry are counted one by one, but for those that are lost to a race. Of the later ones, one in [`HITS_STEP`] counts
 /// for as many: otherwise each hit would write a line that all threads write which hit the entry, or one of its neighbours.
-pub const HITS_EXACT: u16 = 64;
+pub(crate) const HITS_EXACT: u16 = 64;
 const HITS_STEP: u16 = 16;
 
 /// No slot.
