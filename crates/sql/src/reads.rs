@@ -4,7 +4,7 @@
 //! table) only costs the caller a look-up. So the rules below are few and wide, and work for statements of any length and kind, also
 //! those that our parsers do not read.
 //!
-//! They are the fallback for texts to which the analysis of clauses (`rows`, `Tokens::analyse`) does not apply.
+//! They are the fallback for texts to which the readers of clauses (`ParsedSelect`, `Tokens::analyse`) do not apply.
 
 use crate::TableName;
 use crate::cursor::unquote_name;
