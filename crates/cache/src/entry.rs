@@ -38,7 +38,7 @@ pub struct Summary {
     pub tag: u16,
     /// See [`Fill::is_bargain`].
     pub is_bargain: bool,
-    /// How often it was hit: counted one by one up to [`crate::HITS_EXACT`], and about so often up to [`crate::HITS_MAX`].
+    /// How often it was hit: counted one by one up to 64, and about so often up to 8191.
     pub hits: u16,
 }
 

@@ -23,7 +23,7 @@ pub(crate) const SLOTS_MAX: usize = 1 << (u64::BITS - SLOT_AT - 1);
 
 /// Where an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) slot: u32,
     /// The first block of the entry.
     pub(crate) head: u32,
@@ -48,20 +48,23 @@ impl Index {
 
     /// Returns the first place of this hash's line for whose entry `is_it` is true.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(Place) -> bool) -> Option<Place> {
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(Location) -> bool) -> Option<Location> {
         let at = self.line(hash);
         let line: &[u8; LINE_BYTES] = self.lines.bytes().get(at..)?.first_chunk()?;
         let (words, _) = line.as_chunks();
         let tag = tag(hash);
         let places = words.iter().take(PLACES).map(|word| u64::from_le_bytes(*word));
-        places.filter(|word| *word != 0 && tag_of(*word) == tag).map(place_of).find(|place| is_it(*place))
+        places
+            .filter(|word| *word != 0 && tag_of(*word) == tag)
+            .map(location_of)
+            .find(|location| is_it(*location))
     }
 
     /// Adds an entry. Returns false if its line is full.
-    pub(crate) fn add(&mut self, hash: u64, place: Place) -> bool {
+    pub(crate) fn add(&mut self, hash: u64, location: Location) -> bool {
         let at = self.line(hash);
         let free = (0..PLACES).find(|nth| self.word(at, *nth) == 0);
-        free.inspect(|nth| self.set_word(at, *nth, word_of(hash, place))).is_some()
+        free.inspect(|nth| self.set_word(at, *nth, word_of(hash, location))).is_some()
     }
 
     /// Takes the entry in this slot out. Returns false if it is not in its line.
@@ -71,9 +74,9 @@ impl Index {
     }
 
     /// Notes that the entry in this slot is in another place now. Returns false if it is not in its line.
-    pub(crate) fn change(&mut self, hash: u64, slot: u32, place: Place) -> bool {
+    pub(crate) fn change(&mut self, hash: u64, slot: u32, location: Location) -> bool {
         let at = self.line(hash);
-        self.nth(at, slot).inspect(|nth| self.set_word(at, *nth, word_of(hash, place))).is_some()
+        self.nth(at, slot).inspect(|nth| self.set_word(at, *nth, word_of(hash, location))).is_some()
     }
 
     /// Returns the first slot of the chain behind this hash's line.
@@ -129,11 +132,11 @@ const fn tag_of(word: u64) -> u64 {
     word >> HEAD_BITS & ((1 << TAG_BITS) - 1)
 }
 
-const fn place_of(word: u64) -> Place {
-    Place { slot: (word >> SLOT_AT).wrapping_sub(1) as u32, head: (word & ((1 << HEAD_BITS) - 1)) as u32 }
+const fn location_of(word: u64) -> Location {
+    Location { slot: (word >> SLOT_AT).wrapping_sub(1) as u32, head: (word & ((1 << HEAD_BITS) - 1)) as u32 }
 }
 
-fn word_of(hash: u64, place: Place) -> u64 {
-    debug_assert!((place.slot as usize) < SLOTS_MAX && place.head >> HEAD_BITS == 0);
-    (u64::from(place.slot) + 1) << SLOT_AT | tag(hash) << HEAD_BITS | u64::from(place.head)
+fn word_of(hash: u64, location: Location) -> u64 {
+    debug_assert!((location.slot as usize) < SLOTS_MAX && location.head >> HEAD_BITS == 0);
+    (u64::from(location.slot) + 1) << SLOT_AT | tag(hash) << HEAD_BITS | u64::from(location.head)
 }

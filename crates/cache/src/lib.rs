@@ -73,7 +73,6 @@ pub use found::Lookup;
 pub use freshness::{Fences, Freshness, Verdict};
 pub use insert::Insert;
 pub use position::Position;
-pub use slab::{HITS_EXACT, HITS_MAX};
 pub use snapshot::{Holds, Moment, Ruling, Untouched, Validity};
 pub use statistics::Statistics;
 pub use striped::{STRIPES, Striped, stripe};

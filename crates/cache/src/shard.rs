@@ -12,7 +12,7 @@
 use crate::arena::{Arena, BLOCK_CHARGE};
 use crate::budget::Budget;
 use crate::chunk::Chunk;
-use crate::index::{self, Place};
+use crate::index::{self, Location};
 use crate::large::Large;
 use crate::memory::Words;
 use crate::prefixes::{Prefix, PrefixNumber, Prefixes};
@@ -110,12 +110,12 @@ impl Shard {
     /// Returns the entry under this key, and its slot. [`Self::credit_hit`] credits the hit.
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, Stored<'_>)> {
-        let Place { slot, head } = self.find_place(hash, key)?;
+        let Location { slot, head } = self.find_location(hash, key)?;
         Some((slot, self.stored(head)?))
     }
 
     #[inline]
-    fn find_place(&self, hash: u64, key: Key<'_>) -> Option<Place> {
+    fn find_location(&self, hash: u64, key: Key<'_>) -> Option<Location> {
         self.slab.find(hash, |head| self.stored(head).is_some_and(|stored| stored.is_for(key)))
     }
 
@@ -161,7 +161,7 @@ impl Shard {
     /// outside of the lock. `None` if there is neither a slot nor the budget for one, or if the system has no memory.
     pub(crate) fn insert(&mut self, new: &NewEntry<'_>, around: Around<'_>) -> Option<Inserted> {
         let budget = around.budget;
-        if let Some(Place { slot, .. }) = self.find_place(new.hash, new.key) {
+        if let Some(Location { slot, .. }) = self.find_location(new.hash, new.key) {
             return self.renew(slot, new, budget);
         }
         let mut evicted = None;
@@ -179,7 +179,7 @@ impl Shard {
 
     /// Notes how many rows the statement of this entry found, if the entry has this `valid_from`.
     pub(crate) fn note_found_rows(&mut self, hash: u64, key: Key<'_>, valid_from: Position, rows: u32) {
-        let Some(Place { head, .. }) = self.find_place(hash, key) else { return };
+        let Some(Location { head, .. }) = self.find_location(hash, key) else { return };
         if self.stored(head).is_some_and(|stored| stored.header().valid_from == valid_from) {
             self.arena.patch(head, Header::FOUND_ROWS_AT, &rows.to_le_bytes());
         }
@@ -187,7 +187,7 @@ impl Shard {
 
     /// Whether the entry under this key is due for refreshing. The first caller gets `true`, all later callers `false`.
     pub(crate) fn claim_refresh(&mut self, hash: u64, key: Key<'_>, now_ms: u64) -> bool {
-        let Some(Place { head, .. }) = self.find_place(hash, key) else { return false };
+        let Some(Location { head, .. }) = self.find_location(hash, key) else { return false };
         let refresh = self.stored(head).map_or(Expiry::NEVER, |stored| stored.header().refresh);
         if !refresh.is_over(now_ms) {
             return false;
@@ -304,7 +304,7 @@ impl Shard {
         budget: &Budget,
         is_dead: IsDead<'_>,
     ) -> Option<Left> {
-        self.find_place(hash, key).and_then(|place| self.remove_dead(place.slot, budget, is_dead))
+        self.find_location(hash, key).and_then(|location| self.remove_dead(location.slot, budget, is_dead))
     }
 
     pub(crate) fn is_dead_at(&self, at: u32, is_dead: IsDead<'_>) -> bool {

@@ -5,7 +5,7 @@
 
 use crate::budget::allocated;
 use crate::chance::once_in;
-use crate::index::{Index, Place};
+use crate::index::{Index, Location};
 use crate::memory::Memory;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const CREDIT_BITS: u32 = 3;
 const CREDIT_MASK: u16 = (1 << CREDIT_BITS) - 1;
 /// More hits than this are not counted, so that an entry that is hit all the time is not written all the time.
-pub const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
+pub(crate) const HITS_MAX: u16 = u16::MAX >> CREDIT_BITS;
 /// How many hits of an entry are counted one by one, but for those that are lost to a race. Of the later ones, one in [`HITS_STEP`] counts
 /// for as many: otherwise each hit would write a line that all threads write which hit the entry, or one of its neighbours.
-pub const HITS_EXACT: u16 = 64;
+pub(crate) const HITS_EXACT: u16 = 64;
 const HITS_STEP: u16 = 16;
 
 /// No slot.
@@ -213,13 +213,13 @@ impl Slab {
 
     /// Returns the place of the entry with this hash for whose first block `is_it` is true.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<Place> {
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<Location> {
         let found = self.index.find(hash, |place| is_it(place.head));
         found.or_else(|| {
             let is_it = |slot: &SlabEntry| slot.hash == hash && is_it(slot.head());
             self.chained(hash)
                 .find(|(_, slot)| is_it(slot))
-                .map(|(at, slot)| Place { slot: at, head: slot.head() })
+                .map(|(at, slot)| Location { slot: at, head: slot.head() })
         })
     }
 
@@ -255,7 +255,7 @@ impl Slab {
         let ends = &mut self.ends[old.queue as usize];
         ends.charge = ends.charge + entry.charge as usize - old.entry.charge as usize;
         self.set(at, &SlabEntry { entry, ..old });
-        self.index.change(old.hash, at, Place { slot: at, head: entry.head });
+        self.index.change(old.hash, at, Location { slot: at, head: entry.head });
         self.set_count(at, self.count(at) & CREDIT_MASK);
         Some(old.head())
     }
@@ -264,7 +264,7 @@ impl Slab {
     pub(crate) fn set_head(&mut self, at: u32, head: u32) {
         self.change(at, |slot| slot.entry.head = head);
         if let Some(slot) = self.get(at) {
-            self.index.change(slot.hash, at, Place { slot: at, head });
+            self.index.change(slot.hash, at, Location { slot: at, head });
         }
     }
 
@@ -355,7 +355,7 @@ impl Slab {
 
     fn link_index(&mut self, at: u32) {
         let Some(slot) = self.get(at) else { return };
-        if !self.index.add(slot.hash, Place { slot: at, head: slot.head() }) {
+        if !self.index.add(slot.hash, Location { slot: at, head: slot.head() }) {
             let chain = self.index.chain(slot.hash).unwrap_or(NONE);
             self.set(at, &SlabEntry { chain, ..slot });
             self.index.set_chain(slot.hash, Some(at));
@@ -423,7 +423,7 @@ impl Slab {
     fn repoint(&mut self, from: u32, to: u32) {
         if let Some(moved) = self.get(to) {
             self.point_neighbours(&moved, (to, to));
-            if !self.index.change(moved.hash, from, Place { slot: to, head: moved.head() }) {
+            if !self.index.change(moved.hash, from, Location { slot: to, head: moved.head() }) {
                 self.point_chain(moved.hash, from, to);
             }
         }

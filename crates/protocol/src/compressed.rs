@@ -18,7 +18,7 @@ pub use unpack::{NotPacked, Unpacker};
 /// The length of a compressed frame's header, in bytes.
 pub const COMPRESSED_HEADER_LEN: usize = 7;
 /// What one frame holds at most, in bytes, packed or not.
-pub const COMPRESSED_MAX: usize = 0xFF_FFFF;
+const COMPRESSED_MAX: usize = 0xFF_FFFF;
 
 /// The level of zstd that a login may name (MySQL's `zstd_compression_level`).
 const ZSTD_LEVEL_MAX: u8 = 22;
@@ -62,7 +62,7 @@ impl Compression {
 /// A compressed frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressedHeader {
-    /// The length of what follows, in bytes, at most [`COMPRESSED_MAX`].
+    /// The length of what follows, in bytes, below 16 MiB.
     pub len: usize,
     /// The sequence number, which starts anew with each command and wraps.
     pub seq: u8,
@@ -79,7 +79,7 @@ impl CompressedHeader {
         Some(Self { len: len([a, b, c]), seq, unpacked_len: len([d, e, f]) })
     }
 
-    /// Returns the header's bytes. A length beyond [`COMPRESSED_MAX`] loses its high bits.
+    /// Returns the header's bytes. A length of 16 MiB or more loses its high bits.
     #[must_use]
     pub const fn encode(self) -> [u8; COMPRESSED_HEADER_LEN] {
         let [a, b, c, ..] = self.len.to_le_bytes();

@@ -13,7 +13,7 @@ use crate::{Capabilities, Malformed, Reader};
 /// attributes.
 const PARAMETER_COUNT_AVAILABLE: u8 = 8;
 /// The most parameters that a statement can have.
-pub const PARAMETERS_MAX: usize = u16::MAX as usize;
+const PARAMETERS_MAX: usize = u16::MAX as usize;
 /// The bit of a parameter's type that says that it is unsigned.
 const UNSIGNED: u16 = 1 << 15;
 

@@ -21,8 +21,6 @@ pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
 pub const SHA256_PASSWORD: &str = "sha256_password";
 /// The password itself, as it is.
 pub const MYSQL_CLEAR_PASSWORD: &str = "mysql_clear_password";
-/// MariaDB's signature with a key made from the password.
-pub const CLIENT_ED25519: &str = "client_ed25519";
 
 /// The length of a scramble (the server's challenge), in bytes.
 pub const SCRAMBLE_LEN: usize = 20;

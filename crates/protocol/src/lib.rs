@@ -44,18 +44,17 @@ pub use bytes::{Malformed, Put, Reader};
 pub use capabilities::Capabilities;
 pub use command::Command;
 pub use compressed::{
-    COMPRESSED_HEADER_LEN, COMPRESSED_MAX, CompressedHeader, Compression, NoSuchLevel, NotPacked, Packer,
-    Unpacker,
+    COMPRESSED_HEADER_LEN, CompressedHeader, Compression, NoSuchLevel, NotPacked, Packer, Unpacker,
 };
-pub use execute::{Execution, ExecutionParts, PARAMETERS_MAX, Parameter, ParameterType};
+pub use execute::{Execution, ExecutionParts, Parameter, ParameterType};
 pub use frame::{
     FRAME_MAX, FrameError, FrameHeader, HEADER_LEN, Numbering, Packet, put_packet, take_packet,
     take_packet_numbered,
 };
 pub use handshake::{
-    AuthReply, CACHING_SHA2_PASSWORD, CLIENT_ED25519, ChangeUser, ClientHello, Greeting, Login,
-    MYSQL_CLEAR_PASSWORD, MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, SHA256_PASSWORD, ServerHello, SslRequest,
-    auth_more, auth_switch, scramble_in,
+    AuthReply, CACHING_SHA2_PASSWORD, ChangeUser, ClientHello, Greeting, Login, MYSQL_CLEAR_PASSWORD,
+    MYSQL_NATIVE_PASSWORD, SCRAMBLE_LEN, SHA256_PASSWORD, ServerHello, SslRequest, auth_more, auth_switch,
+    scramble_in,
 };
 pub use reply::{Column, EofPacket, ErrPacket, OkPacket, PrepareOk, StateChange};
 pub use resultset::{BinaryValue, binary_result_set, text_result_set};

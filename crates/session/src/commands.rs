@@ -97,7 +97,7 @@ pub(crate) async fn take_back(session: &mut Session, packet: &[u8]) -> Result<()
 /// [`Lost`]: the client's or the server's connection is gone, and so is the session.
 pub(crate) async fn handle(session: &mut Session, packet: BytesMut, missed: Missed) -> Result<Flow, Lost> {
     let (command, body) = split(&packet);
-    // The command's one reading of the clock: whoever needs to know about when the command came takes it from here.
+    // Code that needs to know only about when the command came takes this time (`active_ms`). Code that measures reads the clock itself.
     session.active(now_ms());
     session.handle.can_be_interrupted();
     session.begin_undecided();

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use freshet_cache::Position;
 use freshet_catalog::{Name, TableInfo};
-use freshet_views::{Limit, Number, Query, Shown};
+use freshet_views::{Limit, MaintainedQuery, Number, Shown};
 use tokio::sync::{mpsc, oneshot};
 
 use self::news::News;
@@ -36,7 +36,7 @@ pub use selection::{CopiedTables, TableList};
 /// A question for a result.
 #[derive(Debug, Clone)]
 pub(crate) struct ResultQuestion {
-    pub(crate) query: Query,
+    pub(crate) query: MaintainedQuery,
     /// The values of its parameters; `None`: the question is only whether its tables are loaded.
     pub(crate) key: Option<Vec<Number>>,
     /// Which rows are shown; `None`: all.

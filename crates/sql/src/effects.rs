@@ -1,4 +1,7 @@
 //! What a statement may do: to data, to the transaction, and to the session.
+//!
+//! This is the fallback for every text, also for those to which the readers of clauses (`ParsedSelect`, `Tokens::analyse`) do not apply:
+//! it needs no grammar.
 
 // The effects.
 mod what;

@@ -3,6 +3,8 @@
 //! Wherever a table can stand, a name is taken for one. A name too many (an alias, a common table expression, a column in the place of a
 //! table) only costs the caller a look-up. So the rules below are few and wide, and work for statements of any length and kind, also
 //! those that our parsers do not read.
+//!
+//! They are the fallback for texts to which the readers of clauses (`ParsedSelect`, `Tokens::analyse`) do not apply.
 
 use crate::TableName;
 use crate::cursor::unquote_name;

@@ -1,7 +1,7 @@
 //! Exact numbers that are computed from a row, as the servers compute them.
 
-use crate::condition::{Condition, Operand, Place};
 use crate::kind::{Cell, Number};
+use crate::predicate::{ColumnRef, Predicate, Term};
 
 /// The domain in which the servers compute. Beyond it they give no result, or not the one that is computed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,16 +37,16 @@ pub(crate) enum Arithmetic {
 /// A number of a row, in units of its last digit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Amount {
-    Of(Operand),
+    Of(Term),
     /// The number, multiplied to give it more digits behind the point.
     Scaled(Box<Self>, Number),
     Computed(Arithmetic, Domain, Box<(Self, Self)>),
     /// The first number that is not NULL.
     First(Vec<Self>),
     /// The second if the condition holds, otherwise the third.
-    Either(Box<(Condition, Self, Self)>),
+    Either(Box<(Predicate, Self, Self)>),
     /// 1 if the condition holds, 0 if it does not.
-    Truth(Box<Condition>),
+    Truth(Box<Predicate>),
 }
 
 /// A number that the servers would not compute, or would compute differently.
@@ -55,9 +55,9 @@ pub(crate) struct Beyond;
 
 impl Amount {
     /// Returns the number; computes only the parts that are needed.
-    pub(crate) fn value(&self, value_of: &impl Fn(Place) -> Cell) -> Result<Cell, Beyond> {
+    pub(crate) fn value(&self, value_of: &impl Fn(ColumnRef) -> Cell) -> Result<Cell, Beyond> {
         Ok(match self {
-            Self::Of(operand) => operand.value(value_of),
+            Self::Of(term) => term.value(value_of),
             Self::Scaled(of, unit) => match of.value(value_of)? {
                 Some(number) => Some(number.checked_mul(*unit).ok_or(Beyond)?),
                 None => None,
@@ -91,18 +91,18 @@ impl Amount {
     }
 
     /// Returns the columns that the amount names.
-    pub(crate) fn places(&self) -> Vec<Place> {
+    pub(crate) fn column_refs(&self) -> Vec<ColumnRef> {
         match self {
-            Self::Of(Operand::Column(place)) => vec![*place],
-            Self::Of(Operand::Constant(_) | Operand::Literal(_)) => Vec::new(),
-            Self::Scaled(of, _) => of.places(),
-            Self::Computed(_, _, both) => [both.0.places(), both.1.places()].concat(),
-            Self::First(all) => all.iter().flat_map(Self::places).collect(),
+            Self::Of(Term::Column(column_ref)) => vec![*column_ref],
+            Self::Of(Term::Constant(_) | Term::Literal(_)) => Vec::new(),
+            Self::Scaled(of, _) => of.column_refs(),
+            Self::Computed(_, _, both) => [both.0.column_refs(), both.1.column_refs()].concat(),
+            Self::First(all) => all.iter().flat_map(Self::column_refs).collect(),
             Self::Either(parts) => {
                 let (condition, then, otherwise) = &**parts;
-                [condition.places(), then.places(), otherwise.places()].concat()
+                [condition.column_refs(), then.column_refs(), otherwise.column_refs()].concat()
             }
-            Self::Truth(condition) => condition.places(),
+            Self::Truth(condition) => condition.column_refs(),
         }
     }
 }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_the_servers_refuse_is_not_computed() {
-        let of = |number: Number| Amount::Of(Operand::Constant(Some(number)));
+        let of = |number: Number| Amount::Of(Term::Constant(Some(number)));
         let computed = |how, domain, left, right| {
             let both = Box::new((of(left), of(right)));
             Amount::Computed(how, domain, both).value(&|_| None)

@@ -20,10 +20,10 @@ use freshet_sql::{Datum, Input, QueryPlan, Relation, ResultColumn, Scalar};
 
 use self::subqueries::Joined;
 use self::uses::Uses;
-use crate::condition::{Comparison, Condition, Operand};
 use crate::join::JoinPlan;
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
-use crate::query::{Optional, Output, Query, Role, Select, declared};
+use crate::predicate::{ComparisonOperator, Predicate, Term};
+use crate::query::{MaintainedQuery, Optional, Output, Role, Select, declared};
 use crate::results::Limit;
 
 /// Why a query is not maintained.
@@ -86,7 +86,7 @@ impl Asker<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
     /// The query.
-    pub query: Query,
+    pub query: MaintainedQuery,
     /// The values of its parameters.
     pub key: Vec<Number>,
     /// The rows that are shown; `None`: all.
@@ -124,7 +124,7 @@ impl<'p> Parts<'p> {
 /// The output of a query, its groups, and its order.
 struct CompiledOutput {
     output: Output,
-    having: Vec<Condition>,
+    having: Vec<Predicate>,
     order: Vec<(usize, bool)>,
     literals: Vec<Box<[u8]>>,
 }
@@ -140,11 +140,15 @@ fn select(
     let (mut parameters, mut key, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
     for scalar in &parts.conditions {
         match compiler.condition(scalar)? {
-            Condition::Compare(Comparison::Equal, Operand::Column(place), Operand::Constant(Some(value))) => {
-                parameters.push(place);
+            Predicate::Compare(
+                ComparisonOperator::Equal,
+                Term::Column(column_ref),
+                Term::Constant(Some(value)),
+            ) => {
+                parameters.push(column_ref);
                 key.push(value);
             }
-            Condition::And(all) => conditions.extend(all),
+            Predicate::And(all) => conditions.extend(all),
             other => conditions.push(other),
         }
     }
@@ -332,7 +336,7 @@ impl<'p> Compiler<'p> {
             if joined.role == Role::Missing && !(self.has_value(left) && self.has_value(right)) {
                 return refused("NOT IN of what may be NULL");
             }
-            on.push(self.compared(Comparison::Equal, left, right)?);
+            on.push(self.compared(ComparisonOperator::Equal, left, right)?);
         }
         Ok(Optional { mention, role: joined.role, on })
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 
-use crate::condition::Place;
-use crate::join::{Bound, Changed, Join, JoinPlan};
+use crate::join::{BoundRow, Changed, Join, JoinPlan};
 use crate::kind::{Cell, ColumnSpec, Given, Number, TableName};
-use crate::query::{Query, Select, Union};
+use crate::predicate::ColumnRef;
+use crate::query::{MaintainedQuery, Select, Union};
 use crate::results::{Results, Shown};
 use crate::table::Table;
 
@@ -74,12 +74,12 @@ struct Within {
 }
 
 impl Reader {
-    fn reads(&self, table: &Table, row: Bound<'_>) -> bool {
+    fn reads(&self, table: &Table, row: BoundRow<'_>) -> bool {
         let Some(Within { column, range }) = &self.within else { return true };
         let value = match row {
-            Bound::Slot(slot) => table.get(slot, *column),
-            Bound::Row(row) => row[*column],
-            Bound::None => return true,
+            BoundRow::Slot(slot) => table.get(slot, *column),
+            BoundRow::Row(row) => row[*column],
+            BoundRow::None => return true,
         };
         value.is_some_and(|value| range.contains(&value))
     }
@@ -118,32 +118,32 @@ impl Installation {
     /// Returns the columns by which its rows are found: their tables, and their places there.
     fn looked_by(&self) -> Vec<(TableName, usize)> {
         let sought = match sought(&self.query) {
-            Some(Sought::Parameter(place) | Sought::Listed(place, _)) => Some(place),
+            Some(Sought::Parameter(column_ref) | Sought::Listed(column_ref, _)) => Some(column_ref),
             Some(Sought::Range(..)) | None => None,
         };
-        let places = self.plans.iter().flat_map(JoinPlan::looked_by).chain(sought);
-        places.map(|place| self.named(place)).collect()
+        let column_refs = self.plans.iter().flat_map(JoinPlan::looked_by).chain(sought);
+        column_refs.map(|column_ref| self.named(column_ref)).collect()
     }
 
     /// Returns the column whose range finds its first rows, if they are found so.
     fn ranged_by(&self) -> Option<(TableName, usize)> {
-        let Sought::Range(place, _) = sought(&self.query)? else { return None };
-        Some(self.named(place))
+        let Sought::Range(column_ref, _) = sought(&self.query)? else { return None };
+        Some(self.named(column_ref))
     }
 
     /// Returns the rows that it reads of this table, if they are those of a range.
     fn within(&self, name: &TableName) -> Option<Within> {
-        let (place, range) = self.query.ranged()?;
-        let number = self.query.mentions[place.mention];
+        let (column_ref, range) = self.query.ranged()?;
+        let number = self.query.mentions[column_ref.mention];
         let is_once = self.query.mentions.iter().filter(|one| **one == number).count() == 1;
-        let column = self.columns[number][place.column];
+        let column = self.columns[number][column_ref.column];
         (is_once && self.query.tables[number].0 == *name).then_some(Within { column, range })
     }
 
     /// Returns the table of a column, and the column's place there.
-    fn named(&self, place: Place) -> (TableName, usize) {
-        let number = self.query.mentions[place.mention];
-        (self.query.tables[number].0.clone(), self.columns[number][place.column])
+    fn named(&self, column_ref: ColumnRef) -> (TableName, usize) {
+        let number = self.query.mentions[column_ref.mention];
+        (self.query.tables[number].0.clone(), self.columns[number][column_ref.column])
     }
 
     /// Returns the result for these values of its parameters. If it is not held, it is made from the base rows.
@@ -164,7 +164,13 @@ impl Installation {
     }
 
     /// Takes in that a row of this table was added, or removed.
-    fn change(&mut self, all: &HashMap<TableName, Table>, name: &TableName, row: Bound<'_>, is_more: bool) {
+    fn change(
+        &mut self,
+        all: &HashMap<TableName, Table>,
+        name: &TableName,
+        row: BoundRow<'_>,
+        is_more: bool,
+    ) {
         if self.results.is_empty() {
             return;
         }
@@ -252,7 +258,7 @@ impl Engine {
         let slot = table.same_key(&row).filter(|slot| table.row(*slot) == row);
         table.release(&row);
         let slot = slot.ok_or(Inconsistent("a row that is not there was changed"))?;
-        self.tell(name, Bound::Slot(slot), false);
+        self.tell(name, BoundRow::Slot(slot), false);
         if let Some(table) = self.tables.get_mut(name) {
             table.remove(slot);
         }
@@ -266,7 +272,7 @@ impl Engine {
             table.release(&row);
             return Err(Inconsistent("a row was inserted that is there"));
         }
-        self.tell(name, Bound::Row(&row), true);
+        self.tell(name, BoundRow::Row(&row), true);
         if let Some(table) = self.tables.get_mut(name) {
             table.insert(&row);
         }
@@ -274,7 +280,7 @@ impl Engine {
     }
 
     /// Tells a row to the queries that read it, as [`Installation::change`] says.
-    fn tell(&mut self, name: &TableName, row: Bound<'_>, is_more: bool) {
+    fn tell(&mut self, name: &TableName, row: BoundRow<'_>, is_more: bool) {
         let Self { tables, queries, by_table, .. } = self;
         let Some(table) = tables.get(name) else { return };
         let readers = by_table.get(name).into_iter().flatten();
@@ -286,7 +292,7 @@ impl Engine {
     }
 
     /// Installs a query whose tables are there with all their rows. `None` if a table is missing.
-    pub fn install(&mut self, query: Query) -> Option<QueryNumber> {
+    pub fn install(&mut self, query: MaintainedQuery) -> Option<QueryNumber> {
         let install = |select| Installation::of(select, &self.tables);
         let selects: Vec<Installation> = query.selects.iter().map(install).collect::<Option<_>>()?;
         for (name, column) in selects.iter().flat_map(Installation::looked_by) {
@@ -350,13 +356,13 @@ fn fill(
     let tables = installed.tables(all)?;
     let query = &installed.query;
     let sought = sought(query);
-    let plan = installed.plans.get(sought.as_ref().map_or(0, |sought| sought.place().mention))?;
+    let plan = installed.plans.get(sought.as_ref().map_or(0, |sought| sought.column_ref().mention))?;
     let (table, columns) = tables[query.mentions[plan.start]];
     let join = Join { plan, changed: None, wanted: Some(key) };
     let mut one = |slot| {
-        join.each(query, &tables, Bound::Slot(slot), &mut |found, _| results.add(found, true));
+        join.each(query, &tables, BoundRow::Slot(slot), &mut |found, _| results.add(found, true));
     };
-    let column = sought.as_ref().map(|sought| columns[sought.place().column]);
+    let column = sought.as_ref().map(|sought| columns[sought.column_ref().column]);
     match (sought, column) {
         (Some(Sought::Range(_, range)), Some(column)) if table.is_in_order(column) => {
             table.between(column, range).for_each(&mut one);
@@ -375,24 +381,26 @@ fn fill(
 /// The column by which the first rows of a result are found.
 enum Sought {
     /// The column of the first parameter.
-    Parameter(Place),
+    Parameter(ColumnRef),
     /// A column that has one of these values.
-    Listed(Place, Vec<Number>),
-    Range(Place, RangeInclusive<Number>),
+    Listed(ColumnRef, Vec<Number>),
+    Range(ColumnRef, RangeInclusive<Number>),
 }
 
 impl Sought {
-    const fn place(&self) -> Place {
+    const fn column_ref(&self) -> ColumnRef {
         match self {
-            Self::Parameter(place) | Self::Listed(place, _) | Self::Range(place, _) => *place,
+            Self::Parameter(column_ref) | Self::Listed(column_ref, _) | Self::Range(column_ref, _) => {
+                *column_ref
+            }
         }
     }
 }
 
 fn sought(query: &Select) -> Option<Sought> {
-    let parameter = query.parameters.first().map(|place| Sought::Parameter(*place));
-    let listed = || query.listed().map(|(place, values)| Sought::Listed(place, values));
-    let ranged = || query.ranged().map(|(place, range)| Sought::Range(place, range));
+    let parameter = query.parameters.first().map(|column_ref| Sought::Parameter(*column_ref));
+    let listed = || query.listed().map(|(column_ref, values)| Sought::Listed(column_ref, values));
+    let ranged = || query.ranged().map(|(column_ref, range)| Sought::Range(column_ref, range));
     parameter.or_else(listed).or_else(ranged)
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use crate::amount::Beyond;
-use crate::condition::{Operand, Place};
 use crate::decimal;
 use crate::kind::{Cell, Kind, Number};
+use crate::predicate::{ColumnRef, Term};
 use crate::query::Item;
 
 /// A text by which a result is sorted, or by which its rows are told apart.
@@ -56,9 +56,9 @@ impl Ord for KeyText {
     }
 }
 
-/// One group.
+/// The state of one group: its aggregates.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
+pub(crate) struct GroupState {
     pub(crate) rows: u64,
     /// How many numbers of its rows the servers would not compute, or would compute differently.
     pub(crate) beyond: u64,
@@ -148,7 +148,7 @@ pub(crate) enum Computed<'g> {
     Decimal(Number, u8),
 }
 
-impl Group {
+impl GroupState {
     pub(crate) fn new(items: &[Item], texts: Box<[Option<KeyText>]>) -> Self {
         let aggregate = |item: &Item| match item {
             Item::Key(_) => Aggregate::None,
@@ -165,15 +165,15 @@ impl Group {
         &mut self,
         is_more: bool,
         items: &[Item],
-        value_of: &impl Fn(Place) -> Cell,
-        text_of: &impl Fn(Place) -> Option<KeyText>,
+        value_of: &impl Fn(ColumnRef) -> Cell,
+        text_of: &impl Fn(ColumnRef) -> Option<KeyText>,
     ) {
         step(&mut self.rows, is_more);
         for (aggregate, item) in self.aggregates.iter_mut().zip(items) {
             let value = match item {
                 Item::Key(_) => continue,
-                Item::Extreme { of: Operand::Column(place), is_text: true, .. } => {
-                    match (text_of(*place), &mut *aggregate) {
+                Item::Extreme { of: Term::Column(column_ref), is_text: true, .. } => {
+                    match (text_of(*column_ref), &mut *aggregate) {
                         (Some(text), _) if text.sorted.is_none() => step(&mut self.beyond, is_more),
                         (Some(text), Aggregate::Texts(texts)) => add_text(texts, is_more, text),
                         _ => {}

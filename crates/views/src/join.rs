@@ -1,7 +1,7 @@
 //! The join of one row with those of the other mentions.
 
-use crate::condition::{Condition, Place};
 use crate::kind::{Cell, Number};
+use crate::predicate::{ColumnRef, Predicate};
 use crate::query::{Optional, Role, Select};
 use crate::table::{Table, TableSlot};
 
@@ -27,9 +27,9 @@ struct Pivot {
 /// The checks that can be made as soon as a mention has its row.
 #[derive(Debug, Default)]
 struct Checks {
-    conditions: Vec<Condition>,
+    conditions: Vec<Predicate>,
     /// Parameters by their places, with their columns.
-    parameters: Vec<(usize, Place)>,
+    parameters: Vec<(usize, ColumnRef)>,
 }
 
 /// The next mention: its rows have in `column` the value that an earlier mention has in `from`.
@@ -37,35 +37,39 @@ struct Checks {
 struct JoinStep {
     mention: usize,
     column: usize,
-    from: Place,
+    from: ColumnRef,
     /// The further join conditions, if there need not be such a row.
-    on: Option<(Role, Vec<Condition>)>,
+    on: Option<(Role, Vec<Predicate>)>,
     checks: Checks,
 }
 
 /// The conditions that are not checked yet while a plan is made.
 struct Untold<'q> {
-    conditions: Vec<&'q Condition>,
-    parameters: Vec<(usize, Place)>,
+    conditions: Vec<&'q Predicate>,
+    parameters: Vec<(usize, ColumnRef)>,
 }
 
 impl Untold<'_> {
     /// Returns the checks that these mentions decide, the last one included.
     fn told_of(&mut self, bound: &[usize]) -> Checks {
-        let is_told = |place: &Place| bound.contains(&place.mention);
+        let is_told = |column_ref: &ColumnRef| bound.contains(&column_ref.mention);
         let conditions = std::mem::take(&mut self.conditions).into_iter();
-        let (told, rest): (Vec<&Condition>, _) =
-            conditions.partition(|condition| condition.places().iter().all(is_told));
+        let (told, rest): (Vec<&Predicate>, _) =
+            conditions.partition(|condition| condition.column_refs().iter().all(is_told));
         self.conditions = rest;
         let parameters = std::mem::take(&mut self.parameters).into_iter();
-        let (now, later) = parameters.partition(|(_, place)| is_told(place));
+        let (now, later) = parameters.partition(|(_, column_ref)| is_told(column_ref));
         self.parameters = later;
         Checks { conditions: told.into_iter().cloned().collect(), parameters: now }
     }
 }
 
 /// Returns two columns that a condition equates: one of a mention that is not bound, and one of a mention that is.
-fn link(condition: &Condition, bound: &[usize], is_wanted: impl Fn(usize) -> bool) -> Option<(Place, Place)> {
+fn link(
+    condition: &Predicate,
+    bound: &[usize],
+    is_wanted: impl Fn(usize) -> bool,
+) -> Option<(ColumnRef, ColumnRef)> {
     let (left, right) = condition.equal_columns()?;
     let (from, to) = match (bound.contains(&left.mention), bound.contains(&right.mention)) {
         (true, false) => (left, right),
@@ -75,9 +79,9 @@ fn link(condition: &Condition, bound: &[usize], is_wanted: impl Fn(usize) -> boo
     is_wanted(to.mention).then_some((from, to))
 }
 
-/// The row of a mention.
+/// The row that is bound to a mention.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Bound<'r> {
+pub(crate) enum BoundRow<'r> {
     None,
     Slot(TableSlot),
     /// A row that is not in the table, or not any more.
@@ -92,7 +96,7 @@ pub(crate) struct Changed<'r> {
     /// The mention for which the row stands: earlier mentions see the table as it will be.
     pub(crate) mention: usize,
     /// The row that is not there yet, or the slot of a row that is still there.
-    pub(crate) row: Bound<'r>,
+    pub(crate) row: BoundRow<'r>,
 }
 
 /// A combination of rows, and the places of their values.
@@ -100,22 +104,22 @@ pub(crate) struct Combination<'a, 'r> {
     pub(crate) query: &'a Select,
     /// The query's tables, in its order, and the places of its columns in them.
     pub(crate) tables: &'a [(&'a Table, &'a [usize])],
-    rows: Vec<Bound<'r>>,
+    rows: Vec<BoundRow<'r>>,
 }
 
 impl Combination<'_, '_> {
     /// Returns the text of a column, by its number.
-    pub(crate) fn text(&self, place: Place, number: Number) -> &[u8] {
-        let (table, _) = self.tables[self.query.mentions[place.mention]];
+    pub(crate) fn text(&self, column_ref: ColumnRef, number: Number) -> &[u8] {
+        let (table, _) = self.tables[self.query.mentions[column_ref.mention]];
         table.text(number)
     }
 
-    pub(crate) fn value(&self, place: Place) -> Cell {
-        let (table, columns) = self.tables[self.query.mentions[place.mention]];
-        match self.rows[place.mention] {
-            Bound::Slot(slot) => table.get(slot, columns[place.column]),
-            Bound::Row(row) => row[columns[place.column]],
-            Bound::None => None,
+    pub(crate) fn value(&self, column_ref: ColumnRef) -> Cell {
+        let (table, columns) = self.tables[self.query.mentions[column_ref.mention]];
+        match self.rows[column_ref.mention] {
+            BoundRow::Slot(slot) => table.get(slot, columns[column_ref.column]),
+            BoundRow::Row(row) => row[columns[column_ref.column]],
+            BoundRow::None => None,
         }
     }
 }
@@ -139,17 +143,17 @@ impl JoinPlan {
             let (_, to) = optional.on.iter().find_map(|one| link(one, &[optional.mention], |_| true))?;
             next = query.optional(to.mention);
         }
-        let given: Vec<&Condition> =
+        let given: Vec<&Predicate> =
             present.iter().flat_map(|optional| &optional.on).chain(&query.conditions).collect();
         let is_missing = |mention| {
             query.optional(mention).is_some() && present.iter().all(|optional| optional.mention != mention)
         };
         let parameters = query.parameters.iter().copied().enumerate().collect();
         // A condition on the shown rows that names the first row can also be satisfied by NULLs in its place.
-        let is_early = |condition: &Condition| {
-            present.is_empty() || condition.places().iter().all(|place| place.mention != start)
+        let is_early = |condition: &Predicate| {
+            present.is_empty() || condition.column_refs().iter().all(|column_ref| column_ref.mention != start)
         };
-        let (early, late): (Vec<&Condition>, Vec<_>) = query.conditions.iter().partition(|it| is_early(it));
+        let (early, late): (Vec<&Predicate>, Vec<_>) = query.conditions.iter().partition(|it| is_early(it));
         let on = present.iter().flat_map(|optional| &optional.on);
         let mut untold = Untold { conditions: on.chain(early).collect(), parameters };
         let mut bound = vec![start];
@@ -157,7 +161,7 @@ impl JoinPlan {
         let mut steps = Vec::new();
         let inner = (0..query.mentions.len()).filter(|mention| !is_missing(*mention)).count();
         while bound.len() < inner {
-            let reached = |one: &&Condition| link(one, &bound, |mention| !is_missing(mention));
+            let reached = |one: &&Predicate| link(one, &bound, |mention| !is_missing(mention));
             let (from, to) = given.iter().find_map(reached)?;
             bound.push(to.mention);
             let checks = untold.told_of(&bound);
@@ -181,10 +185,10 @@ impl JoinPlan {
     }
 
     /// Returns the columns by which rows are found: mentions and columns.
-    pub(crate) fn looked_by(&self) -> impl Iterator<Item = Place> {
+    pub(crate) fn looked_by(&self) -> impl Iterator<Item = ColumnRef> {
         let pivot = self.pivot.iter().flat_map(|pivot| std::iter::once(&pivot.other).chain(&pivot.steps));
-        let place = |step: &JoinStep| Place { mention: step.mention, column: step.column };
-        self.steps.iter().chain(pivot).map(place)
+        let column_ref = |step: &JoinStep| ColumnRef { mention: step.mention, column: step.column };
+        self.steps.iter().chain(pivot).map(column_ref)
     }
 }
 
@@ -233,10 +237,10 @@ impl<'a, 'r> Join<'a, 'r> {
         &self,
         query: &'a Select,
         tables: &'a [(&'a Table, &'a [usize])],
-        row: Bound<'r>,
+        row: BoundRow<'r>,
         found: &mut impl FnMut(&Combination<'a, 'r>, bool),
     ) {
-        let mut combination = Combination { query, tables, rows: vec![Bound::None; query.mentions.len()] };
+        let mut combination = Combination { query, tables, rows: vec![BoundRow::None; query.mentions.len()] };
         combination.rows[self.plan.start] = row;
         let end = match self.plan.pivot {
             Some(_) => End::Pivot,
@@ -248,8 +252,8 @@ impl<'a, 'r> Join<'a, 'r> {
     }
 
     fn passes(&self, checks: &Checks, combination: &Combination<'_, '_>) -> bool {
-        let is_wanted = |(number, place): &(usize, Place)| match self.wanted {
-            Some(wanted) => combination.value(*place) == Some(wanted[*number]),
+        let is_wanted = |(number, column_ref): &(usize, ColumnRef)| match self.wanted {
+            Some(wanted) => combination.value(*column_ref) == Some(wanted[*number]),
             None => true,
         };
         checks.parameters.iter().all(is_wanted) && all_hold(&checks.conditions, combination)
@@ -260,20 +264,20 @@ impl<'a, 'r> Join<'a, 'r> {
         &self,
         step: &JoinStep,
         combination: &Combination<'a, 'r>,
-    ) -> impl Iterator<Item = Bound<'r>> + use<'a, 'r> {
+    ) -> impl Iterator<Item = BoundRow<'r>> + use<'a, 'r> {
         let value = combination.value(step.from);
         let number = combination.query.mentions[step.mention];
         let (table, columns) = combination.tables[number];
         let column = columns[step.column];
         let seen_new = self.changed.filter(|it| it.table == number && step.mention < it.mention);
         let is_there = move |slot: &TableSlot| {
-            !seen_new.is_some_and(|it| matches!(it.row, Bound::Slot(gone) if gone == *slot))
+            !seen_new.is_some_and(|it| matches!(it.row, BoundRow::Slot(gone) if gone == *slot))
         };
         let slots = value.map_or(&[][..], |value| table.with(column, value));
         let is_it =
-            |row: &Bound<'_>| matches!(row, Bound::Row(row) if value.is_some() && row[column] == value);
+            |row: &BoundRow<'_>| matches!(row, BoundRow::Row(row) if value.is_some() && row[column] == value);
         let new = seen_new.map(|it| it.row).filter(is_it);
-        slots.iter().copied().filter(is_there).map(Bound::Slot).chain(new)
+        slots.iter().copied().filter(is_there).map(BoundRow::Slot).chain(new)
     }
 
     fn step(
@@ -305,7 +309,7 @@ impl<'a, 'r> Join<'a, 'r> {
                 break;
             }
         }
-        combination.rows[step.mention] = Bound::None;
+        combination.rows[step.mention] = BoundRow::None;
         if matches!(role, Some(Role::Left | Role::Missing)) && !is_joined {
             self.go_on(step, behind, combination, found);
         }
@@ -341,15 +345,16 @@ impl<'a, 'r> Join<'a, 'r> {
             self.go_on(other, behind(false), combination, found);
         }
         if matches!(role, Some(Role::Left | Role::Missing)) && is_alone {
-            combination.rows[other.mention] = Bound::None;
+            combination.rows[other.mention] = BoundRow::None;
             self.go_on(other, behind(true), combination, found);
         }
         combination.rows[other.mention] = own;
     }
 
     /// Whether another row than this one is joined in its place.
-    fn has_other(&self, step: &JoinStep, own: Bound<'r>, combination: &mut Combination<'a, 'r>) -> bool {
-        let is_own = |row: &Bound<'_>| matches!((row, own), (Bound::Slot(a), Bound::Slot(b)) if *a == b);
+    fn has_other(&self, step: &JoinStep, own: BoundRow<'r>, combination: &mut Combination<'a, 'r>) -> bool {
+        let is_own =
+            |row: &BoundRow<'_>| matches!((row, own), (BoundRow::Slot(a), BoundRow::Slot(b)) if *a == b);
         self.candidates(step, combination).filter(|row| !is_own(row)).any(|row| {
             combination.rows[step.mention] = row;
             step.joins(combination)
@@ -357,6 +362,6 @@ impl<'a, 'r> Join<'a, 'r> {
     }
 }
 
-fn all_hold(conditions: &[Condition], combination: &Combination<'_, '_>) -> bool {
-    conditions.iter().all(|one| one.holds(&|place| combination.value(place)) == Some(true))
+fn all_hold(conditions: &[Predicate], combination: &Combination<'_, '_>) -> bool {
+    conditions.iter().all(|one| one.holds(&|column_ref| combination.value(column_ref)) == Some(true))
 }

@@ -1,8 +1,8 @@
 //! Results that are kept up to date row by row: rows and their changes go in, results come out.
 //!
-//! A *maintained query* is compiled from the plan form of a SELECT ([`Query::compile`]). The base rows of its tables are held in memory,
-//! the needed columns only. Each mention of a table has a plan that joins one changed row with the rows of the other mentions. Each
-//! change of a row adds the combinations that these plans find to the results, or removes them.
+//! A *maintained query* is compiled from the plan form of a SELECT ([`MaintainedQuery::compile`]). The base rows of its tables are held
+//! in memory, the needed columns only. Each mention of a table has a plan that joins one changed row with the rows of the other
+//! mentions. Each change of a row adds the combinations that these plans find to the results, or removes them.
 //!
 //! This crate does no I/O. It knows neither packets nor the binlog nor positions: the caller of [`Engine::change`] decides at which
 //! moment of the database the results are. It computes what the servers compute, or refuses by name ([`Unmaintained`]): no value is
@@ -30,7 +30,7 @@ mod texts;
 mod table;
 
 // A query, and its compilation from the plan form.
-mod condition;
+mod predicate;
 mod amount;
 mod query;
 mod join;
@@ -45,7 +45,7 @@ mod engine;
 pub use compile::{Asker, Compiled, Computing, Unmaintained};
 pub use engine::{Engine, Inconsistent, QueryNumber, TableRows};
 pub use kind::{Cell, ColumnSpec, Given, Kind, Number, TableName, Width, date_number, moment_number};
-pub use query::Query;
+pub use query::MaintainedQuery;
 pub use results::{Limit, Shown};
 pub use utc::Date;
 

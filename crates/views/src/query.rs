@@ -7,12 +7,12 @@ use std::ops::RangeInclusive;
 use freshet_sql::DataType;
 
 use crate::amount::Amount;
-use crate::condition::{Condition, Operand, Place};
 use crate::kind::{ColumnSpec, Kind, Number, TableName};
+use crate::predicate::{ColumnRef, Predicate, Term};
 
 /// A query for all values of its parameters: conditions of the form `column = literal` are its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Query {
+pub struct MaintainedQuery {
     /// At least one.
     pub(crate) selects: Vec<Select>,
     /// How the SELECTs are put together, if there are several.
@@ -38,12 +38,12 @@ pub(crate) struct Select {
     /// The mentions that LEFT JOIN adds, in their order, and after them those of subqueries; the others are joined before them.
     pub(crate) optional: Vec<Optional>,
     /// The conditions on each combination of rows.
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) conditions: Vec<Predicate>,
     /// The columns that have to be equal to the parameters, in their order.
-    pub(crate) parameters: Vec<Place>,
+    pub(crate) parameters: Vec<ColumnRef>,
     pub(crate) output: Output,
     /// The conditions on each shown group: on its items, which are named by their places like columns.
-    pub(crate) having: Vec<Condition>,
+    pub(crate) having: Vec<Predicate>,
     /// Columns of the output, or behind it, by which it is ordered; true stands for descending.
     pub(crate) order: Vec<(usize, bool)>,
     /// How many seconds the clock that shows moments of UTC is ahead of UTC; 0 where there are no such moments.
@@ -71,16 +71,16 @@ pub(crate) struct Optional {
     pub(crate) mention: usize,
     pub(crate) role: Role,
     /// The conditions on its row, and on those of mentions before it.
-    pub(crate) on: Vec<Condition>,
+    pub(crate) on: Vec<Predicate>,
 }
 
 /// The output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Output {
     /// A row for each combination; the columns behind `shown` only order.
-    Rows { columns: Vec<Operand>, shown: usize, is_distinct: bool },
+    Rows { columns: Vec<Term>, shown: usize, is_distinct: bool },
     /// A row for each group of rows that are equal in `by`.
-    Groups { by: Vec<Operand>, items: Vec<Item>, shown: usize },
+    Groups { by: Vec<Term>, items: Vec<Item>, shown: usize },
 }
 
 /// A column of a group.
@@ -91,17 +91,17 @@ pub(crate) enum Item {
     /// The number of rows; with an amount, of rows where it is not NULL.
     Count(Option<Amount>),
     /// The number of different values that are not NULL.
-    Distinct(Operand),
+    Distinct(Term),
     /// The sum of an exact number with so many digits behind the point. `or`: the value that is shown if there are no numbers; without
     /// it, NULL.
     Sum { of: Amount, scale: u8, or: Option<Number> },
     /// The average of an exact number, with `more` further digits behind the point. `or` is as for a sum.
     Average { of: Amount, scale: u8, more: u8, or: Option<Number> },
     /// The least or the greatest: of numbers, or of texts.
-    Extreme { of: Operand, is_max: bool, is_text: bool },
+    Extreme { of: Term, is_max: bool, is_text: bool },
 }
 
-impl Query {
+impl MaintainedQuery {
     /// Returns the tables that the query reads, each once, and the columns that it needs of each.
     #[must_use]
     pub fn tables(&self) -> Vec<(&TableName, Cow<'_, [ColumnSpec]>)> {
@@ -146,23 +146,29 @@ impl Query {
 
 impl Select {
     fn shown(&self) -> impl Iterator<Item = (&TableName, &ColumnSpec)> {
-        let place = |operand: &Operand| match operand {
-            Operand::Column(place) => Some(*place),
-            Operand::Constant(_) | Operand::Literal(_) => None,
+        let column_ref = |term: &Term| match term {
+            Term::Column(column_ref) => Some(*column_ref),
+            Term::Constant(_) | Term::Literal(_) => None,
         };
-        let places: Vec<Place> = match &self.output {
-            Output::Rows { columns, shown, .. } => columns.iter().take(*shown).filter_map(place).collect(),
+        let column_refs: Vec<ColumnRef> = match &self.output {
+            Output::Rows { columns, shown, .. } => {
+                columns.iter().take(*shown).filter_map(column_ref).collect()
+            }
             Output::Groups { by, items, .. } => {
                 let of = items.iter().flat_map(|item| match item {
                     Item::Key(_) | Item::Count(None) => Vec::new(),
-                    Item::Distinct(of) | Item::Extreme { of, .. } => place(of).into_iter().collect(),
-                    Item::Count(Some(of)) | Item::Sum { of, .. } | Item::Average { of, .. } => of.places(),
+                    Item::Distinct(of) | Item::Extreme { of, .. } => column_ref(of).into_iter().collect(),
+                    Item::Count(Some(of)) | Item::Sum { of, .. } | Item::Average { of, .. } => {
+                        of.column_refs()
+                    }
                 });
-                by.iter().filter_map(place).chain(of).collect()
+                by.iter().filter_map(column_ref).chain(of).collect()
             }
         };
-        let named = |place: Place| (&self.tables[self.mentions[place.mention]].0, self.spec(place));
-        places.into_iter().map(named)
+        let named = |column_ref: ColumnRef| {
+            (&self.tables[self.mentions[column_ref.mention]].0, self.spec(column_ref))
+        };
+        column_refs.into_iter().map(named)
     }
 
     const fn columns_shown(&self) -> usize {
@@ -177,39 +183,40 @@ impl Select {
     }
 
     /// Returns a column that has one of a few values in every row that counts, of a mention that has a row.
-    pub(crate) fn listed(&self) -> Option<(Place, Vec<Number>)> {
-        let listed = |condition: &Condition| match condition {
-            Condition::In(Operand::Column(place), list) if self.optional(place.mention).is_none() => {
+    pub(crate) fn listed(&self) -> Option<(ColumnRef, Vec<Number>)> {
+        let listed = |condition: &Predicate| match condition {
+            Predicate::In(Term::Column(column_ref), list) if self.optional(column_ref.mention).is_none() => {
                 let values = list.iter().map(|one| match one {
-                    Operand::Constant(cell) => *cell,
-                    Operand::Column(_) | Operand::Literal(_) => None,
+                    Term::Constant(cell) => *cell,
+                    Term::Column(_) | Term::Literal(_) => None,
                 });
-                Some((*place, values.collect::<Option<Vec<Number>>>()?))
+                Some((*column_ref, values.collect::<Option<Vec<Number>>>()?))
             }
             _ => None,
         };
-        let (place, mut values) = self.conditions.iter().find_map(listed)?;
+        let (column_ref, mut values) = self.conditions.iter().find_map(listed)?;
         values.sort_unstable();
         values.dedup();
-        Some((place, values))
+        Some((column_ref, values))
     }
 
     /// Returns a column whose values are in a range in every row that counts, of a mention that has a row: the narrowest range, if there
     /// are several.
-    pub(crate) fn ranged(&self) -> Option<(Place, RangeInclusive<Number>)> {
-        let mut ranges: Vec<(Place, RangeInclusive<Number>)> = Vec::new();
-        let mut left: Vec<&Condition> = self.conditions.iter().collect();
+    pub(crate) fn ranged(&self) -> Option<(ColumnRef, RangeInclusive<Number>)> {
+        let mut ranges: Vec<(ColumnRef, RangeInclusive<Number>)> = Vec::new();
+        let mut left: Vec<&Predicate> = self.conditions.iter().collect();
         while let Some(condition) = left.pop() {
             match condition {
-                Condition::And(all) => left.extend(all),
-                Condition::Compare(..) => {
-                    let Some((place, own)) =
-                        condition.range().filter(|(place, _)| self.optional(place.mention).is_none())
+                Predicate::And(all) => left.extend(all),
+                Predicate::Compare(..) => {
+                    let Some((column_ref, own)) = condition
+                        .range()
+                        .filter(|(column_ref, _)| self.optional(column_ref.mention).is_none())
                     else {
                         continue;
                     };
-                    match ranges.iter_mut().find(|(other, _)| *other == place) {
-                        None => ranges.push((place, own)),
+                    match ranges.iter_mut().find(|(other, _)| *other == column_ref) {
+                        None => ranges.push((column_ref, own)),
                         Some((_, range)) => {
                             *range = *range.start().max(own.start())..=*range.end().min(own.end())
                         }
@@ -223,14 +230,14 @@ impl Select {
     }
 
     /// Whether a column of the output, or of the grouping, is a text by which rows are sorted or told apart.
-    pub(crate) fn is_key_text(&self, at: usize, place: Place) -> bool {
+    pub(crate) fn is_key_text(&self, at: usize, column_ref: ColumnRef) -> bool {
         let is_key = match &self.output {
             Output::Rows { is_distinct, .. } => {
                 *is_distinct || self.merged_by.contains(&at) || self.order.iter().any(|(by, _)| *by == at)
             }
             Output::Groups { .. } => true,
         };
-        is_key && matches!(self.spec(place).kind, Kind::Text { .. })
+        is_key && matches!(self.spec(column_ref).kind, Kind::Text { .. })
     }
 
     /// Whether a condition is on texts.
@@ -238,15 +245,15 @@ impl Select {
         self.tables.iter().flat_map(|(_, columns)| columns).any(|spec| matches!(spec.kind, Kind::Folded(_)))
     }
 
-    pub(crate) fn spec(&self, place: Place) -> &ColumnSpec {
-        &self.tables[self.mentions[place.mention]].1[place.column]
+    pub(crate) fn spec(&self, column_ref: ColumnRef) -> &ColumnSpec {
+        &self.tables[self.mentions[column_ref.mention]].1[column_ref.column]
     }
 
-    /// Returns the column of an operand; a constant is only compared.
-    pub(crate) fn spec_of(&self, operand: &Operand) -> Option<&ColumnSpec> {
-        match operand {
-            Operand::Column(place) => Some(self.spec(*place)),
-            Operand::Constant(_) | Operand::Literal(_) => None,
+    /// Returns the column of a term; a constant is only compared.
+    pub(crate) fn spec_of(&self, term: &Term) -> Option<&ColumnSpec> {
+        match term {
+            Term::Column(column_ref) => Some(self.spec(*column_ref)),
+            Term::Constant(_) | Term::Literal(_) => None,
         }
     }
 }

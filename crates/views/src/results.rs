@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ahash::{HashMap, HashSet};
 
-use crate::condition::{Operand, Place};
 use crate::decimal;
-use crate::groups::{Computed, Group, KeyText};
+use crate::groups::{Computed, GroupState, KeyText};
 use crate::join::Combination;
 use crate::kind::{Cell, ColumnSpec, Kind, Number};
+use crate::predicate::{ColumnRef, Term};
 use crate::query::{Item, Output, Select};
 
 /// The most results of one query that are held; a further one replaces the one that was read longest ago.
@@ -130,7 +130,7 @@ impl Shown {
         }
     }
 
-    fn push(&mut self, row: &Wire, ties: bool) {
+    fn push(&mut self, row: &EncodedRow, ties: bool) {
         self.width = self.width.max(row.width);
         self.put(&row.bytes, ties);
     }
@@ -150,7 +150,7 @@ impl Shown {
 
 /// A row of the text protocol.
 #[derive(Debug)]
-struct Wire {
+struct EncodedRow {
     bytes: Box<[u8]>,
     /// The most bytes of a character of its texts.
     width: u8,
@@ -177,8 +177,8 @@ struct Held {
 #[derive(Debug)]
 enum Rows {
     /// How often each row occurs, and its bytes.
-    Each(HashMap<Box<[Cell]>, (u64, Wire)>),
-    Groups(HashMap<Box<[Cell]>, Group>),
+    Each(HashMap<Box<[Cell]>, (u64, EncodedRow)>),
+    Groups(HashMap<Box<[Cell]>, GroupState>),
 }
 
 impl Rows {
@@ -189,7 +189,7 @@ impl Rows {
                 let mut groups = HashMap::default();
                 // Without GROUP BY there is always one group.
                 if by.is_empty() {
-                    groups.insert(Box::default(), Group::new(items, Box::default()));
+                    groups.insert(Box::default(), GroupState::new(items, Box::default()));
                 }
                 Self::Groups(groups)
             }
@@ -243,32 +243,32 @@ impl Results {
     pub(crate) fn add(&mut self, combination: &Combination<'_, '_>, is_more: bool) {
         let query = combination.query;
         let key: Option<Vec<Number>> =
-            query.parameters.iter().map(|place| combination.value(*place)).collect();
+            query.parameters.iter().map(|column_ref| combination.value(*column_ref)).collect();
         let Some(held) = key.and_then(|key| self.by_key.get_mut(&*key)) else { return };
         held.shown = None;
-        let value = |operand: &Operand| operand.value(&|place| combination.value(place));
+        let value = |term: &Term| term.value(&|column_ref| combination.value(column_ref));
         match (&mut held.rows, &query.output) {
             (Rows::Each(rows), Output::Rows { columns, shown, .. }) => {
                 let row: Box<[Cell]> = columns.iter().map(value).collect();
-                if let Some((count, wire)) = rows.get_mut(&row) {
+                if let Some((count, encoded)) = rows.get_mut(&row) {
                     *count = if is_more { *count + 1 } else { count.saturating_sub(1) };
                     if *count == 0 {
-                        self.bytes = self.bytes.saturating_sub(bytes_of(&row, wire));
+                        self.bytes = self.bytes.saturating_sub(bytes_of(&row, encoded));
                         rows.remove(&row);
                     }
                 } else if is_more {
                     let texts = key_texts(combination, columns);
-                    let wire = Wire { texts, ..wire(combination, &columns[..*shown]) };
-                    self.bytes += bytes_of(&row, &wire);
-                    rows.insert(row, (1, wire));
+                    let encoded = EncodedRow { texts, ..encode(combination, &columns[..*shown]) };
+                    self.bytes += bytes_of(&row, &encoded);
+                    rows.insert(row, (1, encoded));
                 }
             }
             (Rows::Groups(groups), Output::Groups { by, items, .. }) => {
                 let of: Box<[Cell]> = by.iter().map(value).collect();
-                let new = || Group::new(items, key_texts(combination, by));
+                let new = || GroupState::new(items, key_texts(combination, by));
                 let group = groups.entry(of.clone()).or_insert_with(new);
-                let value = |place| combination.value(place);
-                group.add(is_more, items, &value, &|place| key_text(combination, place));
+                let value = |column_ref| combination.value(column_ref);
+                group.add(is_more, items, &value, &|column_ref| key_text(combination, column_ref));
                 if group.rows == 0 && !by.is_empty() {
                     groups.remove(&of);
                 }
@@ -302,7 +302,7 @@ impl Rows {
 }
 
 /// A shown row: its values, and how often it occurs.
-type ShownRow<'r> = (&'r Box<[Cell]>, &'r (u64, Wire));
+type ShownRow<'r> = (&'r Box<[Cell]>, &'r (u64, EncodedRow));
 
 fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<ShownRow<'_>>, out: &mut Shown) {
     let compared = |(a, (_, left)): &ShownRow<'_>, (b, (_, right)): &ShownRow<'_>, at: usize| match (
@@ -313,7 +313,7 @@ fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<ShownRow<'_>>, out
         _ => a[at].cmp(&b[at]),
     };
     rows.sort_unstable_by(|a, b| ordered(&query.order, |at| compared(a, b, at)).then_with(|| a.0.cmp(b.0)));
-    let texts = rows.iter().map(|(row, (_, wire))| (&***row, &*wire.texts));
+    let texts = rows.iter().map(|(row, (_, encoded))| (&***row, &*encoded.texts));
     out.is_ambiguous = is_ambiguous(texts, is_distinct);
     let mut before: Option<ShownRow<'_>> = None;
     for row in rows {
@@ -321,25 +321,25 @@ fn show_rows(query: &Select, is_distinct: bool, mut rows: Vec<ShownRow<'_>>, out
             .as_ref()
             .is_some_and(|before| ordered(&query.order, |at| compared(before, &row, at)).is_eq());
         before = Some(row);
-        let (count, wire) = row.1;
-        let key = |at: &usize| match wire.texts.get(*at) {
+        let (count, encoded) = row.1;
+        let key = |at: &usize| match encoded.texts.get(*at) {
             Some(Some(text)) => SortKey::of_text(text),
             _ => SortKey::of_cell(row.0[*at]),
         };
         for time in 0..if is_distinct { 1 } else { *count } {
-            out.push(wire, ties || time > 0);
+            out.push(encoded, ties || time > 0);
             out.note_keys(query.merged_by.iter().map(key));
         }
     }
 }
 
 /// Shows the groups of a query that groups its rows.
-fn show_groups(query: &Select, groups: &HashMap<Box<[Cell]>, Group>, out: &mut Shown) {
+fn show_groups(query: &Select, groups: &HashMap<Box<[Cell]>, GroupState>, out: &mut Shown) {
     let Output::Groups { by, items, shown } = &query.output else { return };
     out.is_ambiguous = is_ambiguous(groups.iter().map(|(key, group)| (&**key, &*group.texts)), true)
         || groups.values().any(|group| group.beyond > 0 || group.has_equal_extremes(items));
     let is_shown = |row: &Vec<Computed<'_>>| {
-        let value = |place: Place| row[place.column].cell();
+        let value = |column_ref: ColumnRef| row[column_ref.column].cell();
         query.having.iter().all(|one| one.holds(&value) == Some(true))
     };
     let warns = |row: &Vec<Computed<'_>>| {
@@ -404,9 +404,9 @@ fn is_ambiguous<'r>(
     false
 }
 
-fn bytes_of(row: &[Cell], wire: &Wire) -> usize {
-    let texts: usize = wire.texts.iter().flatten().map(KeyText::bytes).sum();
-    ROW_BYTES + size_of_val(row) + wire.bytes.len() + texts
+fn bytes_of(row: &[Cell], encoded: &EncodedRow) -> usize {
+    let texts: usize = encoded.texts.iter().flatten().map(KeyText::bytes).sum();
+    ROW_BYTES + size_of_val(row) + encoded.bytes.len() + texts
 }
 
 fn ordered(order: &[(usize, bool)], by: impl Fn(usize) -> std::cmp::Ordering) -> std::cmp::Ordering {
@@ -420,7 +420,7 @@ fn may_warn(query: &Select, item: &Item) -> bool {
     query.spec_of(of).is_some_and(|spec| matches!(spec.kind, Kind::Date | Kind::Stamp(_) | Kind::Time(_)))
 }
 
-fn spec_of<'q>(query: &'q Select, by: &[Operand], item: &Item) -> Option<&'q ColumnSpec> {
+fn spec_of<'q>(query: &'q Select, by: &[Term], item: &Item) -> Option<&'q ColumnSpec> {
     match item {
         Item::Key(at) => query.spec_of(&by[*at]),
         Item::Extreme { of, .. } => query.spec_of(of),
@@ -441,17 +441,17 @@ fn put_computed(computed: Computed<'_>, spec: Option<&ColumnSpec>, offset_s: i32
     put_bytes(&shown, out);
 }
 
-fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
+fn encode(combination: &Combination<'_, '_>, columns: &[Term]) -> EncodedRow {
     let (mut out, mut shown, mut width) = (Vec::new(), Vec::new(), 0);
-    for operand in columns {
-        let value = operand.value(&|place| combination.value(place));
-        match (operand, value) {
+    for term in columns {
+        let value = term.value(&|column_ref| combination.value(column_ref));
+        match (term, value) {
             (_, None) => out.push(NULL),
-            (Operand::Column(place), Some(number)) => {
+            (Term::Column(column_ref), Some(number)) => {
                 let query = combination.query;
-                let spec = query.spec(*place);
+                let spec = query.spec(*column_ref);
                 if matches!(spec.kind, Kind::Text { .. }) {
-                    let text = combination.text(*place, number);
+                    let text = combination.text(*column_ref, number);
                     width = width.max(width_of(text, Some(spec)));
                     put_bytes(text, &mut out);
                 } else {
@@ -461,26 +461,26 @@ fn wire(combination: &Combination<'_, '_>, columns: &[Operand]) -> Wire {
                     put_bytes(&shown, &mut out);
                 }
             }
-            (Operand::Literal(at), Some(_)) => {
+            (Term::Literal(at), Some(_)) => {
                 width = width.max(1);
                 put_bytes(&combination.query.literals[*at], &mut out);
             }
-            (Operand::Constant(_), Some(number)) => put_bytes(number.to_string().as_bytes(), &mut out),
+            (Term::Constant(_), Some(number)) => put_bytes(number.to_string().as_bytes(), &mut out),
         }
     }
-    Wire { bytes: out.into_boxed_slice(), width, texts: Box::default() }
+    EncodedRow { bytes: out.into_boxed_slice(), width, texts: Box::default() }
 }
 
 /// Returns the texts of these columns by which the query sorts or tells apart.
-fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Option<KeyText>]> {
+fn key_texts(combination: &Combination<'_, '_>, columns: &[Term]) -> Box<[Option<KeyText>]> {
     let query = combination.query;
-    let text = |(at, operand): (usize, &Operand)| match operand {
-        Operand::Column(place) if query.is_key_text(at, *place) => key_text(combination, *place),
+    let text = |(at, term): (usize, &Term)| match term {
+        Term::Column(column_ref) if query.is_key_text(at, *column_ref) => key_text(combination, *column_ref),
         _ => None,
     };
-    let is_key = |(at, operand): (usize, &Operand)| match operand {
-        Operand::Column(place) => query.is_key_text(at, *place),
-        Operand::Constant(_) | Operand::Literal(_) => false,
+    let is_key = |(at, term): (usize, &Term)| match term {
+        Term::Column(column_ref) => query.is_key_text(at, *column_ref),
+        Term::Constant(_) | Term::Literal(_) => false,
     };
     if columns.iter().enumerate().any(is_key) {
         columns.iter().enumerate().map(text).collect()
@@ -490,9 +490,9 @@ fn key_texts(combination: &Combination<'_, '_>, columns: &[Operand]) -> Box<[Opt
 }
 
 /// Returns a column's text, as it is sorted and told apart.
-fn key_text(combination: &Combination<'_, '_>, place: Place) -> Option<KeyText> {
-    let number = combination.value(place)?;
-    Some(KeyText::new(combination.text(place, number), combination.query.spec(place).kind))
+fn key_text(combination: &Combination<'_, '_>, column_ref: ColumnRef) -> Option<KeyText> {
+    let number = combination.value(column_ref)?;
+    Some(KeyText::new(combination.text(column_ref, number), combination.query.spec(column_ref).kind))
 }
 
 /// Returns the most bytes of a character of a text in UTF-8; 0 for bytes, which are shown unchanged.

@@ -7,7 +7,7 @@ use ahash::{HashMap, RandomState};
 use hashbrown::HashTable;
 
 use crate::kind::{Cell, ColumnSpec, Given, Number, Width};
-use crate::texts::Texts;
+use crate::texts::TextInterner;
 
 /// The place of a row in its table.
 pub(crate) type TableSlot = u32;
@@ -22,7 +22,7 @@ enum Numbers {
 }
 
 #[derive(Debug)]
-struct Column {
+struct StoredColumn {
     spec: ColumnSpec,
     numbers: Numbers,
     /// Which values are NULL; empty while none is.
@@ -47,13 +47,13 @@ enum Index {
 /// A table.
 #[derive(Debug)]
 pub(crate) struct Table {
-    columns: Vec<Column>,
+    columns: Vec<StoredColumn>,
     /// The columns of the primary key, by their places.
     primary: Vec<usize>,
     by_primary: HashTable<TableSlot>,
     hash: RandomState,
     indexes: HashMap<usize, Index>,
-    texts: Texts,
+    texts: TextInterner,
     /// Which slots have a row.
     is_used: Vec<bool>,
     free: Vec<TableSlot>,
@@ -65,7 +65,7 @@ const INDEX_BYTES: usize = 10;
 const ORDERED_BYTES: usize = 56;
 const PRIMARY_BYTES: usize = 6;
 
-impl Column {
+impl StoredColumn {
     fn get(&self, slot: TableSlot) -> Cell {
         let at = slot as usize;
         if self.nulls.get(at).copied().unwrap_or(false) {
@@ -179,14 +179,14 @@ impl Table {
             Width::Unsigned => Numbers::Unsigned(Vec::new()),
             Width::Huge => Numbers::Huge(Vec::new()),
         };
-        let column = |spec| Column { numbers: numbers(&spec), nulls: Vec::new(), spec };
+        let column = |spec| StoredColumn { numbers: numbers(&spec), nulls: Vec::new(), spec };
         Self {
             columns: columns.into_iter().map(column).collect(),
             primary,
             by_primary: HashTable::new(),
             hash: RandomState::new(),
             indexes: HashMap::default(),
-            texts: Texts::default(),
+            texts: TextInterner::default(),
             is_used: Vec::new(),
             free: Vec::new(),
         }

@@ -7,7 +7,7 @@ use crate::kind::Number;
 
 /// Texts by their numbers. When no row has a text any more, its number is free again.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextInterner {
     by_text: HashTable<u32>,
     texts: Vec<(Box<[u8]>, u32)>,
     free: Vec<u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Texts {
 /// The bytes that a text takes beside its own: its place, its number, and the allocator's overhead.
 const BYTES_EACH: usize = 48;
 
-impl Texts {
+impl TextInterner {
     /// Returns the number of a text, and counts one more row that has it.
     pub(crate) fn take(&mut self, text: &[u8]) -> u32 {
         let hash = self.hash.hash_one(text);

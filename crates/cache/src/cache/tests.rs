@@ -1,6 +1,7 @@
 use super::*;
 use crate::large::LARGE_MIN;
-use crate::{Dep, HITS_EXACT, HITS_MAX, Moment, Position};
+use crate::slab::{HITS_EXACT, HITS_MAX};
+use crate::{Dep, Moment, Position};
 use proptest::prelude::*;
 use std::collections::HashMap;
 

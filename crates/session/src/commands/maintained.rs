@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use freshet_cache::{Fill, Insert, Key};
 use freshet_catalog::TableInfo;
 use freshet_sql::returns_what_it_finds;
-use freshet_views::Query;
+use freshet_views::MaintainedQuery;
 
 use super::fill_plan::{FillPlan, Fillable};
 use super::patience::Patience;
@@ -217,7 +217,7 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<ResultQue
     let schema = session.state.schema.as_deref();
     let tables = &way.template().tables;
     let (plan, values, computing) = (way.plan_form(session), way.values(), environment.computing());
-    let compiled = planned(Planning { plan, values, tables, schema, computing }, Query::compile)?;
+    let compiled = planned(Planning { plan, values, tables, schema, computing }, MaintainedQuery::compile)?;
     if compiled.query.columns_shown() != columns {
         return Err("it has other columns".to_owned());
     }

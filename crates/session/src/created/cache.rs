@@ -11,7 +11,7 @@ use freshet_catalog::TableInfo;
 use freshet_digest::Digest;
 use freshet_sql::Method;
 use freshet_upstream::now_ms;
-use freshet_views::Query;
+use freshet_views::MaintainedQuery;
 
 use super::frame::Frame;
 use crate::environment::Environment;
@@ -208,7 +208,7 @@ pub(crate) struct NotedFrame {
     /// When the answer was complete, in monotonic milliseconds.
     pub(crate) noted_ms: u64,
     /// The query of the rows, once the frame is known to be of the definitions of `tables`.
-    pub(crate) proven: Option<Arc<Query>>,
+    pub(crate) proven: Option<Arc<MaintainedQuery>>,
 }
 
 impl NotedFrame {
@@ -224,7 +224,7 @@ impl NotedFrame {
     }
 
     /// Whether the frame would be the same by these definitions: all facts of the shown columns are unchanged.
-    pub(crate) fn is_alike(&self, rights: u64, tables: &[Arc<TableInfo>], query: &Query) -> bool {
+    pub(crate) fn is_alike(&self, rights: u64, tables: &[Arc<TableInfo>], query: &MaintainedQuery) -> bool {
         let Some(proven) = &self.proven else { return false };
         let are_same = self.tables.len() == tables.len()
             && self.tables.iter().zip(tables).all(|(own, other)| own.name == other.name);
@@ -314,7 +314,7 @@ impl CreatedCache {
     }
 
     /// Notes that the frame of such a text's answers is of these definitions, and of this query.
-    pub(crate) fn prove_frame(&self, key: Key<'_>, tables: &[Arc<TableInfo>], query: &Query) {
+    pub(crate) fn prove_frame(&self, key: Key<'_>, tables: &[Arc<TableInfo>], query: &MaintainedQuery) {
         let Some(key) = frame_key(key) else { return };
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(noted) = frames.get_mut(&key).filter(|noted| noted.is_of(noted.rights, tables.iter())) {

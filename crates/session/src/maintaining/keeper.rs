@@ -7,7 +7,7 @@ use ahash::{HashMap, HashSet};
 use freshet_cache::Position;
 use freshet_catalog::{Name, TableInfo};
 use freshet_upstream::now_ms;
-use freshet_views::{ColumnSpec, Engine, Given, Query, QueryNumber};
+use freshet_views::{ColumnSpec, Engine, Given, MaintainedQuery, QueryNumber};
 use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
@@ -97,7 +97,7 @@ struct Keeper<'s> {
     /// The copies whose state is not reported yet.
     untold: HashSet<Name>,
     /// Queries with their numbers, and when each was asked for last, as a count of questions.
-    installed: HashMap<Query, (QueryNumber, u64)>,
+    installed: HashMap<MaintainedQuery, (QueryNumber, u64)>,
     questions: u64,
     /// The position of the copies.
     at: Position,
@@ -172,7 +172,7 @@ impl<'s> Keeper<'s> {
     }
 
     /// Returns the number of a query, and installs it if needed; `None` if its tables are not there.
-    fn installed(&mut self, query: Query) -> Option<QueryNumber> {
+    fn installed(&mut self, query: MaintainedQuery) -> Option<QueryNumber> {
         self.questions += 1;
         if let Some((number, asked)) = self.installed.get_mut(&query)
             && self.engine.has_query(*number)

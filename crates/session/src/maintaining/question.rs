@@ -5,7 +5,7 @@ use std::sync::Arc;
 use freshet_catalog::rows::Zone;
 use freshet_catalog::{Name, TableInfo};
 use freshet_sql::{Datum, Flavor, Input, Modes, QueryPlan, Unplanned};
-use freshet_views::{Asker, Compiled, Computing, Query, Unmaintained};
+use freshet_views::{Asker, Compiled, Computing, MaintainedQuery, Unmaintained};
 
 use super::ResultQuestion;
 use crate::created::StoredResult;
@@ -75,7 +75,7 @@ pub(crate) fn loadable(
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
     let planning = Planning { plan: bound.plan_form(statement), values: &[], tables, schema, computing };
-    let query = planned(planning, Query::check)?;
+    let query = planned(planning, MaintainedQuery::check)?;
     for (name, _) in query.tables() {
         if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
             return Err(format!("{}, which {setting} leaves out", name.1));
@@ -117,6 +117,6 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let (tables, computing) = (&bound.template().tables, environment.computing());
     let statement = StatementText { text: &result.text, modes, schema, zone: environment.zone, tokens: None };
     let planning = Planning { plan: bound.plan_form(statement), values: &[], tables, schema, computing };
-    let compiled = planned(planning, Query::compile).ok()?;
+    let compiled = planned(planning, MaintainedQuery::compile).ok()?;
     Some(asked(compiled, tables))
 }

@@ -38,7 +38,7 @@ pub(crate) struct Capture {
 /// An answer that may be stored.
 #[derive(Debug)]
 pub(crate) struct Captured {
-    /// The packets, as the client got them.
+    /// The packets as this client's filter passed them on. They were copied when they were read from the server, before the client had them.
     pub(crate) body: Vec<u8>,
     /// Where the session's status flags stand in the packets.
     pub(crate) status_at: [u32; 2],

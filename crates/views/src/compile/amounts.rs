@@ -5,8 +5,8 @@ use freshet_sql::{DataType, Datum, Scalar};
 use super::conditions::comparison;
 use super::{Compiler, Found, refused};
 use crate::amount::{Amount, Arithmetic, Domain};
-use crate::condition::{Comparison, Condition, Operand};
 use crate::decimal;
+use crate::predicate::{ComparisonOperator, Predicate, Term};
 use crate::query::declared;
 
 /// The most digits behind the point of a computed number. MySQL has up to 30, and MariaDB up to 38.
@@ -21,7 +21,7 @@ pub(super) struct Typed {
 }
 
 impl Typed {
-    const NULL: Self = Self { amount: Amount::Of(Operand::Constant(None)), scale: 0, domain: Domain::Signed };
+    const NULL: Self = Self { amount: Amount::Of(Term::Constant(None)), scale: 0, domain: Domain::Signed };
 
     fn integer(amount: Amount) -> Self {
         Self { amount, scale: 0, domain: Domain::Signed }
@@ -102,7 +102,7 @@ impl Compiler<'_> {
                 self.chosen(conditions.into_iter().zip(pairs.iter().skip(1).step_by(2)).collect(), otherwise)
             }
             ("case of", [of, pairs @ .., otherwise]) => {
-                let case = |pair: &'_ [Scalar]| self.compared(Comparison::Equal, of, &pair[0]);
+                let case = |pair: &'_ [Scalar]| self.compared(ComparisonOperator::Equal, of, &pair[0]);
                 let conditions = pairs.chunks_exact(2).map(case).collect::<Found<Vec<_>>>()?;
                 self.chosen(conditions.into_iter().zip(pairs.iter().skip(1).step_by(2)).collect(), otherwise)
             }
@@ -121,17 +121,17 @@ impl Compiler<'_> {
             Scalar::Value(datum) => return self.literal(datum),
             other => return self.column(other).and_then(|_| refused("such a value")),
         };
-        let (operand, spec) = self.column(scalar)?;
+        let (term, spec) = self.column(scalar)?;
         let domain = self.plan.named.get(input).and_then(|input| declared(&input.columns, name));
         match (domain.and_then(Domain::of), spec.kind.digits()) {
-            (Some(domain), Some((_, scale))) => Ok(Typed { amount: Amount::Of(operand), scale, domain }),
+            (Some(domain), Some((_, scale))) => Ok(Typed { amount: Amount::Of(term), scale, domain }),
             _ => refused(format!("{name} as a number, which is no exact one")),
         }
     }
 
     /// Reads a literal. The type of a marker's value is chosen by the servers from what is around it.
     fn literal(&self, datum: &Datum) -> Found<Typed> {
-        let of = |number| Amount::Of(Operand::Constant(Some(number)));
+        let of = |number| Amount::Of(Term::Constant(Some(number)));
         match datum {
             Datum::Null => Ok(Typed::NULL),
             Datum::Int(number) if i64::try_from(*number).is_ok() => Ok(Typed::integer(of(*number))),
@@ -149,7 +149,7 @@ impl Compiler<'_> {
     }
 
     /// Returns the value beside the first condition that holds, or else the last value.
-    fn chosen(&self, cases: Vec<(Condition, &Scalar)>, otherwise: &Scalar) -> Found<Typed> {
+    fn chosen(&self, cases: Vec<(Predicate, &Scalar)>, otherwise: &Scalar) -> Found<Typed> {
         let (conditions, values): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
         let values = values.into_iter().chain([otherwise]).map(|value| self.amount(value));
         let (mut values, scale, domain) = alike(values.collect::<Found<Vec<_>>>()?)?;
@@ -168,7 +168,7 @@ fn alike(all: Vec<Typed>) -> Found<(Vec<Amount>, u8, Domain)> {
     let scale = all.iter().map(|one| one.scale).max().unwrap_or(0);
     let domain = all.iter().map(|one| one.domain).reduce(Domain::beside).unwrap_or(Domain::Signed);
     let may_be_negative = |one: &Typed| match one.amount {
-        Amount::Of(Operand::Constant(value)) => value.is_some_and(|number| number < 0),
+        Amount::Of(Term::Constant(value)) => value.is_some_and(|number| number < 0),
         _ => one.domain == Domain::Signed,
     };
     if domain == Domain::Unsigned && all.iter().any(may_be_negative) {

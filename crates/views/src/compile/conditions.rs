@@ -5,44 +5,43 @@ use std::borrow::Cow;
 use freshet_sql::{Datum, Scalar};
 
 use super::{Compiler, Found, refused};
-use crate::condition::{Comparison, Condition, Operand};
 use crate::decimal::{self, Scaled};
 use crate::kind::{ColumnSpec, Kind, Number};
+use crate::predicate::{ComparisonOperator, Predicate, Term};
 
 /// Returns the comparison of an operator's name.
-pub(super) fn comparison(name: &str) -> Option<Comparison> {
+pub(super) fn comparison(name: &str) -> Option<ComparisonOperator> {
     Some(match name {
-        "=" => Comparison::Equal,
-        "<>" => Comparison::Unequal,
-        "<" => Comparison::Less,
-        "<=" => Comparison::LessOrEqual,
-        ">" => Comparison::Greater,
-        ">=" => Comparison::GreaterOrEqual,
-        "<=>" => Comparison::Same,
+        "=" => ComparisonOperator::Equal,
+        "<>" => ComparisonOperator::Unequal,
+        "<" => ComparisonOperator::Less,
+        "<=" => ComparisonOperator::LessOrEqual,
+        ">" => ComparisonOperator::Greater,
+        ">=" => ComparisonOperator::GreaterOrEqual,
+        "<=>" => ComparisonOperator::Same,
         _ => return None,
     })
 }
 
 impl Compiler<'_> {
-    pub(super) fn condition(&self, scalar: &Scalar) -> Found<Condition> {
+    pub(super) fn condition(&self, scalar: &Scalar) -> Found<Predicate> {
         let Scalar::Call(name, args) = scalar else { return refused("a value as a condition") };
         let all = || args.iter().map(|arg| self.condition(arg)).collect::<Found<Vec<_>>>();
         match (name.as_str(), args.as_slice()) {
-            ("and", _) => all().map(Condition::And),
-            ("or", _) => all().map(Condition::Or),
-            ("not", [one]) => Ok(Condition::Not(Box::new(self.condition(one)?))),
+            ("and", _) => all().map(Predicate::And),
+            ("or", _) => all().map(Predicate::Or),
+            ("not", [one]) => Ok(Predicate::Not(Box::new(self.condition(one)?))),
             ("is null", [Scalar::Column(input, name)]) => {
-                Ok(Condition::IsNull(Operand::Column(self.place(*input, name)?)))
+                Ok(Predicate::IsNull(Term::Column(self.column_ref(*input, name)?)))
             }
-            ("between", [of, low, high]) => Ok(Condition::And(vec![
-                self.compared(Comparison::GreaterOrEqual, of, low)?,
-                self.compared(Comparison::LessOrEqual, of, high)?,
+            ("between", [of, low, high]) => Ok(Predicate::And(vec![
+                self.compared(ComparisonOperator::GreaterOrEqual, of, low)?,
+                self.compared(ComparisonOperator::LessOrEqual, of, high)?,
             ])),
             ("in", [of, list @ ..]) => {
-                let (operand, spec) = self.compared_column(of)?;
-                let equal =
-                    |value: &Scalar| Ok(Operand::Constant(Some(self.constant(value, spec)?.equal()?)));
-                Ok(Condition::In(operand, list.iter().map(equal).collect::<Found<_>>()?))
+                let (term, spec) = self.compared_column(of)?;
+                let equal = |value: &Scalar| Ok(Term::Constant(Some(self.constant(value, spec)?.equal()?)));
+                Ok(Predicate::In(term, list.iter().map(equal).collect::<Found<_>>()?))
             }
             (name, [left, right]) => match comparison(name) {
                 Some(how) => self.compared(how, left, right),
@@ -53,7 +52,12 @@ impl Compiler<'_> {
     }
 
     /// Returns a comparison, its column on the left if only one side is a column.
-    pub(super) fn compared(&self, how: Comparison, left: &Scalar, right: &Scalar) -> Found<Condition> {
+    pub(super) fn compared(
+        &self,
+        how: ComparisonOperator,
+        left: &Scalar,
+        right: &Scalar,
+    ) -> Found<Predicate> {
         match (left, right) {
             (Scalar::Column(..), Scalar::Column(..)) => {
                 let ((left, of), (right, with)) = (self.compared_column(left)?, self.compared_column(right)?);
@@ -61,7 +65,7 @@ impl Compiler<'_> {
                     return refused("a comparison of two types, or of texts that are not told apart here");
                 }
                 of.told_by(how)?;
-                Ok(Condition::Compare(how, left, right))
+                Ok(Predicate::Compare(how, left, right))
             }
             (Scalar::Column(..), value) => {
                 let (left, spec) = self.compared_column(left)?;
@@ -75,11 +79,11 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn column(&self, scalar: &Scalar) -> Found<(Operand, &ColumnSpec)> {
+    pub(super) fn column(&self, scalar: &Scalar) -> Found<(Term, &ColumnSpec)> {
         match scalar {
             Scalar::Column(input, name) => {
-                let place = self.place(*input, name)?;
-                Ok((Operand::Column(place), self.query.spec(place)))
+                let column_ref = self.column_ref(*input, name)?;
+                Ok((Term::Column(column_ref), self.query.spec(column_ref)))
             }
             Scalar::Value(_) | Scalar::All => refused("a literal in the place of a column"),
             Scalar::Item(_) => refused("a condition on an item"),
@@ -199,9 +203,11 @@ const STAMP_MAX: Number = 2_147_385_600_000_000;
 impl ColumnSpec {
     /// Returns the column, if this comparison with a literal can be told by numbers. The order of the names of an ENUM or SET is not that
     /// of their numbers.
-    pub(super) fn told_by(&self, how: Comparison) -> Found<&Self> {
+    pub(super) fn told_by(&self, how: ComparisonOperator) -> Found<&Self> {
         match (how, self.kind) {
-            (Comparison::Equal | Comparison::Unequal | Comparison::Same, _) => Ok(self),
+            (ComparisonOperator::Equal | ComparisonOperator::Unequal | ComparisonOperator::Same, _) => {
+                Ok(self)
+            }
             (_, Kind::Enum) => refused("an order of an ENUM's names"),
             (_, Kind::Set) => refused("an order of a SET's names"),
             (_, Kind::Folded(_)) => refused("an order of texts in a condition"),
@@ -220,18 +226,18 @@ impl Scaled {
         }
     }
 
-    pub(super) fn compared(self, how: Comparison, left: Operand) -> Found<Condition> {
+    pub(super) fn compared(self, how: ComparisonOperator, left: Term) -> Found<Predicate> {
         let (how, number) = match (self, how) {
-            (Self::Above(floor), Comparison::Less | Comparison::LessOrEqual) => {
-                (Comparison::LessOrEqual, floor)
+            (Self::Above(floor), ComparisonOperator::Less | ComparisonOperator::LessOrEqual) => {
+                (ComparisonOperator::LessOrEqual, floor)
             }
-            (Self::Above(floor), Comparison::Greater | Comparison::GreaterOrEqual) => {
-                (Comparison::Greater, floor)
+            (Self::Above(floor), ComparisonOperator::Greater | ComparisonOperator::GreaterOrEqual) => {
+                (ComparisonOperator::Greater, floor)
             }
             // No column has this number.
-            (Self::Above(_), Comparison::Unequal) => (how, Number::MAX),
+            (Self::Above(_), ComparisonOperator::Unequal) => (how, Number::MAX),
             (scaled, how) => (how, scaled.equal()?),
         };
-        Ok(Condition::Compare(how, left, Operand::Constant(Some(number))))
+        Ok(Predicate::Compare(how, left, Term::Constant(Some(number))))
     }
 }

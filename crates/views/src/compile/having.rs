@@ -4,8 +4,8 @@ use freshet_sql::{ResultColumn, Scalar};
 
 use super::conditions::comparison;
 use super::{Compiler, Found, Unmaintained, refused};
-use crate::condition::{Comparison, Condition, Operand, Place};
 use crate::kind::{ColumnSpec, Kind, Width};
+use crate::predicate::{ColumnRef, ComparisonOperator, Predicate, Term};
 use crate::query::Item;
 
 /// The most digits of a number.
@@ -14,22 +14,22 @@ const DIGITS_MAX: u8 = 38;
 /// The items of groups, and further items that conditions name.
 pub(super) struct Groups<'c, 'p> {
     pub(super) compiler: &'c Compiler<'p>,
-    pub(super) by: &'c [Operand],
+    pub(super) by: &'c [Term],
     pub(super) items: Vec<Item>,
     pub(super) shown: &'c [ResultColumn],
 }
 
 impl Groups<'_, '_> {
-    pub(super) fn condition(&mut self, scalar: &Scalar) -> Found<Condition> {
+    pub(super) fn condition(&mut self, scalar: &Scalar) -> Found<Predicate> {
         let Scalar::Call(name, args) = scalar else { return refused("a value in HAVING") };
         match (name.as_str(), args.as_slice()) {
-            ("and", _) => self.all(args).map(Condition::And),
-            ("or", _) => self.all(args).map(Condition::Or),
-            ("not", [one]) => Ok(Condition::Not(Box::new(self.condition(one)?))),
-            ("is null", [of]) => Ok(Condition::IsNull(self.item(of)?.0)),
-            ("between", [of, low, high]) => Ok(Condition::And(vec![
-                self.compared(Comparison::GreaterOrEqual, of, low)?,
-                self.compared(Comparison::LessOrEqual, of, high)?,
+            ("and", _) => self.all(args).map(Predicate::And),
+            ("or", _) => self.all(args).map(Predicate::Or),
+            ("not", [one]) => Ok(Predicate::Not(Box::new(self.condition(one)?))),
+            ("is null", [of]) => Ok(Predicate::IsNull(self.item(of)?.0)),
+            ("between", [of, low, high]) => Ok(Predicate::And(vec![
+                self.compared(ComparisonOperator::GreaterOrEqual, of, low)?,
+                self.compared(ComparisonOperator::LessOrEqual, of, high)?,
             ])),
             (name, [left, right]) => {
                 let how = comparison(name)
@@ -43,18 +43,18 @@ impl Groups<'_, '_> {
         }
     }
 
-    fn all(&mut self, args: &[Scalar]) -> Found<Vec<Condition>> {
+    fn all(&mut self, args: &[Scalar]) -> Found<Vec<Predicate>> {
         args.iter().map(|arg| self.condition(arg)).collect()
     }
 
     /// Returns an item that is compared with a literal.
-    fn compared(&mut self, how: Comparison, of: &Scalar, with: &Scalar) -> Found<Condition> {
-        let (operand, spec) = self.item(of)?;
-        self.compiler.constant(with, spec.told_by(how)?)?.compared(how, operand)
+    fn compared(&mut self, how: ComparisonOperator, of: &Scalar, with: &Scalar) -> Found<Predicate> {
+        let (term, spec) = self.item(of)?;
+        self.compiler.constant(with, spec.told_by(how)?)?.compared(how, term)
     }
 
     /// Returns an item by its place, and its values' kind. The item is added behind the others if it is not among them.
-    fn item(&mut self, scalar: &Scalar) -> Found<(Operand, ColumnSpec)> {
+    fn item(&mut self, scalar: &Scalar) -> Found<(Term, ColumnSpec)> {
         let value = match scalar {
             Scalar::Item(at) => self.shown.get(*at).map(|item| &item.value),
             other => Some(other),
@@ -75,6 +75,6 @@ impl Groups<'_, '_> {
         if at == self.items.len() {
             self.items.push(item);
         }
-        Ok((Operand::Column(Place { mention: 0, column: at }), spec.ok_or_else(unknown)?))
+        Ok((Term::Column(ColumnRef { mention: 0, column: at }), spec.ok_or_else(unknown)?))
     }
 }

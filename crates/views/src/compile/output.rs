@@ -6,9 +6,9 @@ use super::amounts::Typed;
 use super::having::Groups;
 use super::{CompiledOutput, Compiler, Found, Parts, Unmaintained, refused};
 use crate::amount::Amount;
-use crate::condition::Operand;
 use crate::decimal;
 use crate::kind::Kind;
+use crate::predicate::Term;
 use crate::query::{Item, Output};
 
 impl Compiler<'_> {
@@ -24,13 +24,12 @@ impl Compiler<'_> {
         let column = |item: &ResultColumn| match (&item.value, parts.is_distinct) {
             (value, true) => self.sortable(value, "DISTINCT of"),
             (Scalar::Value(written), false) => self.shown_literal(written, &mut literals),
-            (value, false) => self.column(value).map(|(operand, _)| operand),
+            (value, false) => self.column(value).map(|(term, _)| term),
         };
         let mut columns = parts.items.iter().map(column).collect::<Found<Vec<_>>>()?;
         let shown = columns.len();
-        let is_bit = |operand: &Operand| {
-            self.query.spec_of(operand).is_some_and(|spec| matches!(spec.kind, Kind::Bit(_)))
-        };
+        let is_bit =
+            |term: &Term| self.query.spec_of(term).is_some_and(|spec| matches!(spec.kind, Kind::Bit(_)));
         // The servers may use a temporary table for it.
         if !parts.order.is_empty() && parts.scans.len() > 1 && columns.iter().any(is_bit) {
             return refused("a BIT in the rows of a join in an order");
@@ -41,11 +40,11 @@ impl Compiler<'_> {
                 Scalar::Item(at) => parts.items.get(*at).map_or(scalar, |item| &item.value),
                 other => other,
             };
-            let operand = self.sortable(value, "ORDER BY")?;
-            self.sorted(&operand)?;
-            let at = columns.iter().position(|column| *column == operand).unwrap_or(columns.len());
+            let term = self.sortable(value, "ORDER BY")?;
+            self.sorted(&term)?;
+            let at = columns.iter().position(|column| *column == term).unwrap_or(columns.len());
             if at == columns.len() {
-                columns.push(operand);
+                columns.push(term);
             }
             order.push((at, *descends));
         }
@@ -94,27 +93,27 @@ impl Compiler<'_> {
     }
 
     /// Returns a literal that is shown. The type of a marker's value depends on how it is executed.
-    fn shown_literal(&self, written: &Datum, literals: &mut Vec<Box<[u8]>>) -> Found<Operand> {
+    fn shown_literal(&self, written: &Datum, literals: &mut Vec<Box<[u8]>>) -> Found<Term> {
         match written {
-            Datum::Int(number) => Ok(Operand::Constant(Some(*number))),
+            Datum::Int(number) => Ok(Term::Constant(Some(*number))),
             Datum::Text(text) | Datum::Shown(text) if text.is_ascii() => {
                 literals.push(text.as_slice().into());
-                Ok(Operand::Literal(literals.len() - 1))
+                Ok(Term::Literal(literals.len() - 1))
             }
-            Datum::Param(_) if self.takes_markers => Ok(Operand::Constant(Some(0))),
+            Datum::Param(_) if self.takes_markers => Ok(Term::Constant(Some(0))),
             _ => refused("such a literal in the place of a column"),
         }
     }
 
     /// Checks that a column's values are sorted by their numbers.
-    fn sorted(&self, operand: &Operand) -> Found<()> {
-        match self.query.spec_of(operand) {
+    fn sorted(&self, term: &Term) -> Found<()> {
+        match self.query.spec_of(term) {
             Some(spec) if !spec.is_sorted_by_number() => refused("ORDER BY a SET of 64 names"),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn item(&self, scalar: &Scalar, by: &[Operand]) -> Found<Item> {
+    pub(super) fn item(&self, scalar: &Scalar, by: &[Term]) -> Found<Item> {
         match scalar {
             Scalar::Aggregate(name, true, args) => match (name.as_str(), args.as_slice()) {
                 ("count", [of]) => Ok(Item::Distinct(self.counted(of, "COUNT(DISTINCT) of")?)),
@@ -156,8 +155,8 @@ impl Compiler<'_> {
                 }
             }
             column => {
-                let operand = self.column(column)?.0;
-                let at = by.iter().position(|own| *own == operand);
+                let term = self.column(column)?.0;
+                let at = by.iter().position(|own| *own == term);
                 at.map(Item::Key).ok_or_else(|| Unmaintained("a column that is not grouped by".to_owned()))
             }
         }
@@ -189,7 +188,7 @@ impl Compiler<'_> {
             _ => return refused("COALESCE() of this"),
         };
         let literal = self.amount(literal)?;
-        if literal.scale > scale || !literal.amount.places().is_empty() {
+        if literal.scale > scale || !literal.amount.column_refs().is_empty() {
             return refused("COALESCE() with such a value");
         }
         *place = literal

@@ -3,12 +3,12 @@
 use freshet_sql::{Collation, Datum, QueryPlan, Relation, Scalar};
 
 use super::{Asker, Compiled, Found, Unmaintained, on_top, parts, refused, select};
-use crate::condition::Operand;
 use crate::kind::{ColumnSpec, Kind, Number};
-use crate::query::{Item, Output, Query, Select, Union};
+use crate::predicate::Term;
+use crate::query::{Item, MaintainedQuery, Output, Select, Union};
 use crate::results::Limit;
 
-impl Query {
+impl MaintainedQuery {
     /// Checks a plan whose values are markers: whether it can be maintained once they are known, if each is of the type with which it is
     /// compared. Returns the tables and columns that it then needs.
     ///
@@ -37,7 +37,7 @@ fn compile(plan: &QueryPlan, asker: &Asker<'_>, takes_markers: bool) -> Found<Co
         Some(written) => union(plan, asker, written?, takes_markers)?,
         None => {
             let (select, key) = select(plan, asker, &parts(rest)?, takes_markers)?;
-            (Query { selects: vec![select], union: None }, key)
+            (MaintainedQuery { selects: vec![select], union: None }, key)
         }
     };
     Ok(Compiled { query, key, limit })
@@ -94,7 +94,7 @@ fn union(
     asker: &Asker<'_>,
     written: UnionForm<'_>,
     takes_markers: bool,
-) -> Found<(Query, Vec<Number>)> {
+) -> Found<(MaintainedQuery, Vec<Number>)> {
     let UnionForm { selects, is_distinct, order } = written;
     let (mut all, mut key): (Vec<Select>, Vec<Number>) = (Vec::new(), Vec::new());
     let mut first_types = None;
@@ -117,7 +117,7 @@ fn union(
         all.push(select);
         key.extend(own);
     }
-    Ok((Query { selects: all, union: Some(Union { is_distinct, order }) }, key))
+    Ok((MaintainedQuery { selects: all, union: Some(Union { is_distinct, order }) }, key))
 }
 
 /// The type of a shown column, as far as it has to be the same in all SELECTs: then each value is shown as it is in a SELECT alone.
@@ -172,9 +172,9 @@ impl Type {
 
 impl Select {
     fn types(&self) -> Found<Vec<Type>> {
-        let of = |operand: &Operand| match (operand, self.spec_of(operand)) {
+        let of = |term: &Term| match (term, self.spec_of(term)) {
             (_, Some(spec)) => Type::of(spec),
-            (Operand::Literal(_), None) => Ok(Type::Literal),
+            (Term::Literal(_), None) => Ok(Type::Literal),
             (_, None) => Ok(Type::Integer),
         };
         match &self.output {
@@ -182,7 +182,7 @@ impl Select {
             Output::Groups { by, items, shown } => {
                 let of_item = |item: &Item| match item {
                     Item::Key(at) => of(&by[*at]),
-                    Item::Extreme { of: operand, .. } => of(operand),
+                    Item::Extreme { of: term, .. } => of(term),
                     Item::Count(_) | Item::Distinct(_) => Ok(Type::Integer),
                     Item::Sum { scale, .. } => Ok(Type::Decimal(*scale)),
                     Item::Average { scale, more, .. } => Ok(Type::Decimal(scale + more)),

@@ -4,12 +4,12 @@ use crate::tests::{COMPUTING, plan};
 
 fn compiled(text: &str) -> Compiled {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-    Query::compile(&plan(text), &Asker { name_of: &input, computing: COMPUTING, values: &[] })
+    MaintainedQuery::compile(&plan(text), &Asker { name_of: &input, computing: COMPUTING, values: &[] })
         .expect("it is maintained")
 }
 
 /// Returns a table with the columns of a query, which are a key and a number, of rows in which both are the same, from 1 to 100.
-fn engine(query: &Query) -> (Engine, TableName) {
+fn engine(query: &MaintainedQuery) -> (Engine, TableName) {
     let mut engine = Engine::default();
     let (name, columns) = query.tables().swap_remove(0);
     engine.begin_table(name.clone(), columns.into_owned(), vec![0]);
@@ -43,9 +43,9 @@ fn the_rows_of_a_range_are_found_in_order_and_no_others_concern_it() {
         let within = reader.within.as_ref().expect("it reads a range");
         assert_eq!(within.range, range, "{text}");
         assert_eq!(table.between(within.column, range.clone()).count(), 3, "{text}");
-        let numbers = table.slots().filter(|slot| reader.reads(table, Bound::Slot(*slot))).count();
+        let numbers = table.slots().filter(|slot| reader.reads(table, BoundRow::Slot(*slot))).count();
         assert_eq!(numbers, 3, "{text}");
-        assert!(!reader.reads(table, Bound::Row(&[None, None])), "NULL is in no range");
+        assert!(!reader.reads(table, BoundRow::Row(&[None, None])), "NULL is in no range");
         // One more, and one less.
         let inside = *range.start().max(&1);
         engine.change(&name, Some(&row(inside)), None).expect("it is there");

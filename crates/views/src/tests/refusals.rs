@@ -4,11 +4,12 @@ use freshet_sql::Datum;
 
 use super::{COMPUTING, plan};
 use crate::compile::{Asker, Computing};
-use crate::query::Query;
+use crate::query::MaintainedQuery;
 
 fn refusal(text: &str) -> String {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-    match Query::compile(&plan(text), &Asker { name_of: &input, computing: COMPUTING, values: &[] }) {
+    match MaintainedQuery::compile(&plan(text), &Asker { name_of: &input, computing: COMPUTING, values: &[] })
+    {
         Ok(_) => panic!("{text} is maintained"),
         Err(why) => why.to_string(),
     }
@@ -199,7 +200,7 @@ fn of_sets_and_bits_what_is_not_reproduced_exactly_is_refused_by_name() {
 fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
     let checked = |text: &str| {
-        Query::check(&plan(text), &Asker { name_of: &input, computing: COMPUTING, values: &[] })
+        MaintainedQuery::check(&plan(text), &Asker { name_of: &input, computing: COMPUTING, values: &[] })
             .map(|query| query.tables().len())
     };
     assert_eq!(checked("SELECT t.id FROM t JOIN u ON u.tid = t.id WHERE t.a = ? AND u.x > ?"), Ok(2));
@@ -207,7 +208,7 @@ fn markers_are_taken_where_it_is_only_asked_whether_a_query_is_maintained() {
     assert!(checked("SELECT id FROM t WHERE d = -?").is_err(), "dates have none");
     assert_eq!(checked("SELECT id FROM t WHERE s = ?"), Ok(1));
     assert!(
-        Query::compile(
+        MaintainedQuery::compile(
             &plan("SELECT id FROM t WHERE a = ?"),
             &Asker { name_of: &input, computing: COMPUTING, values: &[] }
         )
@@ -221,7 +222,7 @@ fn what_is_given_for_a_marker_is_taken_where_it_is_of_the_column_s_type() {
     let key = |text: &str, value: Datum, offset_s: Option<i32>| {
         let asker =
             Asker { name_of: &input, computing: Computing { offset_s, ..COMPUTING }, values: &[value] };
-        Query::compile(&plan(text), &asker).map(|compiled| compiled.key).ok()
+        MaintainedQuery::compile(&plan(text), &asker).map(|compiled| compiled.key).ok()
     };
     let moment = |text: &str| Datum::Moment(text.as_bytes().to_vec());
     let text = |text: &str| Datum::Text(text.as_bytes().to_vec());

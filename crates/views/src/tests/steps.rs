@@ -9,7 +9,7 @@ use super::{COMPUTING, TABLES, data_type, plan};
 use crate::compile::{Asker, Compiled};
 use crate::engine::Engine;
 use crate::kind::{ColumnSpec, Given, Kind, TableName};
-use crate::query::Query;
+use crate::query::MaintainedQuery;
 use crate::results::Limit;
 
 const FROM: &[&str] = &[
@@ -361,7 +361,7 @@ proptest! {
                 for text in &texts {
                     let plan = plan(text);
                     let input = |input: &freshet_sql::Input| Some(("s".to_owned(), input.table.clone()?.name));
-                    let compiled = Query::compile(&plan, &Asker { name_of: &input, computing: COMPUTING, values: &[] }).unwrap_or_else(|why| panic!("{text}: {why}"));
+                    let compiled = MaintainedQuery::compile(&plan, &Asker { name_of: &input, computing: COMPUTING, values: &[] }).unwrap_or_else(|why| panic!("{text}: {why}"));
                     let Compiled { query, key, .. } = compiled;
                     installed.push((text, plan, world.engine.install(query).expect("the tables are there"), key));
                 }

@@ -1,27 +1,27 @@
-//! Conditions in the three-valued logic of SQL.
+//! Predicates: the conditions of a query, in the three-valued logic of SQL.
 
 use std::ops::RangeInclusive;
 
 use crate::kind::{Cell, Number};
 
-/// A column of a mention, both by their places.
+/// A reference to a column of a mention, both by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct ColumnRef {
     pub(crate) mention: usize,
     pub(crate) column: usize,
 }
 
-/// An operand of a comparison.
+/// A term of a predicate, or of what is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operand {
-    Column(Place),
+pub(crate) enum Term {
+    Column(ColumnRef),
     Constant(Cell),
     /// A literal text that is shown, by its place among the SELECT's literals.
     Literal(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Comparison {
+pub(crate) enum ComparisonOperator {
     Equal,
     Unequal,
     Less,
@@ -33,32 +33,32 @@ pub(crate) enum Comparison {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Condition {
-    Compare(Comparison, Operand, Operand),
-    IsNull(Operand),
-    In(Operand, Vec<Operand>),
+pub(crate) enum Predicate {
+    Compare(ComparisonOperator, Term, Term),
+    IsNull(Term),
+    In(Term, Vec<Term>),
     And(Vec<Self>),
     Or(Vec<Self>),
     Not(Box<Self>),
 }
 
-impl Operand {
-    pub(crate) fn value(&self, value_of: &impl Fn(Place) -> Cell) -> Cell {
+impl Term {
+    pub(crate) fn value(&self, value_of: &impl Fn(ColumnRef) -> Cell) -> Cell {
         match self {
-            Self::Column(place) => value_of(*place),
+            Self::Column(column_ref) => value_of(*column_ref),
             Self::Constant(cell) => *cell,
             Self::Literal(at) => Number::try_from(*at).ok(),
         }
     }
 
-    fn places(&self, into: &mut Vec<Place>) {
-        if let Self::Column(place) = self {
-            into.push(*place);
+    fn column_refs(&self, into: &mut Vec<ColumnRef>) {
+        if let Self::Column(column_ref) = self {
+            into.push(*column_ref);
         }
     }
 }
 
-impl Comparison {
+impl ComparisonOperator {
     fn holds(self, left: Cell, right: Cell) -> Option<bool> {
         if self == Self::Same {
             return Some(left == right);
@@ -74,7 +74,7 @@ impl Comparison {
         })
     }
 
-    /// Returns the comparison for operands in the other order.
+    /// Returns the operator for the two terms in the other order.
     pub(crate) const fn turned(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -86,14 +86,14 @@ impl Comparison {
     }
 }
 
-impl Condition {
+impl Predicate {
     /// Whether the condition holds; `None`: unknown.
-    pub(crate) fn holds(&self, value_of: &impl Fn(Place) -> Cell) -> Option<bool> {
+    pub(crate) fn holds(&self, value_of: &impl Fn(ColumnRef) -> Cell) -> Option<bool> {
         match self {
             Self::Compare(how, left, right) => how.holds(left.value(value_of), right.value(value_of)),
-            Self::IsNull(operand) => Some(operand.value(value_of).is_none()),
-            Self::In(operand, list) => {
-                let value = operand.value(value_of)?;
+            Self::IsNull(term) => Some(term.value(value_of).is_none()),
+            Self::In(term, list) => {
+                let value = term.value(value_of)?;
                 let mut result = Some(false);
                 for other in list {
                     match other.value(value_of) {
@@ -125,48 +125,48 @@ impl Condition {
     }
 
     /// Returns the columns that the condition names.
-    pub(crate) fn places(&self) -> Vec<Place> {
+    pub(crate) fn column_refs(&self) -> Vec<ColumnRef> {
         let mut into = Vec::new();
-        self.add_places(&mut into);
+        self.add_column_refs(&mut into);
         into
     }
 
-    fn add_places(&self, into: &mut Vec<Place>) {
+    fn add_column_refs(&self, into: &mut Vec<ColumnRef>) {
         match self {
-            Self::Compare(_, left, right) => [left, right].into_iter().for_each(|one| one.places(into)),
-            Self::IsNull(one) => one.places(into),
-            Self::In(one, list) => std::iter::once(one).chain(list).for_each(|one| one.places(into)),
-            Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.add_places(into)),
-            Self::Not(one) => one.add_places(into),
+            Self::Compare(_, left, right) => [left, right].into_iter().for_each(|one| one.column_refs(into)),
+            Self::IsNull(one) => one.column_refs(into),
+            Self::In(one, list) => std::iter::once(one).chain(list).for_each(|one| one.column_refs(into)),
+            Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.add_column_refs(into)),
+            Self::Not(one) => one.add_column_refs(into),
         }
     }
 
     /// Returns the column that the condition compares with a number, and the values for which it holds, if these are a range.
-    pub(crate) fn range(&self) -> Option<(Place, RangeInclusive<Number>)> {
-        let (how, place, number) = match self {
-            Self::Compare(how, Operand::Column(place), Operand::Constant(Some(number))) => {
-                (*how, place, *number)
+    pub(crate) fn range(&self) -> Option<(ColumnRef, RangeInclusive<Number>)> {
+        let (how, column_ref, number) = match self {
+            Self::Compare(how, Term::Column(column_ref), Term::Constant(Some(number))) => {
+                (*how, column_ref, *number)
             }
-            Self::Compare(how, Operand::Constant(Some(number)), Operand::Column(place)) => {
-                (how.turned(), place, *number)
+            Self::Compare(how, Term::Constant(Some(number)), Term::Column(column_ref)) => {
+                (how.turned(), column_ref, *number)
             }
             _ => return None,
         };
         let range = match how {
-            Comparison::Equal | Comparison::Same => number..=number,
-            Comparison::Less => Number::MIN..=number.checked_sub(1)?,
-            Comparison::LessOrEqual => Number::MIN..=number,
-            Comparison::Greater => number.checked_add(1)?..=Number::MAX,
-            Comparison::GreaterOrEqual => number..=Number::MAX,
-            Comparison::Unequal => return None,
+            ComparisonOperator::Equal | ComparisonOperator::Same => number..=number,
+            ComparisonOperator::Less => Number::MIN..=number.checked_sub(1)?,
+            ComparisonOperator::LessOrEqual => Number::MIN..=number,
+            ComparisonOperator::Greater => number.checked_add(1)?..=Number::MAX,
+            ComparisonOperator::GreaterOrEqual => number..=Number::MAX,
+            ComparisonOperator::Unequal => return None,
         };
-        Some((*place, range))
+        Some((*column_ref, range))
     }
 
     /// Returns the two columns of different mentions that the condition equates.
-    pub(crate) fn equal_columns(&self) -> Option<(Place, Place)> {
+    pub(crate) fn equal_columns(&self) -> Option<(ColumnRef, ColumnRef)> {
         match self {
-            Self::Compare(Comparison::Equal, Operand::Column(left), Operand::Column(right))
+            Self::Compare(ComparisonOperator::Equal, Term::Column(left), Term::Column(right))
                 if left.mention != right.mention =>
             {
                 Some((*left, *right))
