@@ -33,6 +33,7 @@ pub(crate) mod hit;
 mod environ;
 mod hidden;
 mod begun;
+mod reporting;
 mod exchange;
 mod making;
 mod found;
@@ -102,8 +103,6 @@ pub(crate) use setting::Setting;
 pub(crate) use state::State;
 pub(crate) use temporary::TemporaryTables;
 pub(crate) use texts::{Text, begins_with_execute, is_plain};
-pub(crate) use traces::Traces;
-pub(crate) use tracking::{Naming, Tracking};
 pub(crate) use turn::{INTERRUPTED, Turn, Waited};
 pub(crate) use user_variables::UserValue;
 pub(crate) use view::Mark;
@@ -206,9 +205,7 @@ impl Session {
         self.admitted.connection_id = id;
         let (user, client) = (self.admitted.user.clone(), client_of(&self.wire));
         self.handle = Registry::next_handle(&self.handle, user, client, now_ms());
-        let prepared = self.lease.prepared.begun_anew();
-        self.lease = Lease::of(&mut self.admitted, rights_from);
-        self.lease.prepared = prepared;
+        self.lease.note_login_replaced(&mut self.admitted, rights_from);
         self.handle.set_thread_id(self.lease.thread_id());
         self.shared.register(id, &self.handle);
         self.wire.obey(&self.handle);
@@ -217,7 +214,7 @@ impl Session {
 
     /// Returns the thread of the server's connection.
     pub(crate) fn thread(&self) -> Thread {
-        Thread { id: self.handle.thread_id(), opened_ms: self.lease.opened_ms }
+        Thread { id: self.handle.thread_id(), opened_ms: self.lease.opened_ms() }
     }
 
     /// Notes that the client is alive.

@@ -445,7 +445,7 @@ impl Session {
     async fn open(&mut self, statements: &[String]) -> Result<Option<u16>, Lost> {
         let Some((last, before)) = statements.split_last() else { return Ok(None) };
         let payload = [&query_prefix(self.lease.has_attributes()), last.as_bytes()].concat();
-        self.lease.own.asked(last);
+        self.lease.note_asks(last);
         self.send_behind(before, &payload).await?;
         let refused = self.finish_entering(statements.len()).await?;
         if let Some(code) = refused {
@@ -490,7 +490,7 @@ impl Session {
     /// Answers with the error that the transaction could not begin. The client does not see the statement's own answer.
     pub(super) async fn refuse_entered(&mut self, command: Command, code: u16) -> Result<Relayed, Lost> {
         let relayed = Box::pin(self.lease.unseen_answer(command, &self.handle)).await?;
-        self.lease.prepared.closed.extend(relayed.prepared.map(|prepared| prepared.statement_id));
+        self.lease.prepared.note_closed(relayed.prepared.map(|prepared| prepared.statement_id));
         if self.state.tx.begun().is_none() {
             // If autocommit is off, the statement has begun a transaction itself.
             self.state.answered(true, relayed.status, relayed.error.is_some());

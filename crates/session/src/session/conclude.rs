@@ -6,7 +6,7 @@ use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes,
 
 use super::begun::words::may_mark;
 use super::tx::{Begun, Standing};
-use super::{Session, StatementFacts, Tracking};
+use super::{Session, StatementFacts};
 use crate::environment::{Known, is_plain_set};
 use crate::fences::{self, ConcludedStatement, InFlight, Left};
 use crate::reading::LONG_BYTES_MIN;
@@ -54,13 +54,14 @@ impl Session {
         self.characterized(relayed);
         // The characteristics may have held for that transaction: the server's next reports show that. The answer that ends an open
         // transaction has room for reports.
-        self.lease.asks_anew |=
-            self.state.tx.next_differs() && relayed.has_no_room && !self.state.tx.is_open();
+        if self.state.tx.next_differs() && relayed.has_no_room && !self.state.tx.is_open() {
+            self.lease.tracking.note_end_unreported();
+        }
         let shared = &self.shared;
         // Unknown code may have changed the tracking without a report.
         let is_unheard = self.lease.tracking.is_clients() && facts.runs_unknown_code;
         if is_unheard || effects.tracking == TrackingEffect::Obscured {
-            self.lease.tracking = Tracking::Lost;
+            self.lease.tracking.note_lost();
         }
         if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
             // No event of the binlog reports these changes.
@@ -73,7 +74,7 @@ impl Session {
         };
         let flavor = self.flavor();
         // Code that ran may have written without transactions.
-        let is_logged = self.lease.tracking == Tracking::On && !self.state.unlogged && !facts.run_code();
+        let is_logged = self.lease.tracking.is_on() && !self.state.unlogged && !facts.run_code();
         let reports = || is_logged && shared.upstream.server().is_some_and(|server| server.has_gtids());
         let concluded = ConcludedStatement { effects, relayed, left };
         fences::settle(&mut self.state.pending, in_flight, concluded, flavor, reports);
@@ -187,11 +188,11 @@ impl Session {
             || !effects.reads.is_nothing()
             || effects.writes == Writes::Nothing && effects.calls.is_nothing();
         let Some(schema) = relayed.schema() else {
-            self.lease.announced =
-                relayed.announced && opens_views || self.lease.announced && !relayed.state_changed;
+            let announces = relayed.announced && opens_views;
+            self.lease.tracking.note_schema_unreported(announces, relayed.state_changed);
             return false;
         };
-        let was_announced = std::mem::take(&mut self.lease.announced);
+        let was_announced = self.lease.tracking.note_schema_reported();
         let is_back = super::schema_of(Some(schema)) == self.state.schema;
         facts.runs_routines || (opens_views || was_announced) && is_back
     }

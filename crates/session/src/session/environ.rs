@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 
 use freshet_protocol::{Capabilities, ErrPacket, Put as _};
 use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepared, Writes};
-use freshet_upstream::{Error, control, now_ms};
+use freshet_upstream::{Error, control};
 
 use super::begun::words::first_word_is;
 use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
 use super::turn::interrupted;
-use super::{Lease, Naming, Reports, Session, SessionHolds, Tracking};
+use super::{Lease, Reports, Session, SessionHolds};
 use crate::environment::{
     Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
 };
@@ -40,7 +40,7 @@ impl Session {
     /// Returns how that server reads texts by default.
     pub(crate) fn modes_of_server(&self) -> Modes {
         let met = || self.shared.upstream.server().map(|server| server.modes());
-        let modes = self.lease.server.or_else(met).unwrap_or_else(|| Modes::new(Flavor::MySql));
+        let modes = self.lease.server().or_else(met).unwrap_or_else(|| Modes::new(Flavor::MySql));
         Modes { utf8_names: false, ..modes }
     }
 
@@ -62,9 +62,7 @@ impl Session {
             }
             // Boxed, since the future is rare and large, and every command would reserve room for it otherwise.
             let ConnectionOrigin::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
-            let prepared = std::mem::take(&mut self.lease.prepared);
-            self.lease = Lease::of(&mut self.admitted, rights_from);
-            self.lease.prepared = prepared;
+            self.lease.note_opened(&mut self.admitted, rights_from);
             self.handle.goes_on();
             self.handle.set_thread_id(self.lease.thread_id());
             self.state.environment_is_unknown();
@@ -87,16 +85,14 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(super) async fn meets_server(&mut self) -> Result<(), Error> {
-        if self.lease.tracking != Tracking::Unmet {
+        if !self.lease.tracking.is_unmet() {
             return Ok(());
         }
-        self.lease.server = self.lease.version().map(modes_of_server);
-        // This is later than the opening: a restart of the server since then is not taken for one that ended the connection.
-        self.lease.opened_ms = now_ms();
+        self.lease.note_met();
         Box::pin(self.enter_default_schema()).await?;
         // An account whose password has expired may only change the password; after that, this succeeds.
         match Box::pin(vector(&self.shared, &mut self.lease, &self.handle)).await {
-            Ok(_) => self.lease.tracking = Tracking::Due,
+            Ok(_) => self.lease.tracking.note_met(),
             Err(error) if error.leaves_connection_usable() => {}
             Err(error) => return Err(error),
         }
@@ -107,7 +103,7 @@ impl Session {
     async fn enter_default_schema(&mut self) -> Result<(), Error> {
         let shared = Arc::clone(&self.shared);
         let default = shared.upstream.config().database.as_deref();
-        let Some(schema) = default.filter(|_| self.admitted.database.is_none() && self.lease.untouched)
+        let Some(schema) = default.filter(|_| self.admitted.database.is_none() && self.lease.is_untouched())
         else {
             return Ok(());
         };
@@ -125,9 +121,7 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn learn(&mut self) -> Result<(), Error> {
-        if self.lease.tracking == Tracking::Own(Naming::Shows) {
-            self.lease.tracking = Tracking::Due;
-        }
+        self.lease.tracking.note_environment_is_read();
         let setting = match &self.state.environment {
             Known::Read(_) => return Ok(()),
             _ => self.state.setting.take(),
@@ -153,7 +147,7 @@ impl Session {
             None => self.state.environment = Known::Unknown,
             Some(environment) => {
                 let environment = self.shared.environments.intern(environment);
-                if let Some(begun) = self.lease.begun.filter(|_| self.lease.untouched) {
+                if let Some(begun) = self.lease.login_begun() {
                     self.shared.gate.begins(&self.admitted, begun, &environment);
                 }
                 if let Some(transition) = transition {
@@ -182,7 +176,7 @@ impl Session {
         };
         let is_quiet = match &self.state.environment {
             Known::After(before, statement) => is_known_by(before, statement),
-            _ => self.lease.untouched,
+            _ => self.lease.is_untouched(),
         };
         if is_quiet { self.learn().await } else { Ok(()) }
     }

@@ -14,7 +14,6 @@ use bytes::BytesMut;
 use freshet_protocol::{Command, ErrPacket, FRAME_MAX, FrameHeader, Malformed, put_packet};
 use freshet_sql::Effects;
 use freshet_upstream::net::Stream;
-use freshet_upstream::now_ms;
 use freshet_upstream::{Connection, Error, Rows};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
@@ -43,13 +42,10 @@ impl Lease {
     /// # Errors
     /// The server's connection is lost.
     async fn send(&mut self, before: &[String], payload: &[u8]) -> Result<(), Lost> {
-        self.untouched = false;
-        self.sent += 1;
-        self.used_ms = now_ms();
+        self.note_sends(before);
         let mut frames = std::mem::take(&mut self.scratch);
         frames.clear();
         for sql in before {
-            self.own.asked(sql);
             let statement = [&query_prefix(self.has_attributes()), sql.as_bytes()].concat();
             put_packet(&mut frames, &mut 0, &statement);
         }
@@ -73,7 +69,7 @@ impl Lease {
     /// The server's connection is lost.
     pub(super) async fn send_all(&mut self, statements: &[String]) -> Result<(), Lost> {
         let Some((last, before)) = statements.split_last() else { return Ok(()) };
-        self.own.asked(last);
+        self.note_asks(last);
         self.send(before, &[&query_prefix(self.has_attributes()), last.as_bytes()].concat()).await
     }
 
@@ -132,9 +128,7 @@ impl Lease {
             self.lose();
             return Err(error);
         }
-        let prepared = std::mem::take(&mut self.prepared);
-        self.note_reset();
-        (self.prepared, self.untouched) = (prepared, false);
+        self.note_beginning_undone();
         Ok(())
     }
 
@@ -179,7 +173,7 @@ impl Session {
 
     /// Passes on a command that gets no answer.
     pub(crate) async fn forward_silently(&mut self, payload: &[u8]) -> Result<Flow, Lost> {
-        self.sends(split(payload).0, &Effects::none(), &[]);
+        self.lease.note_command(split(payload).0, &Effects::none(), &[]);
         self.write_command(payload, &[]).await?;
         Ok(Flow::Continue)
     }

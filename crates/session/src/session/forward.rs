@@ -24,8 +24,8 @@ use crate::fences::{self, Doubt, InFlight, Reach};
 use crate::qualify::qualify;
 use crate::reading::ParseSettings;
 use crate::relay::{
-    ChannelLayers, Filter, Lost, Own, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated,
-    ServedCounts, Uncounted, flushes_status,
+    ChannelLayers, Filter, Lost, OwnChannel, Processes, PutRight, Relay, Relayed, Repeated, ServedCounts,
+    Uncounted, flushes_status,
 };
 use crate::rows::Write;
 use crate::sought::{OF_SERVER, has_any};
@@ -51,7 +51,7 @@ impl Session {
         // Others do not wait for an answer that is not the one they need. Whose answer it is has taken the turn over by now.
         self.ends_turn();
         if !forward.is_same_elsewhere() {
-            self.lease.is_unknown_to_client = false;
+            self.lease.note_tells_of_itself();
             if self.asks_for_lost_gtid(forward.digested()) {
                 return Ok(Relayed::unsent(UNKNOWN));
             }
@@ -119,7 +119,7 @@ impl Session {
         // Held until the answer is on its way, and its changes are taken over.
         let changing = self.changes_rights(effects, text);
         let (in_flight, facts) = pin!(self.raise(effects, write)).await;
-        self.sends(command, effects, text);
+        self.lease.note_command(command, effects, text);
         // The server refuses a command that names a closed statement, once it knows of the close.
         let names_closed = self.lease.prepared.names_closed(packet);
         let asks_back = effects.reads_last_statement || facts.asks_back || names_closed;
@@ -150,8 +150,7 @@ impl Session {
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
         self.note_took(asked_at.elapsed(), is_read, &mut relayed);
-        self.lease.has_diagnostics &= !drops_diagnostics;
-        self.lease.has_diagnostics |= relayed.warned || relayed.error.is_some();
+        self.lease.note_diagnostics(drops_diagnostics, &relayed);
         let ran = Ran { effects, text, asked, facts, relayed: &relayed, stays };
         if self.state.last.may_be_asked_for_rows()
             && !self.kept_found_rows(command, execution.keeps_found_rows, &ran)
@@ -196,7 +195,7 @@ impl Session {
     fn heed_flush(&mut self, Message { command, text, .. }: Message<'_>, relayed: &Relayed) {
         if relayed.error.is_none() && command == Command::Query && flushes_status(text) {
             self.state.served = ServedCounts::default();
-            self.lease.own = Own::default();
+            self.lease.note_status_flushed();
         }
     }
 
@@ -421,7 +420,7 @@ impl Session {
         }
         if let Some(put_right) = passing.put_right {
             // Statements that were sent with the command, before it, are counted by now.
-            relay.put_right(put_right.counting(self.lease.own));
+            relay.put_right(put_right.counting(self.lease.own()));
         }
         relay.list(passing.listed);
         let answered = pin!(self.lease.answer(&mut relay, Some(&mut self.wire), &self.handle)).await;
@@ -445,7 +444,7 @@ impl Session {
         }
         let modes = self.modes();
         let channel = ChannelLayers { tls: self.wire.tls(), compression: self.wire.compression() };
-        let uncounted = Uncounted { served: self.state.served, own: self.lease.own, flavor: self.flavor() };
+        let uncounted = Uncounted { served: self.state.served, own: self.lease.own(), flavor: self.flavor() };
         let status = OwnChannel::asked_by(text, modes, channel, self.lease.has_tls(), uncounted);
         let ours = || self.shared.processes();
         let processes = || Processes::listed_by(text, modes, ours);
@@ -460,10 +459,10 @@ impl Session {
     /// The connection is lost.
     pub(crate) async fn execute_unseen(&mut self, command: Command, what: &[u8]) -> Result<Relayed, Lost> {
         if command == Command::Query {
-            self.lease.own.asked(&String::from_utf8_lossy(what));
+            self.lease.note_asks(&String::from_utf8_lossy(what));
             self.exchange_unseen(&[&query_prefix(self.lease.has_attributes()), what].concat()).await
         } else {
-            self.lease.own.repeated(Repeated::ByCommand);
+            self.lease.note_repeats(Repeated::ByCommand);
             self.exchange_unseen(what).await
         }
     }
@@ -484,21 +483,18 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn close_statement(&mut self, id: u32) -> Result<(), Lost> {
-        self.lease.prepared.closed.push(id);
+        self.lease.prepared.note_closed([id]);
         let is_asked_about = self.state.last.executed_id() == Some(id);
         if is_asked_about { Ok(()) } else { self.send_closes().await }
     }
 
     /// Tells the server of the statements that the client has closed, except for one whose last answer the client may ask about.
     async fn send_closes(&mut self) -> Result<(), Lost> {
-        if self.lease.prepared.closed.is_empty() {
+        if !self.lease.prepared.has_closed() {
             return Ok(());
         }
         let kept = self.state.last.executed_id();
-        let (kept, closed): (Vec<u32>, Vec<u32>) =
-            std::mem::take(&mut self.lease.prepared.closed).into_iter().partition(|id| Some(*id) == kept);
-        self.lease.prepared.closed = kept;
-        for id in closed {
+        for id in self.lease.prepared.take_closed(kept) {
             let packet = [&[Command::StmtClose.byte()], id.to_le_bytes().as_slice()].concat();
             self.lease.tell(&packet).await?;
         }
@@ -507,7 +503,7 @@ impl Session {
 
     /// Keeps the server's connection alive while its client is answered from memory.
     pub(crate) async fn keep_alive(&mut self) -> Result<(), Lost> {
-        self.lease.own.pinged();
+        self.lease.note_pings();
         self.exchange_unseen(&[Command::Ping.byte()]).await.map(drop)
     }
 }

@@ -45,7 +45,7 @@ impl Session {
         let tx = &self.state.tx;
         let is_clear = tx.surely_autocommits() || tx.surely_transacts();
         // MariaDB keeps the warnings of the statement before, so that the client can still ask for them.
-        let keeps_warnings = self.lease.has_diagnostics && self.flavor() == Flavor::MariaDb;
+        let keeps_warnings = self.lease.has_diagnostics() && self.flavor() == Flavor::MariaDb;
         let Some(rows) = self.state.last.found().rows.filter(|_| is_clear && !keeps_warnings) else {
             return false;
         };
@@ -81,7 +81,7 @@ impl Session {
     /// # Errors
     /// As [`Session::forward`].
     pub(crate) async fn ask_found_rows(&mut self, mut forward: Forward<'_>) -> Result<Relayed, Lost> {
-        let (text, sent) = (forward.message.text, self.lease.sent);
+        let (text, sent) = (forward.message.text, self.lease.sent());
         let filled = self.state.last.take_filled().filter(|filled| filled.sent == sent);
         let environment = self.environment().map(|it| it.id);
         let shared = std::sync::Arc::clone(&self.shared);
@@ -116,7 +116,7 @@ impl Session {
 
     /// Notes that the last answer was stored under this key.
     pub(crate) fn has_filled(&mut self, environment: u32, text: &[u8], valid_from: Position) {
-        let sent = self.lease.sent;
+        let sent = self.lease.sent();
         let is_kept = text.len() <= FILLED_BYTES_MAX;
         let filled = || Filled { environment, text: text.into(), valid_from, sent };
         self.state.last.note_filled(is_kept.then(filled));
@@ -150,7 +150,7 @@ impl Session {
 
     /// Whether the server still has the warnings, or the error, of a statement before the last answer from memory.
     pub(super) fn has_older_diagnostics(&self) -> bool {
-        self.state.last.is_from_memory() && self.lease.has_diagnostics
+        self.state.last.is_from_memory() && self.lease.has_diagnostics()
     }
 
     /// Whether a command has left `FOUND_ROWS()` as it was before. `executed_keeps`: an execution certainly has.

@@ -26,7 +26,7 @@ use tracing::{debug, warn};
 use super::exchange::unless_killed;
 use super::pool::{GivenUp, PoolFit, ReleasedConnection};
 use super::state::KnownGtid;
-use super::{Hold, Lease, Session};
+use super::{Hold, Session};
 use crate::counters::Count;
 use crate::environment::{Environment, Known, path};
 use crate::shared::Multiplexing;
@@ -56,7 +56,7 @@ impl Session {
         {
             return false;
         }
-        let (used_ms, looked_ms) = (self.lease.used_ms, self.lease.looked_ms);
+        let (used_ms, looked_ms) = (self.lease.used_ms(), self.lease.looked_ms());
         let unused_ms = self.handle.active_ms().saturating_sub(used_ms.max(looked_ms));
         // Once for each use, unless the session had to open other connections again and again.
         let is_now = looked_ms <= used_ms
@@ -70,13 +70,13 @@ impl Session {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
             // A question on a connection before it is given up costs more than a connection that waits.
-            Multiplexing::On => self.lease.insert_id.is_some() && self.shared.may_rest(),
+            Multiplexing::On => self.lease.insert_id().is_some() && self.shared.may_rest(),
         }
     }
 
     /// Gives the connection up, if the session can go on without it.
     pub(super) async fn gives_up(&mut self) {
-        self.lease.looked_ms = now_ms().max(self.lease.used_ms + 1);
+        self.lease.note_looked();
         // If no lane would carry the session's reads, its next read would need another connection.
         if !self.are_there_lanes() {
             return;
@@ -112,7 +112,7 @@ impl Session {
 
     /// Gives the connection up before a read that a lane may carry, if the session can go on without it. Returns the connection.
     pub(super) fn gives_to_all(&mut self) -> Option<ReleasedConnection> {
-        self.lease.insert_id?;
+        self.lease.insert_id()?;
         let environment = self.can_go_on_elsewhere(Asks::Nothing)?;
         self.parts_with_lease(environment)
     }
@@ -120,12 +120,9 @@ impl Session {
     /// Goes on without the connection, in this environment. `None` if the value of `LAST_INSERT_ID()` or the state of the accounts is
     /// unknown, or if somebody is about to kill the session by the connection's number.
     pub(super) fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<ReleasedConnection> {
-        let (insert_id, epoch) = (self.lease.insert_id?, self.shared.gate.epoch()?);
+        let (insert_id, epoch) = (self.lease.insert_id()?, self.shared.gate.epoch()?);
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000)).then_some(())?;
-        let (prepared, left) = std::mem::take(&mut self.lease.prepared).unmade_elsewhere(environment.id);
-        let after = Lease::after(&self.lease, prepared);
-        let mut lease = std::mem::replace(&mut self.lease, after);
-        lease.prepared = left;
+        let lease = self.lease.part(environment.id);
         self.shared.counters.add(Count::GivenUp);
         let fit = PoolFit::new(&self.shared, &environment, &self.admitted);
         if self.state.gtid == KnownGtid::There {
@@ -137,11 +134,11 @@ impl Session {
 
     /// Returns the value of `LAST_INSERT_ID()` on the connection. Asks the server if the value is unknown. `None` if the server does not say.
     pub(super) async fn learns_insert_id(&mut self) -> Option<u64> {
-        if self.lease.insert_id.is_none() {
+        if self.lease.insert_id().is_none() {
             let rows = self.ask("SELECT LAST_INSERT_ID()").await.ok()?;
-            self.lease.insert_id = rows.text(0, 0).and_then(|id| id.parse().ok());
+            self.lease.note_insert_id(rows.text(0, 0).and_then(|id| id.parse().ok()));
         }
-        self.lease.insert_id
+        self.lease.insert_id()
     }
 
     /// Takes over a connection that another session has given up in this session's environment. Returns whether there was one.
@@ -213,17 +210,17 @@ impl Session {
             && self.has_time_of_all()
             // The session may have rights that another login does not get.
             && self.has_rights_of_now()
-            && !self.lease.has_diagnostics
-            && self.lease.can_be_undone
-            && self.lease.is_unknown_to_client
+            && !self.lease.has_diagnostics()
+            && self.lease.can_be_undone()
+            && self.lease.is_unknown_to_client()
             && self.lease.heard().is_empty();
         debug!(
             leaves_nothing,
             holds = ?self.holds().list().collect::<Vec<_>>(),
-            can_be_undone = self.lease.can_be_undone,
-            is_unknown_to_client = self.lease.is_unknown_to_client,
-            insert_id = ?self.lease.insert_id,
-            has_diagnostics = self.lease.has_diagnostics,
+            can_be_undone = self.lease.can_be_undone(),
+            is_unknown_to_client = self.lease.is_unknown_to_client(),
+            insert_id = ?self.lease.insert_id(),
+            has_diagnostics = self.lease.has_diagnostics(),
             could_open = self.shared.gate.could_open(&self.admitted),
             "a connection is not used"
         );
@@ -272,7 +269,7 @@ impl Session {
     /// Has the server carry out the statements that Freshet carried out here. The resulting environment is read when it is needed.
     async fn says_again(&mut self, said: &[String]) -> Result<bool, Error> {
         self.learn().await?;
-        self.lease.untouched = false;
+        self.lease.note_no_longer_new();
         if !self.carries_out(said).await? {
             return Ok(false);
         }
@@ -303,7 +300,7 @@ impl Session {
             return Ok(true);
         }
         // From here on, the session is not like one that has just begun.
-        self.lease.untouched = false;
+        self.lease.note_no_longer_new();
         if !self.carries_out(&statements).await? {
             return Ok(false);
         }

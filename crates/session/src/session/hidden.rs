@@ -64,7 +64,7 @@ impl Session {
         match self.ask(&sql).await {
             Ok(rows) => {
                 // MariaDB may have moved the session to the view's schema and back to open the view.
-                self.lease.announced = true;
+                self.lease.tracking.note_view_opened();
                 Ok(shown(&rows))
             }
             Err(Error::Server(error)) if error.code == NO_SUCH_TABLE => Ok(Existence::Absent),

@@ -338,7 +338,8 @@ impl Session {
         }
         let wait_ms = self.environment().map_or(KEEPALIVE_MS_MAX, |known| known.idle_s_max * 1000 / 3);
         self.state.last.is_only_here()
-            && self.handle.active_ms().saturating_sub(self.lease.used_ms) > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
+            && self.handle.active_ms().saturating_sub(self.lease.used_ms())
+                > wait_ms.clamp(1, KEEPALIVE_MS_MAX)
     }
 }
 

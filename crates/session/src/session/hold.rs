@@ -183,16 +183,16 @@ impl SessionHolds<'_> {
             Hold::CacheOff => state.locals.effective_type(globals) == TYPE_OFF,
             Hold::EnvironmentUnknown => matches!(state.environment, Known::Unknown | Known::After(..)),
             Hold::EnvironmentRefused => state.environment.current().is_some_and(|it| it.refused.is_some()),
-            Hold::NamedLocks => lease.traces.named_locks,
-            Hold::UserVariables => lease.traces.user_variables,
-            Hold::OtherState => lease.traces.others,
+            Hold::NamedLocks => lease.traces().named_locks,
+            Hold::UserVariables => lease.traces().user_variables,
+            Hold::OtherState => lease.traces().others,
             Hold::PreparedStatements => !lease.prepared.are_none(),
             Hold::PreparedTexts => !state.texts.are_none(),
             Hold::LongData => lease.prepared.have_long_data(),
-            Hold::Cursor => lease.traces.cursor && !lease.prepared.are_none(),
+            Hold::Cursor => lease.traces().cursor && !lease.prepared.are_none(),
             // If the last statement was answered from memory, its statement brings the same counts about on any connection.
-            Hold::LastStatement => !lease.untouched && !state.last.is_from_memory(),
-            Hold::UnknownCode => lease.traces.unknown_code,
+            Hold::LastStatement => !lease.is_untouched() && !state.last.is_from_memory(),
+            Hold::UnknownCode => lease.traces().unknown_code,
             Hold::UnloggedWrites => state.unlogged,
         }
     }

@@ -14,7 +14,7 @@ const MOVES_MAX: u32 = 64;
 impl Session {
     fn may_keep_rights(&self) -> bool {
         let user = self.environment().and_then(|environment| environment.sole_user.as_deref());
-        self.lease.is_open() && self.shared.upstream.may_rights_be_gone(user, self.lease.rights_from)
+        self.lease.is_open() && self.shared.upstream.may_rights_be_gone(user, self.lease.rights_from())
     }
 
     /// Makes sure that results from here on are stored only for sessions that may have them. Returns whether the session's keys have changed.

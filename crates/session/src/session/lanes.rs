@@ -35,10 +35,10 @@ use recent::Recent;
 pub(crate) use shared_view::SharedView;
 use suspension::Suspension;
 
+use super::Session;
 use super::hit::put_answer;
 use super::hold::Hold;
 use super::view::Manner;
-use super::{Session, Tracking};
 use crate::environment::{Environment, Known};
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed, is_own};
 use crate::shared::{Multiplexing, Shared};
@@ -325,7 +325,7 @@ impl Session {
             && !self.ruled.keeps_to_itself
             && self.has_time_of_all()
             && self.state.pending.is_empty()
-            && (self.lease.is_lent() || self.lease.tracking == Tracking::On || !self.lease.is_open())
+            && (self.lease.is_lent() || self.lease.tracking.is_on() || !self.lease.is_open())
             && !BAR.into_iter().any(|hold| self.holds().has(hold))
     }
 
@@ -407,7 +407,7 @@ impl Session {
 
     /// Lends the session's own connection as a lane for these sessions, if that is allowed.
     fn opens(&mut self, fit: Fit, rights: Dep, lends: Lends) -> Option<Rc<Lane>> {
-        let rights_from = self.lease.rights_from;
+        let rights_from = self.lease.rights_from();
         if !self.is_of_now(rights, rights_from) {
             return None;
         }
@@ -432,9 +432,9 @@ impl Session {
     /// Makes a lane of the session's own connection, if that is allowed.
     fn lend(&mut self, lends: Lends) -> Option<Rc<Lane>> {
         let may_lend = self.lease.is_ready()
-            && !self.lease.traces.cursor
+            && !self.lease.traces().cursor
             && !self.lease.prepared.have_long_data()
-            && self.lease.prepared.closed.is_empty()
+            && !self.lease.prepared.has_closed()
             && !self.state.unlogged
             && self.has_time_of_all();
         if !may_lend {

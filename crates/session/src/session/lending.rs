@@ -10,9 +10,9 @@ use freshet_upstream::lane::SLOW;
 use freshet_upstream::{Connection, Error};
 use tracing::debug;
 
+use super::Session;
 use super::lanes::{Carriage, Ride};
 use super::paced::Kills;
-use super::{Session, Tracking};
 use crate::environment::Known;
 use crate::registry::Ending;
 use crate::relay::Lost;
@@ -82,7 +82,7 @@ impl Session {
     async fn opens_ready(&mut self) -> Result<(), Error> {
         self.connect().await?;
         self.learn().await?;
-        if self.lease.tracking == Tracking::Due {
+        if self.lease.tracking.is_due() {
             // The server is told what to report with the next command.
             self.keep_alive().await.map_err(|_| Error::Closed)?;
         }

@@ -135,9 +135,9 @@ impl Session {
         }
         let payload = self.packet_of_preparing(text);
         if self.lease.prepared.has(prepared.id) {
-            self.lease.own.made();
+            self.lease.note_makes();
         } else {
-            self.lease.own.prepared();
+            self.lease.note_prepares();
         }
         let answer = self.exchange_unseen(&payload).await?;
         match (answer.prepared, answer.refusal) {
@@ -163,7 +163,7 @@ impl Session {
         if let Some(id) = before.filter(|_| prepared.is_made_as(text)) {
             return Ok(ServerStatement::At(id));
         }
-        self.lease.own.made();
+        self.lease.note_makes();
         let answer = self.exchange_unseen(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
         let Some(ok) = answer.prepared else {
             return Ok(ServerStatement::Refused(
@@ -172,7 +172,7 @@ impl Session {
         };
         self.lease.prepared.make_again(prepared, ok.statement_id);
         prepared.set_made_as(text);
-        self.lease.prepared.closed.extend(before);
+        self.lease.prepared.note_closed(before);
         Ok(ServerStatement::At(ok.statement_id))
     }
 
@@ -210,7 +210,7 @@ impl Session {
     /// Answers a command with the server's error for its statement, which the server does not prepare, or does not know.
     pub(crate) fn put_not_made(&mut self, refusal: &ErrPacket) {
         self.state.last.note_refused();
-        self.lease.has_diagnostics = true;
+        self.lease.note_refusal();
         self.put_error(refusal);
         if refusal.code != ER_UNKNOWN_STMT_HANDLER {
             // The server has this error too, in its own words and packets.
@@ -279,9 +279,9 @@ impl Session {
     pub(crate) async fn tries(&mut self, text: &[u8]) -> Result<Result<usize, ErrPacket>, Lost> {
         let stripped = without_hint(text, self.modes());
         let text = stripped.as_deref().unwrap_or(text);
-        self.lease.own.prepared();
+        self.lease.note_prepares();
         let answer = self.exchange_unseen(&[&[Command::StmtPrepare.byte()], text].concat()).await?;
-        self.lease.prepared.closed.extend(answer.prepared.as_ref().map(|prepared| prepared.statement_id));
+        self.lease.prepared.note_closed(answer.prepared.as_ref().map(|prepared| prepared.statement_id));
         Ok(match (answer.prepared, answer.refusal) {
             (Some(prepared), _) => Ok(prepared.parameters.into()),
             (None, Some(refusal)) => Err(*refusal),
@@ -299,9 +299,9 @@ impl Session {
                 None => return Ok(()),
             },
         };
-        self.lease.own.prepared();
+        self.lease.note_prepares();
         let prepared = self.exchange_unseen(&payload).await?.prepared;
-        self.lease.prepared.closed.extend(prepared.map(|prepared| prepared.statement_id));
+        self.lease.prepared.note_closed(prepared.map(|prepared| prepared.statement_id));
         Ok(())
     }
 }

@@ -80,11 +80,7 @@ impl GivenUp {
             debug!(%error, "a connection that was given up is lost");
             return Some(self);
         }
-        let left = std::mem::take(&mut taken.prepared);
-        taken.prepared = std::mem::take(&mut lease.prepared).on(left);
-        taken.looked_ms = 0;
-        taken.traces.cursor = false;
-        *lease = taken;
+        lease.note_taken_over(taken);
         handle.goes_on();
         handle.set_thread_id(lease.thread_id());
         None
@@ -96,15 +92,15 @@ impl GivenUp {
     /// The connection is lost, or is useless.
     pub(super) async fn restores_insert_id(&self, lease: &mut Lease) -> Result<(), Error> {
         let id = self.insert_id;
-        lease.traces.writes |= id != 0;
-        if lease.insert_id != Some(id) {
+        lease.note_id_moves_here(id);
+        if lease.insert_id() != Some(id) {
             let done = lease.ask(&format!("DO LAST_INSERT_ID({id})")).await;
             if done.is_err() {
                 // The client would get another value.
                 lease.lose();
             }
             done?;
-            lease.insert_id = Some(id);
+            lease.note_insert_id(Some(id));
         }
         Ok(())
     }
@@ -160,7 +156,7 @@ impl ReleasedConnection {
             let Some(lent) = self.lease.lent() else { return };
             let connection = lent.await;
             self.lease.give_back(connection);
-            match self.lease.has_diagnostics {
+            match self.lease.has_diagnostics() {
                 false if !self.lease.is_lost() => self.put(&shared),
                 _ => close(self.lease),
             }

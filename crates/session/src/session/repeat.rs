@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::{Hold, Lease, Session};
+use super::{Hold, Session};
 use crate::counters::Count;
 use crate::registry::Ending;
 use crate::relay::Lost;
@@ -28,8 +28,8 @@ impl Session {
             && self.holds().list().all(leaves_nothing)
             && self.state.pending.is_empty()
             && self.has_time_of_all()
-            && self.lease.can_be_undone
-            && !self.lease.traces.writes;
+            && self.lease.can_be_undone()
+            && !self.lease.traces().writes;
         let environment = self.environment().filter(|_| may).cloned();
         let repeating = &mut self.ruled.ruling.repeating;
         (repeating.sent_in, repeating.is_unanswered) = (environment, false);
@@ -54,12 +54,9 @@ impl Session {
         while self.ruled.ruling.repeating.left > 0 {
             self.ruled.ruling.repeating.left -= 1;
             self.delays(PAUSE).await?;
-            drop(self.lease.take());
+            self.lease.note_broken();
             // The number may be another client's after a restart of the server.
             self.handle.set_thread_id(0);
-            let prepared = self.lease.prepared.begun_anew();
-            self.lease = Lease::default();
-            self.lease.prepared = prepared;
             if self.connect().await.is_ok() && self.learn().await.is_ok() {
                 let is_same = self.is_in(&sent_in);
                 if is_same {

@@ -40,7 +40,7 @@ impl Session {
         BringsBack {
             asks_back,
             keeps_older: keeps_diagnostics && self.shows_older_diagnostics(),
-            ends: asks_back || keeps_diagnostics && self.lease.has_diagnostics,
+            ends: asks_back || keeps_diagnostics && self.lease.has_diagnostics(),
         }
     }
 
@@ -53,7 +53,9 @@ impl Session {
     ) -> Result<bool, Lost> {
         let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
         if repeats {
-            self.lease.has_diagnostics &= !self.state.last.has_hit();
+            if self.state.last.has_hit() {
+                self.lease.note_diagnostics_replaced();
+            }
             let stand_in = if contains_ignoring_case(text, OF_COST) { None } else { self.stand_in() };
             Box::pin(self.replay(stand_in)).await?;
         } else if ends {
@@ -116,7 +118,7 @@ impl Session {
             payload.extend_from_slice(stripped.as_deref().unwrap_or(text));
             let is_execute = begins_with_execute(text);
             let what = if is_execute { Repeated::of_execute(text) } else { Repeated::Text };
-            self.lease.own.repeated(what);
+            self.lease.note_repeats(what);
             self.exchange_unseen(&payload).await?;
         }
         self.repeat_preparation().await?;

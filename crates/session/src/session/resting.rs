@@ -49,7 +49,7 @@ impl Session {
         {
             return;
         }
-        let is_last_there = !self.state.last.is_only_here() && !self.lease.untouched;
+        let is_last_there = !self.state.last.is_only_here() && !self.lease.is_untouched();
         if is_last_there && self.learns_what_is_left().await.is_none() || self.learn().await.is_err() {
             return;
         }
@@ -118,7 +118,7 @@ impl Session {
         let is_told = number(0).is_some() && number(1).is_some();
         let (changed, found) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
         // The value was asked for: in any case, the connection has a new one now.
-        self.lease.insert_id = asked.text(0, 2).and_then(|id| id.parse().ok());
+        self.lease.note_insert_id(asked.text(0, 2).and_then(|id| id.parse().ok()));
         let found = u32::try_from(found).unwrap_or(u32::MAX);
         let changed = u32::try_from(changed).ok();
         self.state.last.note_left_behind(rows_of(found.min(ROWS_MAX)), found, changed);

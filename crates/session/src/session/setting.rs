@@ -125,7 +125,7 @@ impl Session {
         let may_be_here = may_be_one
             && (!self.lease.is_open() || self.state.setting.as_deref().is_some_and(is_behind))
             && !self.lease.is_lost()
-            && !self.lease.has_diagnostics
+            && !self.lease.has_diagnostics()
             && self.lease.prepared.are_none()
             && !self.ruled.are_there()
             && !self.state.reads_ours

@@ -48,7 +48,7 @@ impl Session {
     /// Answers a SELECT of literals and settings, if the session has no connection and the answer is known.
     pub(crate) fn shows_settings(&mut self, text: &[u8]) -> bool {
         let is_here = self.has_no_connection()
-            && !self.lease.has_diagnostics
+            && !self.lease.has_diagnostics()
             && !self.ruled.are_there()
             && !self.state.reads_ours
             && self.shared.options.multiplexing != Multiplexing::Off

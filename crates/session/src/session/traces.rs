@@ -1,7 +1,7 @@
 //! What the statements on a connection have left there.
 
 use freshet_protocol::{Command, StatusFlags};
-use freshet_sql::{Effects, Writes, contains_ignoring_case};
+use freshet_sql::{Around, Effects, Temporary, TrackingEffect, Writes, contains_ignoring_case};
 
 use super::StatementFacts;
 use crate::environment::sets_only_what_is_read;
@@ -43,6 +43,23 @@ impl Traces {
         self.unknown_code |= facts.runs_unknown_code;
         self.cursor |= relayed.status.is_some_and(|status| status.contains(StatusFlags::CURSOR_EXISTS));
     }
+}
+
+/// Whether a reset and a new login undo all effects of such a command on its session.
+pub(super) fn is_undone(command: Command, effects: &Effects, text: &[u8]) -> bool {
+    match command {
+        Command::InitDb | Command::Ping | Command::StmtClose | Command::StmtReset => return true,
+        Command::Query | Command::StmtPrepare | Command::StmtExecute | Command::StmtSendLongData => {}
+        _ => return false,
+    }
+    let leaves_session = !effects.session || effects.moves || sets_only_what_is_read(text);
+    leaves_session
+        && effects.temporary == Temporary::None
+        && effects.tracking == TrackingEffect::None
+        && effects.around == Around::Nothing
+        && effects.locks_tables.is_none()
+        && effects.calls.is_nothing()
+        && !(effects.unlogged || effects.several || effects.refused || effects.commits_inside)
 }
 
 /// Whether a text may name a user variable: `@x`, and not `@@x`.

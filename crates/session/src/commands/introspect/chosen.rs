@@ -68,7 +68,7 @@ pub(crate) async fn begin_in(session: &mut Session) {
         return;
     }
     // The session does not begin like a login without a schema.
-    session.lease.untouched = false;
+    session.lease.note_no_longer_new();
     if is_absent(session).await {
         session.state.reads_ours = session.shared.options.engine.is_some();
     } else if session.ask(&format!("USE `{SCHEMA}`")).await.is_ok() {

@@ -48,7 +48,7 @@ pub(in crate::commands) fn filled(
         match what {
             Mentioned::Variable { scope, name } => filled.extend(literal(session, *scope, name)?),
             Mentioned::Connection(ConnectionNumber::Own) => {
-                session.lease.tells_of_itself();
+                session.lease.note_tells_of_itself();
                 filled.extend(format!("CAST({} AS UNSIGNED)", session.admitted.connection_id).into_bytes());
             }
             Mentioned::Connection(ConnectionNumber::Listed(id)) => {

@@ -2,7 +2,6 @@ use freshet_protocol::{Command, StatusFlags};
 use freshet_sql::Effects;
 
 use super::*;
-use crate::session::Tracking;
 use crate::variables::Locals;
 
 const IDLE: StatusFlags = StatusFlags::AUTOCOMMIT;
@@ -15,10 +14,12 @@ fn listed(state: &State, lease: &Lease) -> Vec<Hold> {
 fn a_new_session_waits_for_nothing_but_its_environment() {
     let (state, mut lease) = (State::new(IDLE, Locals::default()), Lease::default());
     assert_eq!(listed(&state, &lease), [Hold::EnvironmentUnknown]);
-    lease.untouched = false;
+    lease.note_no_longer_new();
     let expected = [Hold::Unreported, Hold::EnvironmentUnknown, Hold::LastStatement];
     assert_eq!(listed(&state, &lease), expected);
-    lease.tracking = Tracking::On;
+    lease.tracking.note_met();
+    lease.tracking.note_requested();
+    lease.tracking.note_reply(true);
     assert_eq!(listed(&state, &lease), [Hold::EnvironmentUnknown, Hold::LastStatement]);
 }
 
@@ -53,7 +54,7 @@ fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
     let session = Effects { session: true, ..Effects::none() };
     let left = |text: &str, effects: &Effects| {
         let (state, mut lease) = (State::new(IDLE, Locals::default()), Lease::default());
-        lease.traces.sent(Command::Query, effects, text.as_bytes());
+        lease.note_command(Command::Query, effects, text.as_bytes());
         listed(&state, &lease)
             .into_iter()
             .filter(|hold| *hold != Hold::EnvironmentUnknown)

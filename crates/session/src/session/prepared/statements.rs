@@ -34,7 +34,7 @@ pub(crate) struct PreparedStatements {
     by_id: HashMap<u32, Arc<Prepared>>,
     last: Option<Arc<Prepared>>,
     /// The server's numbers of statements that the client has closed, and that the server still has.
-    pub(crate) closed: Vec<u32>,
+    closed: Vec<u32>,
     /// How many bytes all SELECTs have.
     select_bytes: usize,
     /// How many of the statements the server has not prepared.
@@ -210,6 +210,25 @@ impl PreparedStatements {
     /// Notes that the session's environment is the same as before, and has this version now.
     pub(crate) fn begin_at(&self, version: u64) {
         self.by_id.values().for_each(|prepared| prepared.prepared_in.begins_at(version));
+    }
+
+    /// Notes that the client has closed the statements that have these numbers at the server, or does not know them: the server is told
+    /// before the next command.
+    pub(crate) fn note_closed(&mut self, ids: impl IntoIterator<Item = u32>) {
+        self.closed.extend(ids);
+    }
+
+    /// Returns the numbers of the closed statements that the server is told of now. All but `kept`, of whose last answer the client may
+    /// still ask.
+    pub(crate) fn take_closed(&mut self, kept: Option<u32>) -> Vec<u32> {
+        let (kept, closed) = std::mem::take(&mut self.closed).into_iter().partition(|id| Some(*id) == kept);
+        self.closed = kept;
+        closed
+    }
+
+    /// Whether the server still has statements that are closed.
+    pub(crate) fn has_closed(&self) -> bool {
+        !self.closed.is_empty()
     }
 
     /// Notes that the client tried to prepare a statement, and failed.

@@ -7,37 +7,32 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, Flavor, TrackingEffect};
 use freshet_upstream::Error;
 
-use super::{Naming, Tracking};
+use super::tracking::{Naming, Request, Shown};
+use super::{Reports, Session};
 use crate::relay::Lost;
-use crate::session::{Reports, Session};
 
 impl Session {
     /// Returns the statement that sets up the server's reports, or puts the client's own settings back, if that is due. It is sent with
     /// the next command.
-    pub(in crate::session) fn due_tracking(&mut self) -> Option<String> {
-        match self.lease.tracking {
-            Tracking::Due => {
+    pub(super) fn due_tracking(&mut self) -> Option<String> {
+        let due = self.lease.tracking.due()?;
+        let flavor = self.flavor();
+        match due {
+            request @ (Request::Ours | Request::OursAgain) => {
                 let ours = self.reports_of_ours()?;
-                self.lease.tracking = Tracking::Sent;
-                Some(ours.statement(self.flavor()))
+                self.lease.tracking.note_requested();
+                let is_again = request == Request::OursAgain;
+                Some(if is_again { ours.statement_in_transaction() } else { ours.statement(flavor) })
             }
-            Tracking::Again => {
-                let ours = self.reports_of_ours()?;
-                self.lease.tracking = Tracking::Sent;
-                Some(ours.statement_in_transaction())
-            }
-            Tracking::Returns(naming) => {
-                self.lease.tracking = Tracking::Returned(naming);
-                let flavor = self.flavor();
+            Request::Clients => {
                 let keeps_gtids = flavor == Flavor::MySql && self.state.tx.may_be_open_at_server();
-                self.lease.keeps_gtids = keeps_gtids;
+                self.lease.tracking.note_put_back(keeps_gtids);
                 Some(match self.state.told.as_ref() {
                     Some(told) if keeps_gtids => told.statement_in_transaction(),
                     Some(told) => told.statement(flavor),
                     None => defaults(flavor == Flavor::MySql && !keeps_gtids),
                 })
             }
-            _ => None,
         }
     }
 
@@ -52,42 +47,40 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     async fn take_reports_back(&mut self) -> Result<(), Error> {
-        if self.lease.tracking == Tracking::Own(Naming::Sets) {
+        if self.lease.tracking.may_be_set() {
             self.state.environment_is_unknown();
         }
         self.learn().await
     }
 
     /// Notes the settings of the reports that the server has just shown.
-    pub(in crate::session) fn reports_are(&mut self, reports: Option<Reports>) {
+    pub(super) fn reports_are(&mut self, reports: Option<Reports>) {
         let Some(reports) = reports else {
-            self.lease.tracking = Tracking::Lost;
+            self.lease.tracking.note_lost();
             return;
         };
-        match self.lease.tracking {
-            // What the server has shown of the GTIDs are Freshet's own settings still.
-            Tracking::Own(_) if self.lease.keeps_gtids => {
-                let gtids = self.state.told.as_ref().map_or(Reports::default().gtids, |told| told.gtids);
-                self.state.told = Some(Arc::new(Reports { gtids, ..reports }));
-                self.lease.tracking = Tracking::Again;
-            }
-            Tracking::Due | Tracking::Own(_) => {
-                self.state.told = Some(Arc::new(reports));
-                self.lease.tracking = Tracking::Due;
-            }
-            // Unknown code has changed the settings: changes since then are unknown, and so are the reports that the client wants.
-            Tracking::On if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) => {
-                self.lease.tracking = Tracking::Blurred;
+        if self.lease.tracking.is_on() {
+            if !self.reports_of_ours().is_some_and(|ours| ours.are_like(&reports)) {
+                self.lease.tracking.note_ours_changed();
                 // The code may have kept its writes out of the binlog, too.
                 self.shared.upstream.changed_unlogged(&[Dep::EVERYTHING]);
             }
-            _ => {}
+            return;
         }
+        let told = match self.lease.tracking.note_clients_shown() {
+            Some(Shown::All) => reports,
+            Some(Shown::AllButGtids) => {
+                let gtids = self.state.told.as_ref().map_or(Reports::default().gtids, |told| told.gtids);
+                Reports { gtids, ..reports }
+            }
+            None => return,
+        };
+        self.state.told = Some(Arc::new(told));
     }
 
     /// Before a statement that names the client's own report settings, puts these back; before a statement that may
     /// follow a question of Freshet's, sets Freshet's.
-    pub(in crate::session) async fn hand_reports_over(
+    pub(super) async fn hand_reports_over(
         &mut self,
         effects: &Effects,
         command: Command,
@@ -96,34 +89,31 @@ impl Session {
         let runs = matches!(command, Command::Query | Command::StmtExecute | Command::StmtBulkExecute);
         match effects.tracking {
             TrackingEffect::None if runs && !asks_back => {
-                let asks_anew = std::mem::take(&mut self.lease.asks_anew);
-                if asks_anew && self.lease.tracking == Tracking::On {
-                    self.lease.tracking = Tracking::Again;
-                }
-                if let Tracking::Own(_) = self.lease.tracking {
+                self.lease.tracking.note_next_statement();
+                if self.lease.tracking.is_own() {
                     let taken = Box::pin(self.take_reports_back()).await;
                     return taken.map_err(|error| Lost::Upstream(std::io::Error::other(error)));
                 }
             }
             TrackingEffect::None => {}
-            TrackingEffect::Shows => self.lease.tracking = self.lease.tracking.named(Naming::Shows),
+            TrackingEffect::Shows => self.lease.tracking.note_named(Naming::Shows),
             TrackingEffect::Sets | TrackingEffect::Obscured => {
-                self.lease.tracking = self.lease.tracking.named(Naming::Sets);
+                self.lease.tracking.note_named(Naming::Sets);
             }
         }
         Ok(())
     }
 
-    /// Reads the server's reply to the request for reports, if it was sent with the command under way.
-    pub(in crate::session) async fn finish_tracking(&mut self) -> Result<(), Lost> {
-        if self.lease.tracking == Tracking::Sent {
+    /// Reads the server's reply to the request for reports, or to the client's own settings, if it was sent with the command under way.
+    pub(super) async fn finish_tracking(&mut self) -> Result<(), Lost> {
+        let (is_requested, is_returned) =
+            (self.lease.tracking.is_requested(), self.lease.tracking.is_returned());
+        if is_requested || is_returned {
             let answer = Box::pin(self.lease.unseen_answer(Command::Query, &self.handle)).await?;
-            self.characterized(&answer);
-            // An account whose password has expired may only change the password; after that, this succeeds.
-            self.lease.tracking = if answer.error.is_none() { Tracking::On } else { Tracking::Unmet };
-        } else if let Tracking::Returned(naming) = self.lease.tracking {
-            let answer = Box::pin(self.lease.unseen_answer(Command::Query, &self.handle)).await?;
-            self.lease.tracking = if answer.error.is_none() { Tracking::Own(naming) } else { Tracking::Lost };
+            if is_requested {
+                self.characterized(&answer);
+            }
+            self.lease.tracking.note_reply(answer.error.is_none());
         }
         Ok(())
     }
