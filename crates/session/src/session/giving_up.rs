@@ -122,7 +122,7 @@ impl Session {
     pub(super) fn parts_with_lease(&mut self, environment: Arc<Environment>) -> Option<ReleasedConnection> {
         let (insert_id, epoch) = (self.lease.insert_id()?, self.shared.gate.epoch()?);
         self.handle.gives_up(environment.idle_s_max.saturating_mul(1000)).then_some(())?;
-        let lease = self.lease.part(environment.id);
+        let lease = self.lease.note_given_up(environment.id);
         self.shared.counters.add(Count::GivenUp);
         let fit = PoolFit::new(&self.shared, &environment, &self.admitted);
         if self.state.gtid == KnownGtid::There {

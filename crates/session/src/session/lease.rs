@@ -16,7 +16,7 @@
 //! | COM_RESET_CONNECTION has succeeded | [`Lease::note_reset`] | all is new but what a reset keeps; there are no statements |
 //! | a reset has undone what `init_connect` did on a connection that was just opened | [`Lease::note_beginning_undone`] | the same, but the statements stay |
 //! | the connection was lost, with nothing on it that the client misses | [`Lease::note_broken`] | there is none, and no statement |
-//! | the session gives the connection up | [`Lease::part`] | there is none; the statements are to be made anew |
+//! | the session gives the connection up | [`Lease::note_given_up`] | there is none; the statements are to be made anew |
 //! | another session's connection is taken over | [`Lease::note_taken_over`] | the facts are that connection's; the statements stay |
 //! | the client has left, or logs in anew; or nobody waits for the connection | [`Lease::take`] | where it is |
 //! | the connection becomes a lane, or comes back from being one | [`Lease::lend_as`], [`Lease::give_back`] | where it is; what the lane has done there |
@@ -179,7 +179,7 @@ impl Lease {
 
     /// Notes that the session gives the connection up, in this environment. The session goes on with the same rights, and with its prepared
     /// statements, until it has another connection. Returns the facts of the connection.
-    pub(super) fn part(&mut self, environment: u32) -> Self {
+    pub(super) fn note_given_up(&mut self, environment: u32) -> Self {
         let (prepared, left) = std::mem::take(&mut self.prepared).unmade_elsewhere(environment);
         let (rights_from, server) = (self.rights_from, self.server);
         let after = Self { rights_from, server, prepared, ..Self::as_new(None) };

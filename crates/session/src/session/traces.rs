@@ -8,7 +8,8 @@ use crate::environment::sets_only_what_is_read;
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Relayed;
 
-/// What the statements on a connection have left there, until it is reset.
+/// What the statements on a connection have left there, until it is reset. Only the lease changes it: all others read it through
+/// [`Lease::traces`](super::Lease::traces).
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     pub(super) named_locks: bool,

@@ -58,7 +58,7 @@ fn a_connection_takes_its_facts_to_the_next_session() {
     assert!(first.looked_ms() > first.used_ms());
     first.traces.cursor = true;
     first.note_id_moves_here(3);
-    let parted = first.part(1);
+    let parted = first.note_given_up(1);
     assert_eq!((first.rights_from(), first.sent(), first.is_untouched()), (Position::new(5), 0, true));
     second.note_taken_over(parted);
     assert_eq!((second.sent(), second.looked_ms(), second.traces().cursor), (1, 0, false));
