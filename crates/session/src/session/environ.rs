@@ -68,6 +68,7 @@ impl Session {
             self.state.environment_is_unknown();
             self.lease.prepared.begin_at(self.state.environment_version);
             self.state.key = None;
+            self.state.last.note_connection_opened();
             if self.handle.is_interrupted() {
                 // The killer was told that the statement is ended.
                 return Err(Error::Server(interrupted()));

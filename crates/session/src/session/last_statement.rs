@@ -28,6 +28,8 @@ pub(crate) struct LastStatement {
     pub(crate) warnings: Warnings,
     /// The statement of the last answer from memory, while no other statement has reached the server since; otherwise empty.
     hit: Vec<u8>,
+    /// The session has opened its connection since.
+    is_before_connection: bool,
     /// If set, `hit` is the packet of an execution of this statement, and no text.
     hit_of: Option<Arc<Prepared>>,
     /// The value of `FOUND_ROWS()` for the client.
@@ -50,11 +52,22 @@ impl LastStatement {
         self.hit.clear();
         self.hit.extend_from_slice(statement);
         self.hit_of = None;
+        self.is_before_connection = false;
         self.found.hit(found_rows);
         self.prepared_since = None;
         self.row_count = None;
         self.pinged = false;
         self.warnings.clear();
+    }
+
+    /// Notes that the session has a new connection, which knows nothing of what was answered before.
+    pub(super) fn note_connection_opened(&mut self) {
+        self.is_before_connection = true;
+    }
+
+    /// Whether the last statement was answered from memory before the session had its connection.
+    pub(super) fn is_before_connection(&self) -> bool {
+        self.is_before_connection && self.is_from_memory()
     }
 
     /// Notes that the statement that was just answered from memory is an execution of this one.

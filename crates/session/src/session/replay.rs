@@ -3,7 +3,7 @@
 use freshet_protocol::Command;
 use freshet_sql::{Deprecations, contains_ignoring_case};
 
-use super::begun::words::END;
+use super::begun::words::{END, first_word_is};
 use super::texts::begins_with_execute;
 use super::{Prepared, ServerStatement, Session, StatementFacts, query_prefix};
 use crate::reading::without_hint;
@@ -51,7 +51,10 @@ impl Session {
         facts: &StatementFacts,
         BringsBack { asks_back, keeps_older, ends }: BringsBack,
     ) -> Result<bool, Lost> {
-        let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older;
+        // A new connection has found none of the rows of which the client may ask later. A SELECT finds rows of its own.
+        let keeps_rows =
+            self.state.last.is_before_connection() && !text.is_empty() && !first_word_is(text, "SELECT");
+        let repeats = asks_back && self.is_to_be_repeated(text, facts) || keeps_older || keeps_rows;
         if repeats {
             if self.state.last.has_hit() {
                 self.lease.note_diagnostics_replaced();

@@ -11,7 +11,7 @@ use super::Session;
 use crate::auth::Epoch;
 use crate::coalescing::AnswerPackets;
 use crate::environment::{Environment, Known, is_of_sessions};
-use crate::relay::{Capture, Relayed};
+use crate::relay::{Capture, Captured, Relayed};
 use crate::shared::Multiplexing;
 
 /// The most bytes of an answer that is kept.
@@ -85,9 +85,11 @@ impl Session {
         let ShownBySelect { environment, since } = shown;
         let is_unchanged = self.shared.gate.epoch() == Some(*since)
             && self.environment().is_some_and(|now| Arc::ptr_eq(now, environment));
-        let Some(captured) = relayed.captured.take().filter(|_| is_unchanged) else { return };
+        // A `sql_select_limit` or a LIMIT of 0 takes the row away.
+        let is_whole = |captured: &Captured| is_unchanged && captured.rows == 1;
+        let Some(captured) = relayed.captured.take().filter(is_whole) else { return };
         let (status_at, status, tag) = (captured.status_at, captured.status, relayed.tag);
-        let answer = AnswerPackets { body: captured.body, status_at, status, found_rows: None, tag };
+        let answer = AnswerPackets { body: captured.body, status_at, status, found_rows: Some(1), tag };
         self.shared.shown_settings.note(text, environment, *since, answer);
     }
 
