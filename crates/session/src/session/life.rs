@@ -224,6 +224,8 @@ impl Session {
             }
         };
         let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
+        // A client that takes its time may take long.
+        lease.trim();
         wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
     }
 
