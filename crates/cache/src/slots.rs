@@ -67,9 +67,8 @@
 //! # Size and precision
 //!
 //! The slots take 17 MiB of addresses, whose pages are taken only as stamps and fences are set: none where no row is watched, all after
-//! some ten thousand changes (after some tens where the allocator asks for huge pages, as the program's does). The table counts rows that
-//! did *not* change: how many of them look changed to an entry that was stored before so many different other rows changed, each once
-//! (`tests::precision`):
+//! some ten thousand changes. The table counts rows that did *not* change: how many of them look changed to an entry that was stored before
+//! so many different other rows changed, each once (`tests::precision`):
 //!
 //! | rows changed since | 100,000 | 500,000 | 1,000,000 | 1,500,000 | 2,000,000 | 4,000,000 |
 //! |---|---|---|---|---|---|---|

@@ -18,7 +18,7 @@ const SIZE: usize = 96 << 20;
 /// What a process may take besides: chunks that are partly free, threads' heaps and stacks, the allocator's own tables. In bytes. Seen
 /// are 15 to 26 MiB. Most of it is in the heaps of the four threads, which keep what they freed last while they are idle.
 const SMALL: usize = 32 << 20;
-/// The bytes that the system hands out at once where the allocator asks for huge pages.
+/// The bytes that the system hands out at once where it gives huge pages to all. The program refuses them, but a test does not.
 const HUGE_PAGE: usize = 2 << 20;
 /// How long the allocator may keep freed memory.
 const PURGED_WITHIN: Duration = Duration::from_secs(10);
@@ -160,7 +160,7 @@ fn resident_memory_stays_within_the_bound_and_is_given_back() {
     freshness.lives_until(u64::MAX);
     let before = resident_bytes();
     let cache = Arc::new(Cache::new(freshness, SIZE, 4 << 20));
-    // Its first allocations of two sizes may each be the first in a huge page, which the allocator then has as a whole.
+    // Its first allocations of two sizes may each be the first in a huge page, which the process then has as a whole.
     let grown = resident_bytes() - before;
     assert!(grown < (1 << 20) + 2 * HUGE_PAGE, "nothing is preallocated, but for {grown} bytes");
     let workers: Vec<Worker> = (0..4).map(|_| Worker::start(&cache)).collect();

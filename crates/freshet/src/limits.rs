@@ -1,6 +1,7 @@
-//! The system's limits on this process.
+//! The system's limits on this process, and the size of its pages.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::disable_transparent_huge_pages;
 
 use crate::config::Config;
 
@@ -32,5 +33,14 @@ pub fn raise_open_files(config: &Config) {
         );
     } else {
         tracing::debug!(open_files = current, "limits");
+    }
+}
+
+/// Has the system give this process pages of the usual size, also where it gives huge pages to all who do not refuse them. Of a huge page,
+/// the process would hold all 2 MiB as soon as it uses one byte, and the system would put pages together again that were given back. A
+/// hit from memory costs the same with either.
+pub fn refuse_huge_pages() {
+    if let Err(error) = disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "the system may give huge pages");
     }
 }

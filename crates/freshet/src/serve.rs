@@ -58,6 +58,7 @@ const MET_WITHIN: Duration = Duration::from_secs(2);
 /// # Errors
 /// The first obstacle to starting.
 pub fn run(config: Config) -> Result<(), ServeError> {
+    limits::refuse_huge_pages();
     limits::raise_open_files(&config);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(system("cannot start an event loop"))?;

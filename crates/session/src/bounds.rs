@@ -11,6 +11,7 @@
 //! | `send` | answers that clients have not read: from memory, and read ahead from the server | the server answers, and its answer is streamed |
 //! | `fill` | copies of answers that are to be stored | the answer is not stored |
 
+use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -27,8 +28,8 @@ const FILL_FREE_BYTES: usize = 16 * 1024;
 const RETURNED_AFTER: Duration = Duration::from_millis(1100);
 /// The smallest size, in bytes, for which that matters: smaller pieces are used again at once.
 const KEPT_BYTES_MIN: usize = 1 << 20;
-/// A size, in bytes, that the allocator takes directly from the system: the memory is never written to, so never resident.
-const LARGE_BYTES: usize = 32 << 20;
+/// A size, in bytes, that no system has addresses for.
+const NOBODY_HAS_BYTES: usize = 1 << 60;
 /// The unit in which bytes are counted.
 const UNIT_BYTES: usize = 1024;
 
@@ -157,10 +158,12 @@ impl SharedBudget {
     }
 }
 
-/// Makes the allocator return memory that has been free for a moment to the system. The allocator does so when memory is taken or freed:
-/// after a burst it would keep all of it while nothing happens.
+/// Makes the allocator return free memory to the system. By itself, the allocator does so when memory is taken or freed, and keeps all of it
+/// while nothing happens. It may also never do so again: a thread that finds nothing to return forgets that another thread has just freed
+/// something. Before the allocator refuses an allocation, it returns everything that is free.
 pub fn return_idle_memory() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
+    let refused = black_box(Vec::<u8>::new().try_reserve_exact(black_box(NOBODY_HAS_BYTES)));
+    debug_assert!(refused.is_err(), "no system has so many addresses");
 }
 
 /// The most units that a semaphore can count: 512 GiB.

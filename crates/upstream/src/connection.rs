@@ -102,6 +102,13 @@ impl Connection {
         }
     }
 
+    /// Gives the buffer back, if there is nothing in it: for a connection that is not used for a while.
+    pub fn trim(&mut self) {
+        if self.read.is_empty() {
+            self.read = BytesMut::new();
+        }
+    }
+
     /// Returns the bytes that have been read and not yet used.
     pub fn heard(&self) -> &[u8] {
         &self.read

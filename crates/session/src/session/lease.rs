@@ -517,6 +517,16 @@ impl Lease {
         }
     }
 
+    /// Gives the buffers back, if there is nothing in them.
+    pub(super) fn trim(&mut self) {
+        if let Some(connection) = self.at.here_mut() {
+            connection.trim();
+        }
+        if self.scratch.is_empty() {
+            self.scratch = BytesMut::new();
+        }
+    }
+
     /// Whether the connection is open, and the server says nothing that nobody asked for.
     pub(super) async fn is_quiet(&mut self) -> bool {
         match self.at.here_mut() {

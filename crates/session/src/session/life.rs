@@ -35,6 +35,13 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     let Some(_place) = shared.enter() else {
         return crate::auth::refuse_too_many(stream, shared.bounds()).await;
     };
+    // The state of this future is there as long as the client is. The state of a login is larger, and gone with the login.
+    let Some(mut session) = Box::pin(begin(stream, shared)).await else { return };
+    session.run().await;
+}
+
+/// Lets a client in, and makes its session.
+async fn begin(stream: Stream, shared: Arc<Shared>) -> Option<Box<Session>> {
     // Before the first housekeeping only the follower may have met the server. With the greeting known, a client needs no connection of its
     // own.
     if !shared.gate.knows_greeting() {
@@ -44,17 +51,20 @@ pub async fn serve(stream: Stream, shared: Arc<Shared>) {
     match crate::auth::admit(stream, &shared.gate).await {
         Ok((wire, admitted)) => {
             shared.counters.add(Count::Connections);
-            Session::new(shared, wire, admitted, rights_from).run().await;
+            Some(Box::new(Session::new(shared, wire, admitted, rights_from)))
         }
-        Err(error) => debug!(%error, "a client was not let in"),
+        Err(error) => {
+            debug!(%error, "a client was not let in");
+            None
+        }
     }
 }
 
 impl Session {
-    async fn run(mut self) {
+    async fn run(&mut self) {
         let mut has_left = false;
         if self.admitted.chooses_ours {
-            Box::pin(commands::begin_in(&mut self)).await;
+            Box::pin(commands::begin_in(self)).await;
         }
         loop {
             let flow = pin!(self.next_commands(&mut has_left)).await;
@@ -74,7 +84,7 @@ impl Session {
         // A client that does not read even the farewell does not get one.
         let _ = tokio::time::timeout(FAREWELL_MAX, self.wire.close()).await;
         if has_left {
-            self.hand_on().await;
+            Box::pin(self.hand_on()).await;
         }
     }
 
@@ -164,6 +174,7 @@ impl Session {
         let mut waited = pin!(self.wait_for_command(soon)).await;
         while waited.is_none() && self.handle.takes_rest() {
             Box::pin(self.rests()).await;
+            self.lease.trim();
             let (handle, lease) = (&self.handle, &mut self.lease);
             let packet = pin!(self.wire.packet_after_rest());
             waited = pin!(wait_for(packet, soon, true, handle, lease)).await;
@@ -213,6 +224,8 @@ impl Session {
             }
         };
         let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
+        // A client that takes its time may take long.
+        lease.trim();
         wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
     }
 
@@ -294,4 +307,23 @@ async fn wait_and_prove(
         _ = is_proven_soon(view, shared), if view.is_unproven() => {}
     }
     wait_for(command, soon, false, handle, lease).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most bytes that the state of a client may have, as long as the client is there: the allocator makes them 1280 and 3584.
+    const STATE_BYTES_MAX: usize = 896;
+    const SESSION_BYTES_MAX: usize = 3328;
+
+    fn size_of_future<A, B, F: Future>(_: impl FnOnce(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_state_of_a_client_is_small() {
+        let (state, session) = (size_of_future(serve), size_of::<Session>());
+        assert!(state <= STATE_BYTES_MAX && session <= SESSION_BYTES_MAX, "{state} and {session} bytes");
+    }
 }

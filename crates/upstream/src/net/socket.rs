@@ -25,11 +25,17 @@ enum SocketKind {
 
 impl Socket {
     pub(super) fn tcp(early: BytesMut, stream: TcpStream) -> Self {
-        Self { early, inner: SocketKind::Tcp(stream) }
+        Self::new(early, SocketKind::Tcp(stream))
     }
 
     pub(super) fn unix(early: BytesMut, stream: UnixStream) -> Self {
-        Self { early, inner: SocketKind::Unix(stream) }
+        Self::new(early, SocketKind::Unix(stream))
+    }
+
+    fn new(early: BytesMut, inner: SocketKind) -> Self {
+        // No bytes that were split from a buffer still hold that buffer.
+        let early = if early.is_empty() { BytesMut::new() } else { early };
+        Self { early, inner }
     }
 
     pub(super) async fn readable(&self) -> io::Result<()> {
