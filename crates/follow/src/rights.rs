@@ -93,6 +93,8 @@ pub(crate) struct Rights {
     signs: Signs,
     /// `None` if they may not be read.
     now: Option<Arc<Sums>>,
+    /// The accounts' epoch when `now` was read; `None` for the first look.
+    now_at: Option<u64>,
     /// `None`: no reload was seen. The tables may have been edited before the first look, and their contents need not be in effect.
     at_reload: Option<Reloaded>,
     accounted: Accounted,
@@ -175,8 +177,19 @@ impl Rights {
         let written = GrantsWritten::of(server.is_mariadb(), written.map_err(Error::Server)?.rows);
         let now = Sums::of(&tables, answers).map(Arc::new);
         let accounted = Accounted::default();
-        let (at_reload, harmless, is_due) = (None, None, true);
-        Ok(Self { signs, now, at_reload, accounted, harmless, over_at_first, written, is_due, tables })
+        let (now_at, at_reload, harmless, is_due) = (None, None, None, true);
+        Ok(Self {
+            signs,
+            now,
+            now_at,
+            at_reload,
+            accounted,
+            harmless,
+            over_at_first,
+            written,
+            is_due,
+            tables,
+        })
     }
 
     /// Whether nothing has changed rights since the last look of `before`: nobody gave the server a statement that may.
@@ -232,8 +245,10 @@ impl Rights {
         }
         self.is_due = has_moved;
         let now = Sums::read(connection, &self.tables).await?.map(Arc::new);
+        // What the stream has told of since may be what is undone now: then the rights are those of the last look.
+        let is_undone = is_told && self.now_at != Some(accounts);
         let mut regranted = match (&now, &self.now) {
-            _ if was_written && (is_reload || !is_all_told) => Regranted::Anybody,
+            _ if is_undone || was_written && (is_reload || !is_all_told) => Regranted::Anybody,
             (Some(now), Some(before)) if is_all_told => now.since(before).told(),
             (Some(now), Some(before)) => now.since(before),
             _ if surely_concerns_rights => Regranted::Anybody,
@@ -254,6 +269,7 @@ impl Rights {
             at_reload.accounts += 1;
         }
         (self.signs, self.harmless, self.now) = (signs, quiet, now);
+        self.now_at = Some(accounts + u64::from(regranted != Regranted::Nobody));
         Ok(regranted)
     }
 

@@ -153,7 +153,6 @@ fn more_clients_than_the_server_has_connections_are_served_in_turn() {
 fn whoever_finds_the_server_full_is_told_so_and_can_be_killed_meanwhile() {
     let schema = "lanes_full_killed";
     with_users(schema, |server, direct, _, target| {
-        run(direct, &[&format!("ALTER USER {schema} WITH MAX_USER_CONNECTIONS 0")]);
         let counted = one(direct, "SELECT COUNT(*) FROM information_schema.processlist");
         let most = 12 + counted.parse::<usize>().expect("a number");
         let before = one(direct, "SELECT @@GLOBAL.max_connections");

@@ -6,9 +6,11 @@
 //! the client's answer, that is all that further logins need (`native::hash_in`). Only the right stored value can give it, so
 //! a mistake in reading the definition does no harm.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use freshet_protocol::native;
+use freshet_sql::contains_ignoring_case;
 use freshet_upstream::{Connection, Credential, Error, NativeHash};
 use tokio::time::timeout;
 
@@ -21,6 +23,8 @@ use super::secrets::Accepted;
 
 /// The definition of the session's own account.
 const DEFINITION: &str = "SHOW CREATE USER CURRENT_USER()";
+/// What MySQL shows in the place of a password to those who may not read accounts.
+const HIDDEN: &[u8] = b"<secret>";
 /// The start of every limit of an account: MAX_QUERIES_PER_HOUR and similar ones.
 const BOUND: &[u8] = b"MAX_";
 /// How long a login may wait until Freshet's own account has read the stored value.
@@ -79,6 +83,7 @@ impl LoginAsker<'_> {
             return Ok(known(learned));
         };
         self.gate.secrets.meet(user, &unhex(&account), !is_bounded(&definition), epoch);
+        self.gate.secrets.note_definition(user, hash_of(&definition), epoch);
         match learned {
             Learned::Known(credential) => Ok(Some(credential)),
             Learned::Native { scramble, proof } => {
@@ -105,8 +110,9 @@ impl LoginAsker<'_> {
 }
 
 impl Gate {
-    /// Asks about the account of a session on the session's connection, if accounts or global variables have changed since anybody of this
-    /// name was asked about: otherwise nobody would know whether another connection may be opened until the next login.
+    /// Asks for the definition of a session's account on the session's connection, if accounts have changed since anybody of this name was
+    /// met: otherwise nobody would know whether another connection may be opened until the next login. A changed definition, or one that
+    /// hides the password, tells nothing: only the next login does.
     ///
     /// # Errors
     /// The connection is lost.
@@ -116,10 +122,12 @@ impl Gate {
         connection: &mut Connection,
     ) -> Result<(), Error> {
         if let Some(epoch) = self.epoch()
-            && !self.secrets.is_met(&admitted.user, epoch)
+            && !self.secrets.knows_repeats(&admitted.user, epoch)
             && let Some((account, definition)) = definition(connection).await?
+            && !contains_ignoring_case(&definition, HIDDEN)
         {
-            self.secrets.meet(&admitted.user, &unhex(&account), !is_bounded(&definition), epoch);
+            let (account, hash) = (unhex(&account), hash_of(&definition));
+            self.secrets.note_defined_still(&admitted.user, &account, hash, epoch);
         }
         Ok(())
     }
@@ -138,6 +146,12 @@ pub(super) async fn definition(connection: &mut Connection) -> Result<Option<(St
         Err(Error::Server(_)) => Ok(None),
         answer => answer,
     }
+}
+
+fn hash_of(definition: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    definition.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn known(learned: Learned) -> Option<Credential> {

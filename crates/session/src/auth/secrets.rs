@@ -71,7 +71,29 @@ impl Secrets {
 
     /// Whether logins of this user may be repeated: its account has no limits.
     pub(super) fn repeats(&self, user: &[u8], epoch: Epoch) -> bool {
-        self.lock().current(user, epoch).is_some_and(|known| known.repeats == Some(true))
+        self.lock().of(user).is_some_and(|known| known.repeats_in(epoch) == Some(true))
+    }
+
+    /// Whether that is known.
+    pub(super) fn knows_repeats(&self, user: &[u8], epoch: Epoch) -> bool {
+        self.lock().of(user).is_some_and(|known| known.repeats_in(epoch).is_some())
+    }
+
+    /// Notes the definition of the account of a user who was just met, as a hash.
+    pub(super) fn note_definition(&self, user: &[u8], definition: u64, epoch: Epoch) {
+        if let Some(known) = self.lock().current(user, epoch) {
+            known.definition = Some(definition);
+        }
+    }
+
+    /// Notes that in this epoch the account of a user has this definition. If the account had the same when the user was met, the user's
+    /// logins may be repeated as before. Nothing else is known of this epoch: no login was made in it.
+    pub(super) fn note_defined_still(&self, user: &[u8], account: &[u8], definition: u64, epoch: Epoch) {
+        let mut users = self.lock();
+        let known = users.of(user).filter(|known| known.is_let_in_as(account));
+        if let Some(known) = known.filter(|known| known.definition == Some(definition)) {
+            known.defined_still = Some(epoch);
+        }
     }
 
     /// Notes that the server has let this name in as `account`. `repeats`: whether its logins may be repeated without the server.

@@ -239,6 +239,21 @@ fn an_account_with_bounds_is_never_repeated() {
 }
 
 #[test]
+fn an_account_that_is_defined_as_before_may_be_repeated_and_proves_no_login() {
+    let secrets = Secrets::default();
+    teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());
+    secrets.note_definition(b"ali", 7, EPOCH);
+    let later = Epoch { accounts: 2, ..EPOCH };
+    for (account, definition, is_same) in [(b"ali@%", 8, false), (b"ali@a", 7, false), (b"ali@%", 7, true)] {
+        assert!(!secrets.repeats(b"ali", later));
+        secrets.note_defined_still(b"ali", account, definition, later);
+        assert_eq!(secrets.repeats(b"ali", later), is_same);
+    }
+    assert!(!is_accepted(&secrets, &login(b"ali"), Channel::Tls, later), "the password may be another one");
+    assert!(!secrets.repeats(b"ali", Epoch { accounts: 3, ..EPOCH }));
+}
+
+#[test]
 fn names_push_out_only_names_of_their_account() {
     let secrets = Secrets::default();
     teach(&secrets, &login(b"ali"), Channel::Tls, b"x", &OkPacket::default());

@@ -19,7 +19,7 @@ use crate::relay::{Controls, Relayed};
 use crate::shared::Multiplexing;
 
 /// The variables that such a SET may name: what Freshet notes of them follows from the environment. SET NAMES is allowed by itself.
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 15] = [
     "autocommit",
     "character_set_client",
     "character_set_connection",
@@ -33,8 +33,6 @@ const VARIABLES: [&str; 17] = [
     "sql_mode",
     "sql_safe_updates",
     "time_zone",
-    "transaction_isolation",
-    "tx_isolation",
     "unique_checks",
     "wait_timeout",
 ];

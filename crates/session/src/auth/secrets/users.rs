@@ -29,6 +29,10 @@ pub(super) struct User {
     pub(super) credential: Option<Credential>,
     /// Whether its logins may be repeated without the server; `None` if the server was not asked about its account.
     pub(super) repeats: Option<bool>,
+    /// The account's definition as of then, as a hash.
+    pub(super) definition: Option<u64>,
+    /// The latest epoch in which the account still had this definition. The credential was not proven then.
+    pub(super) defined_still: Option<Epoch>,
     /// Whether the server was seen not to let Freshet's own process in as this user without a proof.
     pub(super) peer_checked: bool,
     /// The server's demands on the channel, and when they were read.
@@ -46,12 +50,25 @@ impl User {
             epoch,
             credential,
             repeats: None,
+            definition: None,
+            defined_still: None,
             peer_checked: false,
             requirement: None,
             may_keep: None,
             logins: Logins::default(),
             used: Instant::now(),
         }
+    }
+
+    /// Whether its logins may be repeated in this epoch; `None` if that is not known.
+    pub(super) fn repeats_in(&self, epoch: Epoch) -> Option<bool> {
+        let is_defined = self.defined_still.is_some_and(|still| still.same_accounts(epoch));
+        self.repeats.filter(|_| is_defined || self.is_of(epoch))
+    }
+
+    /// Whether this is its account.
+    pub(super) fn is_let_in_as(&self, account: &[u8]) -> bool {
+        *self.account == *account
     }
 
     /// Whether the facts are of this epoch.
