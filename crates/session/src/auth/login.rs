@@ -20,6 +20,8 @@ use super::admitted::{Admitted, LoginClient};
 use crate::introspection::SCHEMA;
 use crate::wire::Wire;
 
+/// What a server answers that has no more connections, or none for the account: that says nothing of the password.
+const FULL: [u16; 3] = [1040, 1203, 1226];
 /// A plugin that no account has: the server answers with the account's own plugin and a challenge, also for users that
 /// do not exist.
 const NO_PLUGIN: &str = "freshet";
@@ -157,7 +159,7 @@ async fn by_memory(
             return by_relay(wire, client, None, asker).await;
         }
         Err(error) => {
-            if matches!(error, Error::Server(_)) {
+            if matches!(&error, Error::Server(refusal) if !FULL.contains(&refusal.code)) {
                 secrets.forget(&login.user);
             }
             return Err(from_server(asker.refused(error).await));

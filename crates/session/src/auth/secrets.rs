@@ -14,9 +14,9 @@ use freshet_protocol::OkPacket;
 use freshet_upstream::Credential;
 
 pub(super) use self::login::LoginKind;
-use self::users::Users;
 #[cfg(test)]
 pub(super) use self::users::{ACCOUNTS_MAX, NAMES_PER_ACCOUNT_MAX};
+use self::users::{Defined, Users};
 use super::begun::LoginBegun;
 use super::knowledge::Epoch;
 use super::requirement::Requirement;
@@ -82,7 +82,7 @@ impl Secrets {
     /// Notes the definition of the account of a user who was just met, as a hash.
     pub(super) fn note_definition(&self, user: &[u8], definition: u64, epoch: Epoch) {
         if let Some(known) = self.lock().current(user, epoch) {
-            known.definition = Some(definition);
+            known.defined = known.repeats.map(|repeats| Defined { definition, repeats, still: None });
         }
     }
 
@@ -91,8 +91,9 @@ impl Secrets {
     pub(super) fn note_defined_still(&self, user: &[u8], account: &[u8], definition: u64, epoch: Epoch) {
         let mut users = self.lock();
         let known = users.of(user).filter(|known| known.is_let_in_as(account));
-        if let Some(known) = known.filter(|known| known.definition == Some(definition)) {
-            known.defined_still = Some(epoch);
+        let defined = known.and_then(|known| known.defined.as_mut());
+        if let Some(defined) = defined.filter(|defined| defined.definition == definition) {
+            defined.still = Some(epoch);
         }
     }
 

@@ -29,10 +29,8 @@ pub(super) struct User {
     pub(super) credential: Option<Credential>,
     /// Whether its logins may be repeated without the server; `None` if the server was not asked about its account.
     pub(super) repeats: Option<bool>,
-    /// The account's definition as of then, as a hash.
-    pub(super) definition: Option<u64>,
-    /// The latest epoch in which the account still had this definition. The credential was not proven then.
-    pub(super) defined_still: Option<Epoch>,
+    /// What follows from the account's definition, of any epoch.
+    pub(super) defined: Option<Defined>,
     /// Whether the server was seen not to let Freshet's own process in as this user without a proof.
     pub(super) peer_checked: bool,
     /// The server's demands on the channel, and when they were read.
@@ -43,6 +41,16 @@ pub(super) struct User {
     used: Instant,
 }
 
+/// What follows from an account's definition.
+pub(super) struct Defined {
+    /// The definition, as a hash.
+    pub(super) definition: u64,
+    /// Whether logins may be repeated without the server.
+    pub(super) repeats: bool,
+    /// The latest epoch in which the account was seen to have this definition still. No credential was proven then.
+    pub(super) still: Option<Epoch>,
+}
+
 impl User {
     fn new(account: Arc<[u8]>, epoch: Option<Epoch>, credential: Option<Credential>) -> Self {
         Self {
@@ -50,8 +58,7 @@ impl User {
             epoch,
             credential,
             repeats: None,
-            definition: None,
-            defined_still: None,
+            defined: None,
             peer_checked: false,
             requirement: None,
             may_keep: None,
@@ -62,8 +69,9 @@ impl User {
 
     /// Whether its logins may be repeated in this epoch; `None` if that is not known.
     pub(super) fn repeats_in(&self, epoch: Epoch) -> Option<bool> {
-        let is_defined = self.defined_still.is_some_and(|still| still.same_accounts(epoch));
-        self.repeats.filter(|_| is_defined || self.is_of(epoch))
+        let is_still = |defined: &&Defined| defined.still.is_some_and(|still| still.same_accounts(epoch));
+        let defined = || self.defined.as_ref().filter(is_still).map(|defined| defined.repeats);
+        self.repeats.filter(|_| self.is_of(epoch)).or_else(defined)
     }
 
     /// Whether this is its account.
@@ -106,11 +114,15 @@ impl Users {
         let is_of = |known: &User| epoch.is_none_or(|epoch| known.is_of(epoch));
         let known = self.known.get(name).filter(|known| is_of(known) && *known.account == *account);
         if known.is_none() {
-            let credential = self.remove(name).and_then(|before| before.credential);
+            let (credential, defined) = match self.remove(name) {
+                Some(before) if *before.account == *account => (before.credential, before.defined),
+                Some(before) => (before.credential, None),
+                None => (None, None),
+            };
             self.make_room(account);
             let account: Arc<[u8]> = account.into();
             self.names.entry(Arc::clone(&account)).or_default().push(name.to_vec());
-            self.known.insert(name.to_vec(), User::new(account, epoch, credential));
+            self.known.insert(name.to_vec(), User { defined, ..User::new(account, epoch, credential) });
         }
         self.of(name)
     }
