@@ -52,13 +52,12 @@ impl CompiledExecution {
     ///
     /// # Errors
     /// What has no place in the form.
-    pub(crate) fn plan_form(&self, statement: StatementText<'_>) -> Result<QueryPlan, Unplanned> {
+    pub(crate) fn plan_form(&self, statement: StatementText<'_>) -> Result<&QueryPlan, Unplanned> {
         if let Some(plan) = self.plan_form.get() {
-            return Ok(QueryPlan::clone(plan));
+            return Ok(plan);
         }
-        let plan = statement.plan_form(&self.template.tables)?;
-        let _ = self.plan_form.set(Box::new(plan.clone()));
-        Ok(plan)
+        let plan = Box::new(statement.plan_form(&self.template.tables)?);
+        Ok(self.plan_form.get_or_init(|| plan))
     }
 }
 

@@ -29,8 +29,8 @@ impl ErrPacket {
     pub const HEADER: u8 = 0xFF;
     /// The code under which MariaDB reports progress: not an error at all.
     pub const PROGRESS: u16 = 0xFFFF;
-    /// ER_CON_COUNT_ERROR.
-    const TOO_MANY_CONNECTIONS: u16 = 1040;
+    /// ER_CON_COUNT_ERROR: the server has no more connections.
+    pub const TOO_MANY_CONNECTIONS: u16 = 1040;
 
     /// Returns an error of our own. A `sqlstate` of other than five bytes is that of errors in general.
     #[must_use]

@@ -122,7 +122,7 @@ impl Gate {
         connection: &mut Connection,
     ) -> Result<(), Error> {
         if let Some(epoch) = self.epoch()
-            && !self.secrets.knows_repeats(&admitted.user, epoch)
+            && self.secrets.repeats(&admitted.user, epoch).is_none()
             && let Some((account, definition)) = definition(connection).await?
             && !contains_ignoring_case(&definition, HIDDEN)
         {

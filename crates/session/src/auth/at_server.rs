@@ -1,10 +1,9 @@
 //! One login at the server.
 
-use freshet_protocol::{ChangeUser, Login, OkPacket};
+use freshet_protocol::{ChangeUser, ErrPacket, Login, OkPacket};
 use freshet_upstream::{Connection, Error, Responder};
 
 use super::asker::LoginAsker;
-use super::gate::TOO_MANY_CONNECTIONS;
 
 /// Makes the login at the server: on a connection of its own, or as a change of user on the connection there is.
 pub(super) async fn ask_server(
@@ -18,7 +17,7 @@ pub(super) async fn ask_server(
         return Ok((connection, ok));
     }
     let opened = open_new(login, responder, asker).await;
-    if matches!(&opened, Err(Error::Server(refusal)) if refusal.code == TOO_MANY_CONNECTIONS) {
+    if matches!(&opened, Err(Error::Server(refusal)) if refusal.code == ErrPacket::TOO_MANY_CONNECTIONS) {
         asker.gate.spares.clear();
     }
     opened

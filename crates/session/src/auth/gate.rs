@@ -30,9 +30,6 @@ pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client beyond the limit may take to read the refusal.
 const REFUSAL_MAX: Duration = Duration::from_secs(1);
 
-/// ER_CON_COUNT_ERROR.
-pub(super) const TOO_MANY_CONNECTIONS: u16 = 1040;
-
 /// Capabilities that Freshet never offers a client: result sets without column definitions, because Freshet's own
 /// questions on the same connection need the definitions, and because an answer from memory has to contain them; and
 /// further factors, because each needs a packet of its own kind. TLS is offered if Freshet has a certificate, whatever the server has.
@@ -260,7 +257,9 @@ fn same_face(a: &Greeting, b: &Greeting) -> bool {
 pub async fn refuse_too_many(stream: Stream, bounds: &Arc<Bounds>) {
     let mut wire = Wire::new(stream, 0, bounds);
     wire.put(
-        &ErrPacket::new(TOO_MANY_CONNECTIONS, "08004", "Too many connections").without_sqlstate().encode(),
+        &ErrPacket::new(ErrPacket::TOO_MANY_CONNECTIONS, "08004", "Too many connections")
+            .without_sqlstate()
+            .encode(),
     );
     // One attempt is enough.
     let _ = tokio::time::timeout(REFUSAL_MAX, wire.close()).await;
@@ -275,7 +274,7 @@ impl Gate {
 
     /// Whether another connection could be opened for this login: its password is known, and its account has no limits on logins.
     pub(crate) fn could_open(&self, admitted: &Admitted) -> bool {
-        let repeats = |epoch| self.secrets.repeats(&admitted.user, epoch);
+        let repeats = |epoch| self.secrets.repeats(&admitted.user, epoch) == Some(true);
         admitted.credential.is_some() && self.epoch().is_some_and(repeats)
     }
 

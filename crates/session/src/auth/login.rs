@@ -1,6 +1,6 @@
 //! Judges a login: by remembered facts if they are certain, else by the server.
 
-use freshet_protocol::{ChangeUser, Login, OkPacket, auth_more, caching_sha2};
+use freshet_protocol::{ChangeUser, ErrPacket, Login, OkPacket, auth_more, caching_sha2};
 use freshet_upstream::{Address, Connection, Credential, Error, Password, now_ms};
 
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ use crate::introspection::SCHEMA;
 use crate::wire::Wire;
 
 /// What a server answers that has no more connections, or none for the account: that says nothing of the password.
-const FULL: [u16; 3] = [1040, 1203, 1226];
+const FULL: [u16; 3] = [ErrPacket::TOO_MANY_CONNECTIONS, 1203, 1226];
 /// A plugin that no account has: the server answers with the account's own plugin and a challenge, also for users that
 /// do not exist.
 const NO_PLUGIN: &str = "freshet";

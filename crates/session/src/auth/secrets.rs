@@ -69,14 +69,9 @@ impl Secrets {
         self.lock().current(user, epoch).is_some_and(|known| known.repeats.is_some())
     }
 
-    /// Whether logins of this user may be repeated: its account has no limits.
-    pub(super) fn repeats(&self, user: &[u8], epoch: Epoch) -> bool {
-        self.lock().of(user).is_some_and(|known| known.repeats_in(epoch) == Some(true))
-    }
-
-    /// Whether that is known.
-    pub(super) fn knows_repeats(&self, user: &[u8], epoch: Epoch) -> bool {
-        self.lock().of(user).is_some_and(|known| known.repeats_in(epoch).is_some())
+    /// Whether logins of this user may be repeated: its account has no limits. `None` if that is not known.
+    pub(super) fn repeats(&self, user: &[u8], epoch: Epoch) -> Option<bool> {
+        self.lock().of(user)?.repeats_in(epoch)
     }
 
     /// Notes the definition of the account of a user who was just met, as a hash.

@@ -275,7 +275,7 @@ fn is_by_policy<'a>(session: &mut Session, query: &TextQuery<'a>, by_form: &mut 
 
 /// Answers a SELECT of literals and settings by a client without a connection, if the answer is known.
 fn is_of_settings<'a>(session: &mut Session, query: &TextQuery<'a>, by_form: &mut ByFormHere<'a>) -> bool {
-    if !session.has_no_connection() {
+    if session.lease.is_open() {
         return false;
     }
     let may_be = match by_form.look(session, query) {

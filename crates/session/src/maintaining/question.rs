@@ -1,5 +1,6 @@
 //! The question to the keeper for a statement.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use freshet_catalog::rows::Zone;
@@ -16,7 +17,7 @@ use crate::template::{BoundSelect, Cacheability};
 
 /// The plan form of a SELECT, with the facts that are needed to maintain its results.
 pub(crate) struct Planning<'a> {
-    pub(crate) plan: Result<QueryPlan, Unplanned>,
+    pub(crate) plan: Result<Cow<'a, QueryPlan>, Unplanned>,
     /// The values of the markers.
     pub(crate) values: &'a [Datum],
     /// The tables that the SELECT reads.
@@ -74,7 +75,8 @@ pub(crate) fn loadable(
     if asks_for_more(statement.text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let planning = Planning { plan: bound.plan_form(statement), values: &[], tables, schema, computing };
+    let planning =
+        Planning { plan: bound.plan_form(statement).map(Cow::Owned), values: &[], tables, schema, computing };
     let query = planned(planning, MaintainedQuery::check)?;
     for (name, _) in query.tables() {
         if let Some(setting) = shared.options.copied_tables.leaves_out(name) {
@@ -116,7 +118,8 @@ pub(crate) async fn of_result(shared: &Shared, result: &StoredResult) -> Option<
     let bound = shared.templates.of(&result.text, modes, schema, behind).await;
     let (tables, computing) = (&bound.template().tables, environment.computing());
     let statement = StatementText { text: &result.text, modes, schema, zone: environment.zone, tokens: None };
-    let planning = Planning { plan: bound.plan_form(statement), values: &[], tables, schema, computing };
+    let planning =
+        Planning { plan: bound.plan_form(statement).map(Cow::Owned), values: &[], tables, schema, computing };
     let compiled = planned(planning, MaintainedQuery::compile).ok()?;
     Some(asked(compiled, tables))
 }

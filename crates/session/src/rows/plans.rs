@@ -48,16 +48,11 @@ impl ReadPlan {
             .unwrap_or_default()
     }
 
-    /// Makes the plan of all statements that have the form of this one. The text with parameters, filled with the values of this statement,
-    /// must mean the same as the statement itself. Then it also does for other values of the same types: the meaning of a text depends on
-    /// its words and on the types of its values.
+    /// Makes the plan of all statements that have the form of this one.
     pub(crate) fn shared(statement: StatementText<'_>, tables: &Tables) -> Option<Self> {
-        let slotted = statement.slotted()?;
-        let own = row_reads(&statement.parsed(tables).ok()?, tables)?;
-        let with_slots = StatementText { text: slotted.text(), tokens: None, ..statement };
-        let with_slots = row_reads(&with_slots.parsed(tables).ok()?, tables)?;
-        let is_same = with_slots.clone().with_values(&slotted.values) == own;
-        Self::from_reads(&with_slots, statement, tables).filter(|_| is_same)
+        let read = |text: StatementText<'_>| row_reads(&text.parsed(tables).ok()?, tables);
+        let reads = statement.of_form(read, RowReads::with_values)?;
+        Self::from_reads(&reads, statement, tables)
     }
 
     fn from_reads(reads: &RowReads, statement: StatementText<'_>, tables: &Tables) -> Option<Self> {

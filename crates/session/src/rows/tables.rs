@@ -6,8 +6,8 @@ use freshet_cache::{Dep, Freshness};
 use freshet_catalog::rows::{KeyType, Zone};
 use freshet_catalog::{ColumnInfo, Name, TableInfo, TableKind, Told};
 use freshet_sql::{
-    InputColumn, Modes, ParsedSelect, QueryPlan, RowWrite, Slotted, TableDefinition, TableName, Tokens,
-    Unplanned,
+    Datum, InputColumn, Modes, ParsedSelect, QueryPlan, RowWrite, Slotted, TableDefinition, TableName,
+    Tokens, Unplanned,
 };
 
 /// The most tables and views below a view for which the rows of each are told apart.
@@ -180,18 +180,22 @@ impl<'a> StatementText<'a> {
         self.parsed(tables)?.plan(&|table| tables.columns_of(table, self.schema))
     }
 
-    /// Returns the plan form of all statements that have the form of this one. As for `ReadPlan::shared`, the text with parameters, filled
-    /// with the values of this statement, must mean the same as the statement itself.
-    pub(crate) fn shared_plan_form(self, tables: &Tables) -> Option<QueryPlan> {
+    /// Returns what `read` finds in all statements that have the form of this one, with parameters in the places of their values. The text with
+    /// parameters, filled with the values of this statement, must mean the same as the statement itself. Then it also does for other values of
+    /// the same types: the meaning of a text depends on its words and on the types of its values.
+    pub(crate) fn of_form<T: Clone + PartialEq>(
+        self,
+        read: impl Fn(StatementText<'_>) -> Option<T>,
+        with_values: impl FnOnce(T, &[Datum]) -> T,
+    ) -> Option<T> {
         let slotted = self.slotted()?;
-        let own = self.plan_form(tables).ok()?;
-        let with_slots =
-            StatementText { text: slotted.text(), tokens: None, ..self }.plan_form(tables).ok()?;
-        (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
+        let own = read(self)?;
+        let with_slots = read(StatementText { text: slotted.text(), tokens: None, ..self })?;
+        (with_values(with_slots.clone(), &slotted.values) == own).then_some(with_slots)
     }
 
     /// Returns the statement with parameters in the places of its values; `None` if its text has more to say than its form and its values.
-    pub(crate) fn slotted(&self) -> Option<Slotted> {
+    fn slotted(&self) -> Option<Slotted> {
         let mut slotted = Slotted::default();
         let has_form = match self.tokens {
             Some(tokens) => slotted.read_tokens(tokens, self.schema),

@@ -175,7 +175,7 @@ impl Session {
     fn ends_nothing(&mut self, completion: Completion) -> Option<Flow> {
         let known = self.state.environment.current()?.transactions;
         let tx = &self.state.tx;
-        let is_nothing = self.has_no_connection()
+        let is_nothing = !self.lease.is_open()
             && tx.is_clear()
             && tx.said().is_empty()
             && !tx.next_differs()

@@ -105,16 +105,6 @@ impl Session {
         Ok(())
     }
 
-    /// Answers with a copy of what the server has just answered to another session. Returns false if there is no room for it.
-    pub(super) fn answer_with_copy(&mut self, answer: &AnswerPackets, statement: &[u8]) -> bool {
-        let is_answered = self.answer_with_packets(answer, statement);
-        if is_answered {
-            // It shows what the server shows: also writes that no stamp shows yet.
-            self.note_seen();
-        }
-        is_answered
-    }
-
     /// Answers with what the server has answered to another session. Returns false if there is no room for it.
     pub(super) fn answer_with_packets(&mut self, answer: &AnswerPackets, statement: &[u8]) -> bool {
         if !self.wire.has_room(answer.body.len()) {

@@ -54,7 +54,7 @@ impl Session {
         &mut self,
         waits: impl AsyncFnOnce(&mut Session) -> Result<bool, Lost>,
     ) -> Result<bool, Lost> {
-        if !self.has_no_connection() {
+        if self.lease.is_open() {
             return Ok(false);
         }
         let supposed = match &self.state.environment {

@@ -13,6 +13,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use freshet_cache::Position;
+use freshet_protocol::ErrPacket;
 use freshet_sql::Flavor;
 use freshet_upstream::Error;
 use tokio::time::timeout;
@@ -34,8 +35,7 @@ const LOOKS_APART_MAX: Duration = Duration::from_millis(320);
 const OPENING_MAX: Duration = Duration::from_secs(1);
 /// The most rows of a SELECT that Freshet makes up.
 const ROWS_MAX: u32 = 100_000;
-/// ER_CON_COUNT_ERROR and ER_TOO_MANY_USER_CONNECTIONS.
-const FULL: u16 = 1040;
+/// ER_TOO_MANY_USER_CONNECTIONS.
 const ACCOUNT_FULL: u16 = 1203;
 
 impl Session {
@@ -75,7 +75,7 @@ impl Session {
                 Err(error) => error,
             };
             let most = match &error {
-                Error::Server(error) if error.code == FULL => FULL_FOR,
+                Error::Server(error) if error.code == ErrPacket::TOO_MANY_CONNECTIONS => FULL_FOR,
                 Error::Server(error) if error.code == ACCOUNT_FULL => ACCOUNT_FULL_FOR,
                 _ => return Err(error),
             };

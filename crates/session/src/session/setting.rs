@@ -123,17 +123,22 @@ impl Session {
         let may_be_here = may_be_one
             && (!self.lease.is_open() || self.state.setting.as_deref().is_some_and(is_behind))
             && !self.lease.is_lost()
-            && !self.lease.has_diagnostics()
             && self.lease.prepared.are_none()
-            && !self.ruled.are_there()
-            && !self.state.reads_ours
-            && self.shared.options.multiplexing != Multiplexing::Off
-            && self.state.tx.is_clear()
+            && self.may_be_answered_here()
             // COM_INIT_DB leaves the warnings of the statement before.
             && (command != Command::InitDb || self.state.last.warnings.count() == 0)
             && self.state.told.as_deref().is_none_or(|told| told.are_like(&Reports::default()));
         let setting = if may_be_here { Setting::read(command, body)? } else { return None };
         self.shared.gate.could_open(&self.admitted).then_some(setting)
+    }
+
+    /// Whether what concerns the session alone may be answered in the server's place: nothing there or here would make the answer another.
+    pub(super) fn may_be_answered_here(&self) -> bool {
+        !self.lease.has_diagnostics()
+            && !self.ruled.are_there()
+            && !self.state.reads_ours
+            && self.shared.options.multiplexing != Multiplexing::Off
+            && self.state.tx.is_clear()
     }
 
     /// Carries a setting out, if the resulting environment is known. Returns false if it is for the server.

@@ -12,7 +12,6 @@ use crate::auth::Epoch;
 use crate::coalescing::AnswerPackets;
 use crate::environment::{Environment, Known, is_of_sessions};
 use crate::relay::{Capture, Captured, Relayed};
-use crate::shared::Multiplexing;
 
 /// The most bytes of an answer that is kept.
 const ANSWER_BYTES_MAX: usize = 4096;
@@ -47,13 +46,7 @@ pub(crate) struct ShownBySelect {
 impl Session {
     /// Answers a SELECT of literals and settings, if the session has no connection and the answer is known.
     pub(crate) fn shows_settings(&mut self, text: &[u8]) -> bool {
-        let is_here = self.has_no_connection()
-            && !self.lease.has_diagnostics()
-            && !self.ruled.are_there()
-            && !self.state.reads_ours
-            && self.shared.options.multiplexing != Multiplexing::Off
-            && self.state.tx.is_clear();
-        if !is_here || !self.is_of_settings(text) {
+        if self.lease.is_open() || !self.may_be_answered_here() || !self.is_of_settings(text) {
             return false;
         }
         self.recall();
@@ -91,11 +84,6 @@ impl Session {
         let (status_at, status, tag) = (captured.status_at, captured.status, relayed.tag);
         let answer = AnswerPackets { body: captured.body, status_at, status, found_rows: Some(1), tag };
         self.shared.shown_settings.note(text, environment, *since, answer);
-    }
-
-    /// Whether the session has no connection to the server, and may open one.
-    pub(crate) fn has_no_connection(&self) -> bool {
-        !self.lease.is_open() && !self.lease.is_lost()
     }
 
     fn is_of_settings(&self, text: &[u8]) -> bool {

@@ -148,7 +148,12 @@ impl Session {
         if freshness.check(&[answer.rights], answer.valid_from, Fences::Refuse) != Verdict::Servable {
             return false;
         }
-        self.answer_with_copy(&answer.packets, text)
+        let is_answered = self.answer_with_packets(&answer.packets, text);
+        if is_answered {
+            // It shows what the server shows: also writes that no stamp shows yet.
+            self.note_seen();
+        }
+        is_answered
     }
 
     /// Notes that the statement has had its turn, and has not been sent yet.

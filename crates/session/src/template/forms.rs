@@ -247,7 +247,8 @@ impl BoundSelect<'_> {
         if !self.is_first {
             let shared = &self.compiled.plan_form;
             if shared.get().is_none() {
-                let _ = shared.set(statement.shared_plan_form(tables).map(Box::new));
+                let read = |text: StatementText<'_>| text.plan_form(tables).ok();
+                let _ = shared.set(statement.of_form(read, QueryPlan::with_values).map(Box::new));
             }
             if let Some(Some(plan)) = shared.get() {
                 return Ok(QueryPlan::clone(plan).with_values(&self.read.values));
@@ -291,20 +292,12 @@ impl BoundWrite<'_> {
     /// Returns the rows that `statement` (this one) writes.
     pub(crate) fn rows(&self, statement: StatementText<'_>) -> Option<RowWrite> {
         let statement = self.read.with_tokens(statement);
-        match self.compiled.rows.get_or_init(|| shared_rows(statement)) {
+        let of_form = || statement.of_form(|text| text.row_write(), RowWrite::with_values);
+        match self.compiled.rows.get_or_init(of_form) {
             Some(shared) => Some(shared.clone().with_values(&self.read.values)),
             None => statement.row_write(),
         }
     }
-}
-
-/// Returns what all statements of this form write. The text with parameters, filled with the values of this statement, must mean the same as
-/// the statement itself.
-fn shared_rows(statement: StatementText<'_>) -> Option<RowWrite> {
-    let slotted = statement.slotted()?;
-    let own = statement.row_write()?;
-    let with_slots = freshet_sql::row_write(slotted.text(), statement.modes)?;
-    (with_slots.clone().with_values(&slotted.values) == own).then_some(with_slots)
 }
 
 /// The forms of one event loop, and the skeletons of their texts.

@@ -50,11 +50,11 @@ impl<'a> Way<'a> {
     ///
     /// # Errors
     /// What has no place in the form.
-    pub(super) fn plan_form(&self, session: &Session) -> Result<QueryPlan, Unplanned> {
+    pub(super) fn plan_form(&self, session: &Session) -> Result<Cow<'a, QueryPlan>, Unplanned> {
         let statement = asked::statement(session, self.text());
         match &self.asked {
-            Asked::Text(_, bound) => bound.plan_form(statement),
-            Asked::Execution(_, _, (_, compiled)) => compiled.plan_form(statement),
+            Asked::Text(_, bound) => bound.plan_form(statement).map(Cow::Owned),
+            Asked::Execution(_, _, (_, compiled)) => compiled.plan_form(statement).map(Cow::Borrowed),
         }
     }
 
