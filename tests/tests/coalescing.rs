@@ -11,6 +11,7 @@ use freshet_tests::cached::{
     user_of,
 };
 use freshet_tests::raw::Raw;
+use freshet_tests::stall::Stall;
 use freshet_tests::{Flavor, Freshet, Server, Target, ruled, with_each};
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
@@ -235,19 +236,24 @@ fn with_stages_of(schema: &str, flags: &[&str], test: impl Fn(&mut Stage<'_>)) {
         if !freshet.is_there() {
             return;
         }
-        let freshet = &Freshet::with(server, flags);
-        let mut direct = fresh_schema(server, schema);
-        run(
-            &mut direct,
-            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"],
-        );
-        caught_up(freshet);
-        let at_once_max = if flags.is_empty() { AT_ONCE_MAX } else { 1 };
-        let holder = connect(&server.target, schema);
-        let mut stage = Stage { server, freshet, schema, holder, at_once_max };
-        stage.makes_slow(&mut direct);
-        test(&mut stage);
+        with_stage(server, server, schema, flags, |stage| test(stage));
     });
+}
+
+/// The same before this server, which Freshet reaches by this way.
+fn with_stage(server: &Server, way: &Server, schema: &str, flags: &[&str], test: impl Fn(&mut Stage<'_>)) {
+    let freshet = &Freshet::with(way, flags);
+    let mut direct = fresh_schema(server, schema);
+    run(
+        &mut direct,
+        &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 10), (2, 20)"],
+    );
+    caught_up(freshet);
+    let at_once_max = if flags.is_empty() { AT_ONCE_MAX } else { 1 };
+    let holder = connect(&server.target, schema);
+    let mut stage = Stage { server, freshet, schema, holder, at_once_max };
+    stage.makes_slow(&mut direct);
+    test(&mut stage);
 }
 
 fn sum() -> Answer {
@@ -437,6 +443,55 @@ fn whoever_leaves_leaves_the_others_their_answer() {
             let packets = client.answer().expect("it is answered");
             assert!(packets.iter().any(|packet| packet.ends_with(b"32")), "{packets:?}");
         }
+    });
+}
+
+#[test]
+fn whoever_waits_for_a_connection_lets_the_others_ask() {
+    const OTHERS: u64 = 3;
+    with_each(|server, freshet| {
+        if !freshet.is_there() {
+            return;
+        }
+        let schema = "coalescing_unconnected";
+        let stall = Stall::before(server);
+        let way = Server { url: stall.url.clone(), ..server.clone() };
+        with_stage(server, &way, schema, &[], |stage| {
+            let target = stage.freshet.target();
+            let target = &Target { user: schema.to_owned(), password: String::new(), ..target.clone() };
+            let mut counter = stage.connect();
+            let before = status(&mut counter, "Freshet_coalesced");
+            let mut others: Vec<Conn> = (0..OTHERS).map(|_| connect(target, schema)).collect();
+            for conn in &mut others {
+                run(conn, &["CREATE TEMPORARY TABLE keeps_the_connection (v INT)"]);
+            }
+            // Of logins of one kind only the first one needs the server.
+            let logs_in = || {
+                let mut client = Raw::dial(&target.host, target.port).expect("it greets");
+                client.login(schema, schema, 0).expect("it is let in");
+                client
+            };
+            drop(logs_in());
+            eventually("no connection is left over", || (stage.connections() == OTHERS).then_some(()));
+            let mut first = logs_in();
+            assert_eq!(stage.connections(), OTHERS, "the client needs no connection yet");
+            stall.hold_newcomers();
+            thread::scope(|scope| {
+                let first = scope.spawn(move || first.query(READ));
+                thread::sleep(Duration::from_millis(200));
+                let others: Vec<_> =
+                    others.iter_mut().map(|conn| scope.spawn(|| answer(conn, READ))).collect();
+                let coalesced = || (status(&mut counter, "Freshet_coalesced") > before).then_some(());
+                eventually("another one waits", coalesced);
+                for other in others {
+                    assert_eq!(other.join().expect("it is answered"), sum());
+                }
+                assert!(!first.is_finished(), "nobody has waited for a connection");
+                stall.release();
+                let packets = first.join().expect("it asks").expect("it is answered");
+                assert_eq!(packets[3], b"\x0232", "{packets:?}");
+            });
+        });
     });
 }
 

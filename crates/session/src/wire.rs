@@ -46,7 +46,7 @@ pub use freshet_upstream::net::Stream as ClientStream;
 /// How many bytes one read asks for; also the size of a buffer that was never needed larger.
 const READ_BYTES: usize = 8 * 1024;
 /// A buffer larger than this, in bytes, is given back when it is empty.
-const IDLE_BUFFER_BYTES_MAX: usize = SEND_FREE_BYTES;
+const IDLE_BUFFER_BYTES_MAX: usize = 2 * READ_BYTES;
 /// Answers are sent together until they have this many bytes.
 const TOGETHER_BYTES_MAX: usize = SEND_FREE_BYTES / 2;
 

@@ -218,7 +218,10 @@ impl Receiving<'_> {
         loop {
             let out = self.wire.as_mut().map(|wire| wire.out().0);
             match relay.follow(self.connection.parts().1, out)? {
-                RelayStep::Last => return Ok(()),
+                RelayStep::Last => {
+                    self.connection.trim();
+                    return Ok(());
+                }
                 RelayStep::Infile { seq } => {
                     self.infile(seq).await?;
                     relay.infile_done();
@@ -261,11 +264,10 @@ impl Receiving<'_> {
     async fn wait(&mut self) -> Result<(), Lost> {
         loop {
             let (stream, buffer) = self.connection.parts();
-            buffer.reserve(READ_BYTES);
             let listening = self.wire.as_mut().filter(|wire| wire.is_listening());
             let (heard, bounds) = tokio::select! {
                 biased;
-                read = stream.read_buf(buffer) => return filled(read),
+                read = fill(stream, buffer) => return read,
                 heard = overheard(listening) => heard,
                 () = ended(self.handle) => return Err(Lost::Client(WireError::Ended)),
             };
@@ -347,18 +349,17 @@ impl Backpressure {
         if !self.may_read_ahead(wire) {
             return Ok(wire.flush().await?);
         }
-        buffer.reserve(READ_BYTES);
         let read = tokio::select! {
             biased;
             sent = wire.flush() => {
                 self.stalled = None;
                 return Ok(sent?);
             }
-            read = stream.read_buf(buffer) => read,
+            read = fill(stream, buffer) => read,
         };
         let has_taken = wire.out().0.len() < unsent;
         self.stalled = self.stalled.filter(|_| !has_taken).or_else(|| Some(Instant::now()));
-        filled(read)
+        read
     }
 
     /// Whether more may be read while the client has not taken the bytes that are there. If a client has taken nothing for its whole time,
@@ -420,6 +421,13 @@ async fn killed(handle: &Handle) {
     if handle.ends(Ending::Cut).await == Ending::Cut {
         tokio::time::sleep(KILLED_WAIT_MAX).await;
     }
+}
+
+/// Reads from the server once it has sent something. Until then no memory is taken: of many clients that wait, each would hold a buffer.
+async fn fill(stream: &mut Stream, buffer: &mut BytesMut) -> Result<(), Lost> {
+    poll_fn(|cx| stream.poll_read_ready(cx)).await;
+    buffer.reserve(READ_BYTES);
+    filled(stream.read_buf(buffer).await)
 }
 
 /// Judges a read from the server: the end of the stream is an error.
