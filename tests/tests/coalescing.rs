@@ -540,6 +540,39 @@ fn who_asks_after_a_change_asks_anew_and_the_next_one_waits_for_that() {
     });
 }
 
+#[test]
+fn who_asked_before_a_change_need_not_ask_after_it() {
+    const OTHERS: u64 = 6;
+    with_stages("coalescing_before", |stage| {
+        for (round, changed) in [33, 34].into_iter().enumerate() {
+            let prepares = round == 1;
+            let (before, carried_out) = (stage.hold(), stage.carried_out());
+            thread::scope(|scope| {
+                let ask = |stage: &Stage<'_>| {
+                    let mut conn = stage.connect();
+                    scope.spawn(move || -> Option<u64> {
+                        let sum = if prepares { conn.exec_first(READ, ()) } else { conn.query_first(READ) };
+                        sum.expect("it is answered")
+                    })
+                };
+                let mut clients = vec![ask(stage)];
+                stage.await_waiting();
+                clients.extend((0..OTHERS).map(|_| ask(stage)));
+                let coalesced = |stage: &Stage<'_>| stage.count("Freshet_coalesced") - before;
+                eventually("the others wait", || (coalesced(stage) == OTHERS).then_some(()));
+                run(&mut stage.holder, &["UPDATE t SET v = v + 1 WHERE id = 1"]);
+                caught_up(stage.freshet);
+                stage.release();
+                for client in clients {
+                    assert_eq!(client.join().expect("it is answered"), Some(changed));
+                }
+                assert_eq!(coalesced(stage), OTHERS, "nobody waits twice");
+            });
+            assert_eq!(stage.carried_out() - carried_out, 1, "prepared: {prepares}");
+        }
+    });
+}
+
 /// An answer that came too late for its query rule serves nobody but who asked: the others ask anew.
 #[test]
 fn an_answer_that_expires_while_it_is_made_serves_nobody_who_waits_for_it() {

@@ -161,7 +161,7 @@ impl Bench {
         let mut named: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
         named.extend(pins.iter().map(|pin| pin.column.clone()));
         let occurrences = vec![Occurrence::of(TableName::of(SCHEMA, "t"), pins)];
-        let reads = RowReads { occurrences, columns: ColumnsRead::Named(named) };
+        let reads = RowReads { occurrences, columns: ColumnsRead::Named(named), shows_rows: false };
         let reading = plan(&reads, &[Arc::clone(&table)], Zone::Other).remove(0).pop()?;
         let watch = self.upstream.watches().watch(&table, &reading.spec).expect(&condition);
         let mut deps = watch.deps_of_reading(&reading.conditions, Values::default()).expect(&condition);

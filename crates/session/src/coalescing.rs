@@ -4,7 +4,8 @@
 //!
 //! An answer to a table that is written all the time is never stored. A session that finds nothing waits once more. The question that it
 //! then waits for was begun after the session's own statement had come, so the server answers both alike, whatever has changed before or
-//! changes after: the session gets a copy of that answer, stored or not.
+//! changes after: the session gets a copy of that answer, stored or not. It gets a copy of an earlier question's answer too, if a change has
+//! outrun the answer, but had not yet when the session began to wait: by the one rule, the session could have had the answer then.
 //!
 //! Nobody begins to wait for an answer that a change has already outrun: the next session asks anew, and later ones wait for that. Two
 //! sessions ask the same at most, so that a table that changes all the time does not have all of them ask.
@@ -81,7 +82,7 @@ pub(crate) struct AnswerCopy {
 /// What the outcome of a question rests on.
 #[derive(Debug)]
 pub(crate) struct QuestionBasis {
-    /// The dependencies of the answer.
+    /// The dependencies that the answer may have, with any number of rows.
     pub(crate) read: Vec<Dep>,
     /// The dependencies of a refusal: the server does not say which row made the statement fail.
     pub(crate) tables: Vec<Dep>,
@@ -146,8 +147,26 @@ pub(crate) enum Role {
 pub(crate) struct Follower {
     /// Gets the state of the question.
     pub(crate) told: watch::Receiver<QuestionState>,
-    /// The question was begun after the session's statement had come: its answer is the session's too.
-    pub(crate) takes_copy: bool,
+    pub(crate) may_copy: MayCopy,
+}
+
+/// Whether a session may have a copy of the answer that it waits for.
+#[derive(Debug)]
+pub(crate) enum MayCopy {
+    /// Not unless the one rule allows it when the answer has come.
+    No,
+    /// Yes: when the session began to wait, nothing had changed on which the answer rests.
+    AsOfArrival(Arc<OnceLock<QuestionBasis>>),
+    /// Yes: the question was begun after the session's statement had come.
+    Always,
+}
+
+/// How a statement judges the basis of a question.
+pub(crate) struct Judging<O, C> {
+    /// Whether a change has outrun the answer.
+    pub(crate) is_outrun: O,
+    /// Whether the statement could have a stored answer with this basis now.
+    pub(crate) is_current: C,
 }
 
 impl Coalescing {
@@ -157,7 +176,10 @@ impl Coalescing {
         self: &Arc<Self>,
         key: Key<'_>,
         since: &mut Option<JoinedAfter>,
-        is_outrun: impl FnOnce(&QuestionBasis) -> bool,
+        Judging { is_outrun, is_current }: Judging<
+            impl FnOnce(&QuestionBasis) -> bool,
+            impl FnOnce(&QuestionBasis) -> bool,
+        >,
     ) -> Role {
         let question = (key.environment, Box::from(key.text));
         let since = *since.get_or_insert_with(|| JoinedAfter(self.begun.load(Ordering::SeqCst)));
@@ -165,11 +187,15 @@ impl Coalescing {
         let mut outrun = None;
         if let Some(known) = asked.get(&question) {
             if !known.may_be_asked_anew(is_outrun) {
-                let takes_copy = known.number > since.0;
-                if takes_copy {
+                let may_copy = match known.rests_on.get() {
+                    _ if known.number > since.0 => MayCopy::Always,
+                    Some(basis) if is_current(basis) => MayCopy::AsOfArrival(Arc::clone(&known.rests_on)),
+                    _ => MayCopy::No,
+                };
+                if !matches!(may_copy, MayCopy::No) {
                     known.is_wanted.store(true, Ordering::Relaxed);
                 }
-                return Role::Follower(Follower { told: known.told.clone(), takes_copy });
+                return Role::Follower(Follower { told: known.told.clone(), may_copy });
             }
             outrun = asked.remove(&question).map(|known| Box::new(Question { outrun: None, ..known }));
         }
@@ -257,8 +283,19 @@ mod tests {
 
     const KEY: Key<'static> = Key { environment: 1, text: b"SELECT 1" };
 
+    /// `judged`: whether what the question rests on is outrun, and whether it is current.
+    fn join_judging(
+        coalescing: &Arc<Coalescing>,
+        key: Key<'_>,
+        since: &mut Option<JoinedAfter>,
+        judged: [bool; 2],
+    ) -> Role {
+        let [is_outrun, is_current] = judged;
+        coalescing.join(key, since, Judging { is_outrun: |_: &_| is_outrun, is_current: |_: &_| is_current })
+    }
+
     fn join(coalescing: &Arc<Coalescing>, key: Key<'_>) -> Role {
-        coalescing.join(key, &mut None, |_| false)
+        join_judging(coalescing, key, &mut None, [false, false])
     }
 
     #[test]
@@ -281,11 +318,11 @@ mod tests {
     #[test]
     fn a_copy_is_only_for_statements_that_came_before_the_question() {
         let coalescing = Arc::new(Coalescing::default());
-        let follows = |since: &mut _| match coalescing.join(KEY, since, |_| false) {
-            Role::Follower(Follower { takes_copy, .. }) => takes_copy,
+        let follows = |since: &mut _| match join_judging(&coalescing, KEY, since, [false, false]) {
+            Role::Follower(Follower { may_copy, .. }) => matches!(may_copy, MayCopy::Always),
             Role::Leader(_) => panic!("somebody asks"),
         };
-        let leads = |since: &mut _| match coalescing.join(KEY, since, |_| false) {
+        let leads = |since: &mut _| match join_judging(&coalescing, KEY, since, [false, false]) {
             Role::Leader(leader) => leader,
             Role::Follower(_) => panic!("nobody asks"),
         };
@@ -305,7 +342,7 @@ mod tests {
     fn nobody_waits_for_an_answer_that_is_outrun_and_two_ask_at_most() {
         let coalescing = Arc::new(Coalescing::default());
         let is_over = |told: &watch::Receiver<QuestionState>| told.has_changed().is_err();
-        let asks_anew = || match coalescing.join(KEY, &mut None, |_| true) {
+        let asks_anew = || match join_judging(&coalescing, KEY, &mut None, [true, false]) {
             Role::Leader(leader) => Ok(leader),
             Role::Follower(Follower { told, .. }) => Err(told),
         };

@@ -14,6 +14,7 @@
 pub mod bounds;
 mod counters;
 mod registry;
+mod full;
 pub mod wire;
 
 // The settings.

@@ -17,6 +17,7 @@ mod processes;
 mod own_channel;
 
 use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf as _, BytesMut};
 use freshet_protocol::{
@@ -80,6 +81,10 @@ pub(crate) struct Relayed {
     pub(crate) bytes: usize,
     /// How long the answer took, from the sending of the command, in microseconds.
     pub(crate) took_us: u32,
+    /// How long the statement took, from before all that had to precede the command.
+    pub(crate) lasted: Duration,
+    /// When the answer had come, if the command was sent.
+    pub(crate) ended: Option<Instant>,
     /// The tag of the digest under which the statement is counted.
     pub(crate) tag: u16,
     /// A packet reported warnings.

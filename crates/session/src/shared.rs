@@ -1,7 +1,7 @@
 //! The state that all sessions share.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use crate::counters::{Count, Counters};
 use crate::created::CreatedCaches;
 use crate::environment::{Environments, VectorQuery, environment_of};
 use crate::fences::Sources;
+use crate::full::FullServer;
 use crate::introspection::QueryEngine;
 use crate::known_settings::KnownSettings;
 use crate::level::{Level, SemisyncMode};
@@ -157,7 +158,9 @@ pub struct Shared {
     /// What SETs and USEs do.
     pub(crate) settings: KnownSettings,
     pub(crate) shown_settings: KnownAnswers,
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
+    /// Whether the server has connections left.
+    pub(crate) full: Arc<FullServer>,
     pub(crate) powerless: Powerless,
     pub(crate) counters: Counters,
     pub(crate) coalescing: Arc<Coalescing>,
@@ -176,8 +179,6 @@ pub struct Shared {
     clients: AtomicUsize,
     wlocks: AtomicUsize,
     draining: AtomicBool,
-    /// When the server last had no more connections, in monotonic milliseconds; 0: never.
-    full_ms: AtomicU64,
     writes_unlogged: AtomicBool,
     /// A client has asked for the GTID of its last write.
     pub(crate) asks_for_gtids: AtomicBool,
@@ -189,6 +190,10 @@ pub struct Shared {
 impl Shared {
     /// Puts together the parts.
     pub fn new(gate: Gate, upstream: Upstream, cache: Arc<Cache>, options: SessionOptions) -> Self {
+        let registry = Arc::new(Registry::default());
+        let is_shared = options.multiplexing != Multiplexing::Off;
+        let full = Arc::new(FullServer::new(Arc::clone(&registry), is_shared));
+        gate.heeds(Arc::clone(&full));
         Self {
             gate,
             upstream,
@@ -206,7 +211,8 @@ impl Shared {
             environments: Environments::default(),
             settings: KnownSettings::default(),
             shown_settings: KnownAnswers::default(),
-            registry: Registry::default(),
+            registry,
+            full,
             powerless: Powerless::default(),
             counters: Counters::default(),
             coalescing: Arc::default(),
@@ -216,7 +222,6 @@ impl Shared {
             clients: AtomicUsize::new(0),
             wlocks: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
-            full_ms: AtomicU64::new(0),
             writes_unlogged: AtomicBool::new(false),
             asks_for_gtids: AtomicBool::new(false),
             pooled: Arc::default(),
@@ -350,32 +355,12 @@ impl Shared {
         self.registry.rest(freshet_upstream::now_ms(), after_ms, false);
     }
 
-    /// Notes that the server has no more connections: for a while, all sessions give up connections that they do not use. If many ask at
-    /// once, one does it.
-    pub(crate) fn server_is_full(&self) {
-        let now_ms = freshet_upstream::now_ms();
-        let before = self.full_ms.load(Ordering::Relaxed);
-        let noted =
-            || self.full_ms.compare_exchange(before, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if now_ms.saturating_sub(before) >= FULL_APART_MS && noted() {
-            self.registry.rest(now_ms, 0, true);
-        }
-    }
-
-    /// Whether the server had no more connections recently.
-    pub(crate) fn is_server_full(&self) -> bool {
-        let at_ms = self.full_ms.load(Ordering::Relaxed);
-        at_ms != 0 && freshet_upstream::now_ms().saturating_sub(at_ms) < FULL_FOR_MS
-    }
-
     /// Whether sessions give up connections only because they do not use them at the moment.
     pub(crate) fn may_rest(&self) -> bool {
         match self.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
-            Multiplexing::On => {
-                self.registry.connected().read(false).0 > CONNECTED_MAX || self.is_server_full()
-            }
+            Multiplexing::On => self.registry.connected().read(false).0 > CONNECTED_MAX || self.full.is_now(),
         }
     }
 
@@ -508,10 +493,6 @@ const REST_AFTER_MS: u64 = 1_000;
 /// The same time if more sessions than `MANY` have one. Then reads are carried by lanes too, although nobody else waits for the server.
 const REST_OF_MANY_AFTER_MS: u64 = 200;
 const MANY: usize = 64;
-/// For how long a server without free connections counts as full, and how often all sessions are asked for theirs meanwhile, in milliseconds.
-const FULL_FOR_MS: u64 = 2_000;
-const FULL_APART_MS: u64 = 20;
-
 /// Bars all sessions from answers from memory while this value lives.
 pub(crate) struct Wlock {
     shared: Arc<Shared>,

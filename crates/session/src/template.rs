@@ -21,7 +21,7 @@ use crate::newcomers::Newcomers;
 
 use analysis::analyse;
 pub(crate) use analysis::{Cacheability, Template, judge};
-pub(crate) use forms::{Bound, BoundSelect, BoundWrite, ByForm, New};
+pub(crate) use forms::{Bound, BoundSelect, BoundWrite, ByForm, New, SelectKind};
 use forms::{CompiledSelect, Forms};
 
 /// How many bytes of templates are kept in each shard: 8 MiB in all. An application has hundreds of templates. The least used ones
@@ -95,13 +95,14 @@ impl Templates {
     /// Compiles a new form.
     pub(crate) async fn compile<'a>(
         &self,
-        New { tokens, form }: New<'a>,
+        New { tokens, form, kind }: New<'a>,
         schema: Option<&str>,
         behind: Sources<'_>,
     ) -> BoundSelect<'a> {
         let template = Box::pin(self.template(&tokens, schema, behind)).await;
         let is_kept = !matches!(template.verdict, Cacheability::NotNow(_));
-        let compiled = Arc::new(CompiledSelect::new(template, &tokens));
+        let kind = kind.unwrap_or_else(|| SelectKind::from(&tokens.request()));
+        let compiled = Arc::new(CompiledSelect::new(template, &tokens, kind));
         if is_kept {
             self.forms.keep_select(form, &compiled);
         }

@@ -98,7 +98,7 @@ pub use rows::{
     ColumnsRead, Condition, DataType, Datum, Given, Input, InputColumn, Occurrence, OnDuplicate,
     ParsedSelect, Pin, Places, QueryPlan, Relation, ResultColumn, RowReads, RowWrite, RowWrites, Scalar,
     Skeleton, Slotted, TableDefinition, Unplanned, View, call_arguments, row_reads, row_reads_of, row_write,
-    row_writes, shows_rows,
+    row_writes,
 };
 pub use session_status::{SessionStatus, StatusName, lists_session_status, session_status};
 pub use settings_shown::shows_settings_alone;

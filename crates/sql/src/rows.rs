@@ -38,7 +38,6 @@ mod tests;
 pub use self::parsed_select::ParsedSelect;
 pub use self::plan::{DataType, Input, InputColumn, QueryPlan, Relation, ResultColumn, Scalar, Unplanned};
 pub use self::read::RowWrites;
-pub use self::shown::shows_rows;
 pub use self::skeleton::{Places, Skeleton};
 pub use self::slots::Slotted;
 use self::source::Source;

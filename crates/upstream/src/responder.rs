@@ -32,4 +32,9 @@ pub trait Responder {
         challenge: Challenge<'_>,
         secure: bool,
     ) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Whether the login can be made once more, on another connection.
+    fn may_begin_again(&self) -> bool {
+        true
+    }
 }

@@ -1,7 +1,8 @@
 //! The changes that the applier finds, and the sinks that are told of them.
 //!
 //! The applier turns events into changes and tells them to a [`ChangeSink`]. The first sink sets stamps ([`crate::stamps::Stamps`]), the
-//! second brings the news of definitions and accounts to the catalog. A pair of sinks is a sink.
+//! second brings the news of definitions and accounts to the catalog, and the third hands rows to the keeper of copies ([`crate::feed`]). A
+//! pair of sinks is a sink.
 
 use freshet_cache::Position;
 use freshet_catalog::{Changed, Name};

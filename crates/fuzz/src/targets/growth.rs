@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use freshet_sql::{
     Modes, TableDefinition, TableName, analyse, binlog_effect, effects, key_text, read, routine_body,
-    row_reads_of, row_write, row_writes, shape, shows_rows, strip_hint,
+    row_reads_of, row_write, row_writes, shape, strip_hint,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -76,7 +76,7 @@ fn check(input: &[u8]) -> Outcome {
 type Reading = fn(&[u8], Modes);
 
 /// Every reading of a statement.
-const READINGS: [(&str, Reading); 12] = [
+const READINGS: [(&str, Reading); 11] = [
     ("read", |text, modes| drop(read(text, modes))),
     ("effects", |text, modes| drop(effects(text, modes))),
     ("shape", |text, modes| drop(shape(text, modes))),
@@ -90,9 +90,6 @@ const READINGS: [(&str, Reading); 12] = [
     ("row_reads_of", |text, modes| drop(row_reads_of(text, modes, &[TableName::bare("t")], &definition))),
     ("routine_body", |text, modes| drop(routine_body(text, modes))),
     ("binlog_effect", |text, modes| drop(binlog_effect(text, "s", modes.flavor, false))),
-    ("shows_rows", |text, modes| {
-        let _ = shows_rows(text, modes);
-    }),
 ];
 
 fn definition(_: &TableName) -> Option<TableDefinition<'static>> {

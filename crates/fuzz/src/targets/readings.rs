@@ -3,7 +3,7 @@
 use freshet_sql::{
     Analysis, BinlogEffect, Effects, Modes, Reads, Request, RowWrite, Slotted, TableDefinition, TableName,
     TransactionEffect, Writes, analyse, binlog_effect, effects, hint_error, key_text, pure_expression, read,
-    routine_body, row_reads, row_write, row_writes, shape, shows_rows, strip_hint, trigger_body,
+    routine_body, row_reads, row_write, row_writes, shape, strip_hint, trigger_body,
 };
 
 use sqlparser::dialect::MySqlDialect;
@@ -49,7 +49,7 @@ fn check(input: &[u8]) -> Outcome {
 /// What only has to come to an end.
 fn total(text: &[u8], modes: Modes) {
     let _ = (hint_error(text, modes), strip_hint(text, modes), pure_expression(text, modes));
-    let _ = (routine_body(text, modes), trigger_body(text, modes), shows_rows(text, modes));
+    let _ = (routine_body(text, modes), trigger_body(text, modes));
     let _ = row_reads(text, modes, &|_| None);
 }
 

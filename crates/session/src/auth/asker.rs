@@ -41,6 +41,8 @@ pub(super) struct LoginAsker<'a> {
     pub(super) channel: Channel,
     /// The epoch from before the login.
     pub(super) epoch: Option<Epoch>,
+    /// If the server has no more connections, the login waits for one. A session that opens a connection of its own waits by itself.
+    pub(super) waits: bool,
 }
 
 impl LoginAsker<'_> {

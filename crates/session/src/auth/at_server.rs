@@ -1,9 +1,11 @@
 //! One login at the server.
 
-use freshet_protocol::{ChangeUser, ErrPacket, Login, OkPacket};
+use freshet_protocol::{ChangeUser, Login, OkPacket};
 use freshet_upstream::{Connection, Error, Responder};
+use tokio::time::sleep;
 
 use super::asker::LoginAsker;
+use crate::full::{FULL_FOR, Looks, is_refused_as_full};
 
 /// Makes the login at the server: on a connection of its own, or as a change of user on the connection there is.
 pub(super) async fn ask_server(
@@ -16,11 +18,19 @@ pub(super) async fn ask_server(
         let ok = connection.change_user(change_of(login), responder).await?;
         return Ok((connection, ok));
     }
-    let opened = open_new(login, responder, asker).await;
-    if matches!(&opened, Err(Error::Server(refusal)) if refusal.code == ErrPacket::TOO_MANY_CONNECTIONS) {
+    let mut looks = Looks::begin();
+    loop {
+        let opened = open_new(login.clone(), responder, asker).await;
+        if !matches!(&opened, Err(error) if is_refused_as_full(error)) {
+            return opened;
+        }
         asker.gate.spares.clear();
+        // Also if this login cannot wait, the next ones find a connection.
+        let may_have_room = asker.gate.has_full_server();
+        let waits = asker.waits && may_have_room && responder.may_begin_again();
+        let Some(pause) = looks.next(FULL_FOR).filter(|_| waits) else { return opened };
+        sleep(pause).await;
     }
-    opened
 }
 
 async fn open_new(

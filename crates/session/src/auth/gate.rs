@@ -1,7 +1,7 @@
 //! The state that all logins share.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use freshet_protocol::{Capabilities, ErrPacket, Greeting, rsa};
@@ -19,6 +19,7 @@ use super::spare::Spares;
 use crate::bounds::{self, Bounds};
 use crate::counters;
 use crate::environment::Environment;
+use crate::full::FullServer;
 use crate::wire::Wire;
 
 /// Freshet's connection ids start here, so that they differ from a server's thread ids.
@@ -91,6 +92,8 @@ pub struct Gate {
     next_id: AtomicU32,
     bounds: Arc<Bounds>,
     dials: Dials,
+    /// Whom to tell that the server has no more connections.
+    full: OnceLock<Arc<FullServer>>,
 }
 
 /// How often a connection to the server was asked for and opened, and how often it failed.
@@ -120,7 +123,21 @@ impl Gate {
             key: OnceCell::new(),
             next_id: AtomicU32::new(CONNECTION_ID_MIN),
             dials: Dials::default(),
+            full: OnceLock::new(),
         }
+    }
+
+    /// Sets whom to tell that the server has no more connections.
+    pub(crate) fn heeds(&self, full: Arc<FullServer>) {
+        let _ = self.full.set(full);
+    }
+
+    /// Notes that the server has no more connections. Returns whether sessions may give some up.
+    pub(super) fn has_full_server(&self) -> bool {
+        self.full.get().is_some_and(|full| {
+            full.note();
+            full.may_have_room()
+        })
     }
 
     /// Returns how often clients' connections to the server were opened, and how often they failed.

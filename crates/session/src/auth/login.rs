@@ -85,7 +85,7 @@ async fn judge(
     let (epoch, at_ms) = (gate.epoch(), now_ms());
     let chooses_ours = chooses_ours(&mut client.login);
     let channel = wire.channel();
-    let asker = LoginAsker { gate, channel, epoch };
+    let asker = LoginAsker { gate, channel, epoch, waits: true };
     let is_first = upstream.is_none();
     let verdict = match proven(&client, asker) {
         Some(Proven { proof, accepted: Some(ok), credential }) if is_first => {
@@ -125,7 +125,7 @@ fn chooses_ours(login: &mut Login) -> bool {
 /// Returns the remembered facts that this login proves.
 fn proven(client: &LoginClient, asker: LoginAsker<'_>) -> Option<Proven> {
     let LoginClient { login, scrambles, .. } = client;
-    let LoginAsker { gate, channel, epoch } = asker;
+    let LoginAsker { gate, channel, epoch, .. } = asker;
     let known = gate.secrets.remembered(&login.user, &LoginKind::of(login, channel), epoch)?;
     // By now the server may let Freshet's own process in as this account, without a password.
     let may_ask = known.is_current || matches!(gate.config.address, Address::Tcp { .. });

@@ -39,7 +39,7 @@ pub async fn open(gate: &Gate, admitted: &mut Admitted) -> Result<(), Error> {
     let Some(credential) = &admitted.credential else { return Err(Error::Closed) };
     let limit = gate.options.login_timeout;
     let (epoch, at_ms) = (gate.epoch(), now_ms());
-    let asker = LoginAsker { gate, channel: admitted.channel, epoch };
+    let asker = LoginAsker { gate, channel: admitted.channel, epoch, waits: false };
     let asked = with_password(None, &admitted.login, credential, asker);
     let (connection, _) =
         timeout(limit, asked).await.unwrap_or(Err(Error::TimedOut { doing: "logging in", limit }))?;

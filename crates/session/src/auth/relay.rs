@@ -315,6 +315,11 @@ impl Responder for LoginRelay<'_> {
             Some(no_proof(plugin))
         }))
     }
+
+    /// A client answers one challenge for each login.
+    fn may_begin_again(&self) -> bool {
+        !self.challenged
+    }
 }
 
 /// Returns an answer that proves nothing, for a server whose client has failed. The server should refuse the login, and not

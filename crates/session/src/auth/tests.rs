@@ -401,7 +401,7 @@ async fn whether_accounts_can_be_read_is_asked_again_while_there_is_nobody_to_as
             None,
             LoginOptions::default(),
         );
-        let asker = LoginAsker { gate: &gate, channel: Channel::Clear, epoch: None };
+        let asker = LoginAsker { gate: &gate, channel: Channel::Clear, epoch: None, waits: false };
         assert_eq!(asker.preference().await.unwrap(), preference);
         assert_eq!(late.0.load(std::sync::atomic::Ordering::Relaxed), asked);
     }

@@ -81,8 +81,11 @@ pub(super) async fn handle(
     // The statement is known to read tables, and to run no code.
     let effects = Effects { reads: Reads::NOTHING, ..session.certain(text, template.effects.clone()) };
     let key_text = freshet_sql::key_text(text, session.modes(), strips(session, text));
-    let created = creates_by_policy(session, template);
-    let mut plan = FillPlan::bargain(key, session.warnings_of(bound.compiled.deprecations), created);
+    let mut plan = FillPlan {
+        warnings: session.warnings_of(bound.compiled.deprecations),
+        created: creates_by_policy(session, template),
+        ..FillPlan::bargain(key, Some(template))
+    };
     let question = Key { environment: key, text: &key_text };
     let mut waited = Waited::default();
     while session.takes_turns(template) {
@@ -160,7 +163,7 @@ pub(super) async fn planned(
     }
     Ok(match unshared(session, &names).await? {
         Some(refusal) => BargainDecision::Refused(refusal),
-        None => BargainDecision::Stored(FillPlan::bargain(key_of_executions(key), 0, None)),
+        None => BargainDecision::Stored(FillPlan::bargain(key_of_executions(key), template)),
     })
 }
 

@@ -38,6 +38,8 @@ pub(super) struct FillPlan {
     pub(super) is_settled: bool,
     /// A row in the answer shows that the transaction's read view is open.
     pub(super) tells_of_view: bool,
+    /// The statement returns all rows that it finds, if the session does not limit them.
+    pub(super) returns_what_it_finds: bool,
 }
 
 /// What is noted for the created cache of a query.
@@ -74,25 +76,27 @@ impl FillPlan {
     ) {
         self.leader = leader;
         if let Some(leader) = self.leader.as_ref().filter(|_| self.valid_from != Position::MAX) {
-            let (read, tables) = (self.depends.deps.clone(), template.tables.whole(freshness));
+            let (read, tables) = (self.depends.all(), template.tables.whole(freshness));
             leader.rests_on(QuestionBasis { read, tables, valid_from: self.valid_from });
         }
     }
 
-    /// Makes the plan of an answer that is served until it expires, whatever changes; `environment`: the first part of the answer's key.
-    pub(super) fn bargain(environment: u32, warnings: u16, created: Option<Box<Creates>>) -> Self {
+    /// Makes the plan of an answer that is served until it expires, whatever changes; `environment`: the first part of the answer's key,
+    /// `template`: of the statement, if it is known.
+    pub(super) fn bargain(environment: u32, template: Option<&Template>) -> Self {
         let depends = Depends { deps: Vec::new(), absent: None };
         Self {
             environment,
             depends,
             rights: None,
             valid_from: Position::MAX,
-            warnings,
+            warnings: 0,
             leader: None,
             unstored: None,
-            created,
+            created: None,
             is_settled: false,
             tells_of_view: false,
+            returns_what_it_finds: template.is_some_and(|template| template.returns_what_it_finds),
         }
     }
 }
@@ -190,6 +194,7 @@ fn plan_from(
         created: created(),
         is_settled: false,
         tells_of_view: template.shows_rows_read && session.reads_show_view(),
+        returns_what_it_finds: template.returns_what_it_finds,
     };
     match freshness.check(&depends.deps, valid_from, Fences::Refuse) {
         Verdict::Servable => Fillable::Surely(plan(depends)),

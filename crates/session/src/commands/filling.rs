@@ -2,10 +2,9 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use freshet_cache::{Dep, Fill, Insert, Key};
-use freshet_sql::returns_what_it_finds;
 use freshet_upstream::now_ms;
 
 use super::fill_plan::{Creates, FillPlan};
@@ -63,7 +62,6 @@ pub(super) async fn fill(
     sought: Sought<'_>,
     mut plan: FillPlan,
 ) -> Result<Relayed, Lost> {
-    let started = Instant::now();
     let (environment, valid_from) = (plan.environment, plan.valid_from);
     let cache = &session.shared.cache;
     let bytes_max = cache.limit().min(cache.size());
@@ -76,8 +74,8 @@ pub(super) async fn fill(
     if plan.tells_of_view && relayed.captured.as_ref().is_some_and(|captured| captured.rows > 0) {
         session.note_rows_read();
     }
-    let found = found_rows(session, returns_what_it_finds(sought.key_text), &relayed);
-    let mut brought = Brought { relayed, took: started.elapsed(), storing };
+    let found = found_rows(session, plan.returns_what_it_finds, &relayed);
+    let mut brought = Brought { took: relayed.lasted, relayed, storing };
     let kept = keep(session, sought, plan, &mut brought, found);
     if pin!(kept).await == Insert::Stored && found.is_none() {
         session.has_filled(environment, sought.key_text, valid_from);

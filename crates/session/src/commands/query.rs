@@ -21,7 +21,7 @@ use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
 use crate::session::{Carriage, Flow, Logged, Missed, Session, is_select_of_its_own};
-use crate::template::{Bound, ByForm, New};
+use crate::template::{Bound, ByForm, New, SelectKind};
 use crate::warnings;
 
 /// Answers a query from memory, if possible.
@@ -220,6 +220,8 @@ async fn handle_new(session: &mut Session, query: TextQuery<'_>, new: Option<New
             Box::pin(introspect::handle(session, query)).await
         }
         Request::Select { .. } => {
+            let kind = SelectKind::from(&request);
+            let new = new.map(|new| new.of_kind(kind));
             let found = new.map_or(select::SelectForm::Unread, select::SelectForm::New);
             let done = Box::pin(select::handle(session, query, found)).await;
             select::done(session, query, done).await
@@ -242,17 +244,18 @@ async fn handle_new(session: &mut Session, query: TextQuery<'_>, new: Option<New
                 return done;
             }
             let effects = session.certain(query.text(), effects);
-            if let Some(new) = new {
-                write::learn(session, new, &effects);
-            }
+            let learned = new.and_then(|new| write::learn(session, new, &effects));
             if let Some(done) = kill::by_variable(session, query).await {
                 return done;
             }
             if let Some(done) = kill::among_others(session, query, &effects).await {
                 return done;
             }
-            let rows = rows.filter(|_| reading::writes_one_table(&effects));
-            let rows = rows.map(|what| Write { what: Some(what), ..Write::default() });
+            let schema = session.state.schema.clone();
+            let rows = match rows.filter(|_| reading::writes_one_table(&effects)) {
+                Some(what) => Some(Write { what: Some(what), ..Write::default() }),
+                None => learned.map(|what| write::read(session, query.text(), schema.as_deref(), what)),
+            };
             let is_several = effects.several;
             let flow = Box::pin(text_prepared::forward(session, query, effects, rows)).await;
             if is_several {

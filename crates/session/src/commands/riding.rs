@@ -177,9 +177,9 @@ async fn carried(
             return Ok(not_ridden(session, plan, RideEnd::HeldUp));
         }
         None => {
-            let (took, error) = (started.elapsed(), Some(INTERRUPTED));
-            note_stall(session, template, took);
-            session.count_sent(message, message.text, took, &Relayed { error, ..Relayed::default() });
+            let (lasted, error) = (started.elapsed(), Some(INTERRUPTED));
+            note_stall(session, template, lasted);
+            session.count_sent(message, message.text, &Relayed { error, lasted, ..Relayed::default() });
             return Ok(not_ridden(session, plan, RideEnd::NotCarried));
         }
     };
@@ -200,8 +200,9 @@ async fn carried(
         return Ok(ended);
     };
     let took = started.elapsed();
+    relayed.lasted = took;
     session.note_sent(&relayed);
-    relayed.tag = session.count_sent(message, message.text, took, &relayed);
+    relayed.tag = session.count_sent(message, message.text, &relayed);
     session.shared.settling.has_answered(took);
     session.note_template(relayed.tag, template);
     Ok(Ridden::Brought(Brought { relayed, took, storing }))

@@ -1,6 +1,6 @@
 //! A write of rows of one table.
 
-use freshet_sql::Effects;
+use freshet_sql::{Effects, RowWrite};
 
 use super::asked::statement;
 use super::text::{TextQuery, forward};
@@ -10,12 +10,26 @@ use crate::rows::{Write, WriteText};
 use crate::session::{Deeds, Flow, Forward, Session};
 use crate::template::{BoundWrite, New};
 
-/// Notes what a text of a new form does, if the text writes rows of one table, for other texts of its form.
-pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) {
+/// Notes what a text of a new form does, if the text writes rows of one table, for other texts of its form. Returns these rows, if they are
+/// those by which the write is judged.
+pub(super) fn learn(session: &Session, new: New<'_>, effects: &Effects) -> Option<RowWrite> {
     let is_one = reading::writes_one_table(effects) && !effects.several && !effects.is_definition;
-    if is_one && new.tokens.row_write().is_some() {
-        session.shared.templates.knows_write(new, effects);
-    }
+    let rows = if is_one { new.tokens.row_write()? } else { return None };
+    let is_read_so = new.tokens.modes() == session.parse_settings().modes_of_write;
+    session.shared.templates.knows_write(new, effects);
+    Some(rows).filter(|_| is_read_so)
+}
+
+/// Returns the write of a text whose rows have been read.
+pub(super) fn read<'a>(
+    session: &Session,
+    text: &'a [u8],
+    schema: Option<&'a str>,
+    what: RowWrite,
+) -> Write<'a> {
+    let modes = session.parse_settings().modes_of_write;
+    let text = Some(WriteText { text, modes, schema });
+    Write { what: Some(what), text, ..Write::default() }.in_zone(session.zone())
 }
 
 /// Forwards a write whose form is known.

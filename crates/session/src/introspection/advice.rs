@@ -262,7 +262,9 @@ fn size(facts: &AdviceFacts) -> Advice {
     if facts.inserts < COUNTED_MIN {
         return Advice::new(topic, UNKNOWN, found, "Ask again when more was stored.");
     }
-    if percent(facts.evicted, facts.inserts) >= EVICTED_MANY {
+    // What a smaller cache has evicted, before the present size was set, says nothing about this one.
+    let is_full = facts.used >= facts.size / 2;
+    if is_full && percent(facts.evicted, facts.inserts) >= EVICTED_MANY {
         let advice = "Many results leave before they change. Twice the size holds more of them, if there is the memory.";
         return Advice::new(topic, CHANGE, found, advice).by(set(facts.size.saturating_mul(2)));
     }

@@ -1,7 +1,7 @@
 //! What a template's statements read of their tables. A plan is found once for all statements that differ only in their values and are sent
 //! in time zones of the same kind.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use freshet_catalog::TableInfo;
 use freshet_catalog::rows::{Reading, plan};
@@ -25,7 +25,8 @@ pub(super) struct TableReads {
 pub(crate) struct ReadPlan {
     /// Every mention of a table or view, in the statement and in its views; empty if the statement cannot be read.
     pub(super) reads: Vec<TableReads>,
-    shows_rows: OnceLock<bool>,
+    /// Each row of the result is one row of the only table.
+    shows_rows: bool,
 }
 
 impl ReadPlan {
@@ -64,11 +65,12 @@ impl ReadPlan {
         let infos: Vec<Arc<TableInfo>> =
             at.iter().filter_map(|at| tables.get(*at)).map(|table| Arc::clone(&table.info)).collect();
         let is_expanded = reads.occurrences.iter().map(|occurrence| occurrence.expanded);
+        let shows_rows = reads.shows_rows;
         let told = at.iter().zip(is_expanded).zip(plan(reads, &infos, statement.zone));
         let reads: Vec<TableReads> = told
             .map(|((&table, is_expanded), readings)| TableReads { table, is_expanded, readings })
             .collect();
-        (reads.len() == at.len()).then(|| Self { reads, shows_rows: OnceLock::new() })
+        (reads.len() == at.len()).then(|| Self { reads, shows_rows })
     }
 
     /// Returns each mention of a table or view of `tables` with the conditions on its rows, in words.
@@ -87,10 +89,10 @@ impl ReadPlan {
         self.reads.iter().filter_map(words).collect()
     }
 
-    /// Whether each row of the result is a row of the one named table; `statement` is one of this plan.
-    pub(super) fn shows_rows(&self, statement: StatementText<'_>) -> bool {
-        matches!(self.reads.as_slice(), [TableReads { readings, .. }] if readings.len() == 1)
-            && *self.shows_rows.get_or_init(|| freshet_sql::shows_rows(statement.text, statement.modes))
+    /// Whether each row of the result is a row of the one named table.
+    pub(super) fn shows_rows(&self) -> bool {
+        self.shows_rows
+            && matches!(self.reads.as_slice(), [TableReads { readings, .. }] if readings.len() == 1)
     }
 }
 

@@ -116,8 +116,7 @@ fn depends(
         }
     }
     let Deps { mut all, absent, is_told, .. } = deps;
-    // The text is read once more only if the result depends on it.
-    let is_shown = !absent.is_empty() && plan.shows_rows(statement);
+    let is_shown = plan.shows_rows();
     all.extend(absent.iter().filter(|_| !is_shown).map(|(dep, _)| *dep));
     all.sort_unstable();
     all.dedup();

@@ -1,7 +1,5 @@
 //! The cost of a statement that went to the server, counted by its digest.
 
-use std::time::Duration;
-
 use freshet_protocol::Command;
 
 use super::destination::Destination;
@@ -34,9 +32,9 @@ impl Session {
         &self,
         Message { command, memo, .. }: Message<'_>,
         text: &[u8],
-        time: Duration,
         relayed: &Relayed,
     ) -> u16 {
+        let time = relayed.lasted;
         // Rules name a statement as the client sent it.
         let asked = self.ruled.asked();
         let memo = memo.filter(|_| asked.is_none());

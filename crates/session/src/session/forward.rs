@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use freshet_cache::Dep;
 use freshet_catalog::rows::Zone;
@@ -61,7 +61,8 @@ impl Session {
         if !matches!(command, Command::Query | Command::StmtExecute) {
             self.note_asked(text);
         }
-        let counted = self.shared.statistics.is_some().then(|| (Instant::now(), forward.digested()));
+        let counted = self.shared.statistics.is_some().then(|| forward.digested());
+        let began = Instant::now();
         // Boxed, since the future is large: every future that waits for it would reserve room for it, and move that room.
         let mut relayed = if self.ruled.are_timed() {
             Box::pin(self.forward_timed(forward)).await?
@@ -69,8 +70,9 @@ impl Session {
             Box::pin(self.forward_now(forward)).await?
         };
         self.note_sent(&relayed);
-        if let Some((begun, text)) = counted {
-            relayed.tag = self.count_sent(message, text, begun.elapsed(), &relayed);
+        relayed.lasted = relayed.ended.map_or_else(|| began.elapsed(), |ended| ended - began);
+        if let Some(text) = counted {
+            relayed.tag = self.count_sent(message, text, &relayed);
         }
         Ok(relayed)
     }
@@ -149,7 +151,7 @@ impl Session {
             Exchanged::Answered(relayed) => relayed,
             Exchanged::NotEntered(code) => return self.refuse_entered(command, code).await,
         };
-        self.note_took(asked_at.elapsed(), is_read, &mut relayed);
+        self.note_took(asked_at, is_read, &mut relayed);
         self.lease.note_diagnostics(drops_diagnostics, &relayed);
         let ran = Ran { effects, text, asked, facts, relayed: &relayed, stays };
         if self.state.last.may_be_asked_for_rows()
@@ -183,8 +185,11 @@ impl Session {
         }
     }
 
-    /// Notes how long the server took for an answer; `is_read`: an answer that may be stored.
-    fn note_took(&self, took: Duration, is_read: bool, relayed: &mut Relayed) {
+    /// Notes how long the server took for an answer since `asked_at`; `is_read`: an answer that may be stored.
+    fn note_took(&self, asked_at: Instant, is_read: bool, relayed: &mut Relayed) {
+        let ended = Instant::now();
+        let took = ended - asked_at;
+        relayed.ended = Some(ended);
         relayed.took_us = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         if is_read {
             self.shared.settling.has_answered(took);

@@ -127,7 +127,7 @@ impl ReleasedConnection {
                 Err(unsent) => self.lease = unsent,
             }
         }
-        if shared.is_server_full() {
+        if shared.full.is_now() {
             // The session that needs a connection may be on another thread, and of another login.
             return close(self.lease);
         }

@@ -7,7 +7,7 @@ use freshet_protocol::Command;
 use freshet_sql::{Effects, Flavor, TrackingEffect};
 use freshet_upstream::Error;
 
-use super::tracking::{Naming, Request, Shown};
+use super::tracking::{Naming, ReportRequest, Shown};
 use super::{Reports, Session};
 use crate::relay::Lost;
 
@@ -18,13 +18,13 @@ impl Session {
         let due = self.lease.tracking.due()?;
         let flavor = self.flavor();
         match due {
-            request @ (Request::Ours | Request::OursAgain) => {
+            request @ (ReportRequest::Ours | ReportRequest::OursAgain) => {
                 let ours = self.reports_of_ours()?;
                 self.lease.tracking.note_requested();
-                let is_again = request == Request::OursAgain;
+                let is_again = request == ReportRequest::OursAgain;
                 Some(if is_again { ours.statement_in_transaction() } else { ours.statement(flavor) })
             }
-            Request::Clients => {
+            ReportRequest::Clients => {
                 let keeps_gtids = flavor == Flavor::MySql && self.state.tx.may_be_open_at_server();
                 self.lease.tracking.note_put_back(keeps_gtids);
                 Some(match self.state.told.as_ref() {

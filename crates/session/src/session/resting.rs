@@ -10,10 +10,9 @@
 //! If the server has no more connections for a session, all other sessions rest that can.
 
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use freshet_cache::Position;
-use freshet_protocol::ErrPacket;
 use freshet_sql::Flavor;
 use freshet_upstream::Error;
 use tokio::time::timeout;
@@ -23,14 +22,10 @@ use super::exchange::unless_killed;
 use super::giving_up::Asks;
 use super::pool::makes_room;
 use super::turn::interrupted;
-use crate::shared::Multiplexing;
+use crate::full::{FULL_FOR, Looks, is_refused_as_full};
 
-/// For how long a session looks for a connection if the server has no more, or has no more for the account.
-const FULL_FOR: Duration = Duration::from_secs(10);
+/// For how long a session looks for a connection if the server has no more for the account.
 const ACCOUNT_FULL_FOR: Duration = Duration::from_secs(1);
-/// How long apart the looks are: at first, and at most.
-const LOOKS_APART: Duration = Duration::from_millis(20);
-const LOOKS_APART_MAX: Duration = Duration::from_millis(320);
 /// For how long others wait while the session that is to ask for them opens its connection.
 const OPENING_MAX: Duration = Duration::from_secs(1);
 /// The most rows of a SELECT that Freshet makes up.
@@ -67,7 +62,7 @@ impl Session {
     /// # Errors
     /// The server cannot be reached, or refuses.
     pub(super) async fn opens_own(&mut self) -> Result<ConnectionOrigin, Error> {
-        let (began, mut apart) = (Instant::now(), LOOKS_APART);
+        let mut looks = Looks::begin();
         loop {
             let rights_from = self.shared.upstream.rights_from();
             let error = match self.opens_once().await {
@@ -75,22 +70,20 @@ impl Session {
                 Err(error) => error,
             };
             let most = match &error {
-                Error::Server(error) if error.code == ErrPacket::TOO_MANY_CONNECTIONS => FULL_FOR,
+                error if is_refused_as_full(error) => FULL_FOR,
                 Error::Server(error) if error.code == ACCOUNT_FULL => ACCOUNT_FULL_FOR,
                 _ => return Err(error),
             };
-            if began.elapsed() >= most || self.shared.options.multiplexing == Multiplexing::Off {
-                return Err(error);
-            }
+            let pause = looks.next(most).filter(|_| self.shared.full.may_have_room());
+            let Some(pause) = pause else { return Err(error) };
             // Those who wait for this statement's answer may have a connection.
             self.ends_turn();
-            self.shared.server_is_full();
-            match self.waits_unless_interrupted(tokio::time::sleep(apart)).await {
+            self.shared.full.note();
+            match self.waits_unless_interrupted(tokio::time::sleep(pause)).await {
                 Ok(Some(())) => {}
                 Ok(None) => return Err(Error::Server(interrupted())),
                 Err(_) => return Err(error),
             }
-            apart = (2 * apart).min(LOOKS_APART_MAX);
             if self.takes_over().await {
                 return Ok(ConnectionOrigin::Another);
             }

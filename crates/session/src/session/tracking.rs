@@ -10,20 +10,20 @@
 //!
 //! | what has happened | method | from | the new stage |
 //! |---|---|---|---|
-//! | the server can be asked for its reports | [`Tracking::note_met`] | [`Stage::Unmet`] | [`Stage::Due`] |
-//! | the request for Freshet's reports is sent with the next command | [`Tracking::note_requested`] | `Due`, `Again` | [`Stage::Sent`] |
-//! | the server has granted the request | [`Tracking::note_reply`] | `Sent` | [`Stage::On`] |
+//! | the server can be asked for its reports | [`Tracking::note_met`] | [`TrackingStage::Unmet`] | [`TrackingStage::Due`] |
+//! | the request for Freshet's reports is sent with the next command | [`Tracking::note_requested`] | `Due`, `Again` | [`TrackingStage::Sent`] |
+//! | the server has granted the request | [`Tracking::note_reply`] | `Sent` | [`TrackingStage::On`] |
 //! | the server has refused it | [`Tracking::note_reply`] | `Sent` | `Unmet` |
-//! | the next statement names the settings | [`Tracking::note_named`] | `Due` | [`Stage::Own`] |
-//! | the same | [`Tracking::note_named`] | `On`, `Again`, `Sent` | [`Stage::Returns`] |
+//! | the next statement names the settings | [`Tracking::note_named`] | `Due` | [`TrackingStage::Own`] |
+//! | the same | [`Tracking::note_named`] | `On`, `Again`, `Sent` | [`TrackingStage::Returns`] |
 //! | the same | [`Tracking::note_named`] | `Own`, `Returns`, `Returned` | `Own`; it may have been set if either statement sets |
-//! | the client's own settings are put back with the next command | [`Tracking::note_put_back`] | `Returns` | [`Stage::Returned`] |
+//! | the client's own settings are put back with the next command | [`Tracking::note_put_back`] | `Returns` | [`TrackingStage::Returned`] |
 //! | the server has carried that out | [`Tracking::note_reply`] | `Returned` | `Own` |
-//! | the server has refused that | [`Tracking::note_reply`] | `Returned` | [`Stage::Lost`] |
+//! | the server has refused that | [`Tracking::note_reply`] | `Returned` | [`TrackingStage::Lost`] |
 //! | the environment is read after a statement that only shows the settings | [`Tracking::note_environment_is_read`] | `Own`, shown | `Due` |
 //! | the server has shown the client's own settings | [`Tracking::note_clients_shown`] | `Due`, `Own` | `Due` |
-//! | the same, but for the GTIDs | [`Tracking::note_clients_shown`] | `Own`, while Freshet's GTIDs are kept | [`Stage::Again`] |
-//! | unknown code has changed Freshet's settings | [`Tracking::note_ours_changed`] | `On` | [`Stage::Blurred`] |
+//! | the same, but for the GTIDs | [`Tracking::note_clients_shown`] | `Own`, while Freshet's GTIDs are kept | [`TrackingStage::Again`] |
+//! | unknown code has changed Freshet's settings | [`Tracking::note_ours_changed`] | `On` | [`TrackingStage::Blurred`] |
 //! | nobody knows the client's own settings any more | [`Tracking::note_lost`] | any | `Lost` |
 //! | a transaction has ended with an answer without room for the reports that are due then | [`Tracking::note_end_unreported`] | any | the same; see the next row |
 //! | a statement is sent that may follow a question of Freshet's own | [`Tracking::note_next_statement`] | `On`, after such an end | `Again` |
@@ -34,7 +34,7 @@
 /// What is known of the server's reports on one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Tracking {
-    stage: Stage,
+    stage: TrackingStage,
     /// The client's own settings were put back in an open transaction, without the GTIDs, which MySQL lets nobody set there.
     keeps_gtids: bool,
     /// The server must be asked for its reports anew before the next statement that may follow a question of Freshet's own.
@@ -45,7 +45,7 @@ pub(crate) struct Tracking {
 
 /// How far the server has been asked for the reports that Freshet needs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum TrackingStage {
     /// The server has not been asked, and may refuse.
     #[default]
     Unmet,
@@ -79,7 +79,7 @@ pub(super) enum Naming {
 
 /// What goes to the server together with the next command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum ReportRequest {
     /// Freshet's settings of the reports.
     Ours,
     /// The same once more, in an open transaction.
@@ -100,22 +100,22 @@ pub(super) enum Shown {
 impl Tracking {
     /// Notes that the server is known, and will not refuse the request for its reports.
     pub(super) fn note_met(&mut self) {
-        if self.stage == Stage::Unmet {
-            self.stage = Stage::Due;
+        if self.stage == TrackingStage::Unmet {
+            self.stage = TrackingStage::Due;
         }
     }
 
     /// Notes that Freshet's settings, which are due, are sent with the next command.
     pub(super) fn note_requested(&mut self) {
-        if matches!(self.stage, Stage::Due | Stage::Again) {
-            self.stage = Stage::Sent;
+        if matches!(self.stage, TrackingStage::Due | TrackingStage::Again) {
+            self.stage = TrackingStage::Sent;
         }
     }
 
     /// Notes that the client's own settings, which are due, are sent with the next command; `keeps_gtids`: except for the GTIDs.
     pub(super) fn note_put_back(&mut self, keeps_gtids: bool) {
-        if let Stage::Returns(naming) = self.stage {
-            (self.stage, self.keeps_gtids) = (Stage::Returned(naming), keeps_gtids);
+        if let TrackingStage::Returns(naming) = self.stage {
+            (self.stage, self.keeps_gtids) = (TrackingStage::Returned(naming), keeps_gtids);
         }
     }
 
@@ -123,10 +123,10 @@ impl Tracking {
     pub(super) fn note_reply(&mut self, is_granted: bool) {
         self.stage = match self.stage {
             // An account whose password has expired may only change the password; after that, the request succeeds.
-            Stage::Sent if is_granted => Stage::On,
-            Stage::Sent => Stage::Unmet,
-            Stage::Returned(naming) if is_granted => Stage::Own(naming),
-            Stage::Returned(_) => Stage::Lost,
+            TrackingStage::Sent if is_granted => TrackingStage::On,
+            TrackingStage::Sent => TrackingStage::Unmet,
+            TrackingStage::Returned(naming) if is_granted => TrackingStage::Own(naming),
+            TrackingStage::Returned(_) => TrackingStage::Lost,
             other => other,
         };
     }
@@ -134,11 +134,11 @@ impl Tracking {
     /// Notes that the next statement to be sent names the settings.
     pub(super) fn note_named(&mut self, naming: Naming) {
         self.stage = match self.stage {
-            Stage::Unmet | Stage::Lost | Stage::Blurred => self.stage,
-            Stage::Due => Stage::Own(naming),
-            Stage::On | Stage::Again | Stage::Sent => Stage::Returns(naming),
-            Stage::Own(before) | Stage::Returns(before) | Stage::Returned(before) => {
-                Stage::Own(before.max(naming))
+            TrackingStage::Unmet | TrackingStage::Lost | TrackingStage::Blurred => self.stage,
+            TrackingStage::Due => TrackingStage::Own(naming),
+            TrackingStage::On | TrackingStage::Again | TrackingStage::Sent => TrackingStage::Returns(naming),
+            TrackingStage::Own(before) | TrackingStage::Returns(before) | TrackingStage::Returned(before) => {
+                TrackingStage::Own(before.max(naming))
             }
         };
     }
@@ -146,16 +146,16 @@ impl Tracking {
     /// Notes that the environment is up to date, or is read next: statements that only show the settings have left them as Freshet knows
     /// them.
     pub(super) fn note_environment_is_read(&mut self) {
-        if self.stage == Stage::Own(Naming::Shows) {
-            self.stage = Stage::Due;
+        if self.stage == TrackingStage::Own(Naming::Shows) {
+            self.stage = TrackingStage::Due;
         }
     }
 
     /// Notes that the server has shown its settings. Returns which of them are the client's own; `None` if Freshet's are in force.
     pub(super) fn note_clients_shown(&mut self) -> Option<Shown> {
         let (stage, shown) = match self.stage {
-            Stage::Own(_) if self.keeps_gtids => (Stage::Again, Shown::AllButGtids),
-            Stage::Due | Stage::Own(_) => (Stage::Due, Shown::All),
+            TrackingStage::Own(_) if self.keeps_gtids => (TrackingStage::Again, Shown::AllButGtids),
+            TrackingStage::Due | TrackingStage::Own(_) => (TrackingStage::Due, Shown::All),
             _ => return None,
         };
         self.stage = stage;
@@ -164,15 +164,15 @@ impl Tracking {
 
     /// Notes that unknown code has changed Freshet's settings: changes since then are unknown, and so are the reports that the client wants.
     pub(super) fn note_ours_changed(&mut self) {
-        if self.stage == Stage::On {
-            self.stage = Stage::Blurred;
+        if self.stage == TrackingStage::On {
+            self.stage = TrackingStage::Blurred;
         }
     }
 
     /// Notes that nobody knows the client's own settings any more: code may have changed them without a report, or the server has not shown
     /// them in a way that Freshet reads.
     pub(super) fn note_lost(&mut self) {
-        self.stage = Stage::Lost;
+        self.stage = TrackingStage::Lost;
     }
 
     /// Notes that a transaction has ended with an answer without room for the reports that are due at its end.
@@ -183,8 +183,8 @@ impl Tracking {
     /// Notes that a statement is sent next that may follow a question of Freshet's own.
     pub(super) fn note_next_statement(&mut self) {
         let asks_anew = std::mem::take(&mut self.asks_anew);
-        if asks_anew && self.stage == Stage::On {
-            self.stage = Stage::Again;
+        if asks_anew && self.stage == TrackingStage::On {
+            self.stage = TrackingStage::Again;
         }
     }
 
@@ -208,58 +208,58 @@ impl Tracking {
 /// The questions.
 impl Tracking {
     /// Returns what is to be sent to the server with the next command.
-    pub(super) fn due(&self) -> Option<Request> {
+    pub(super) fn due(&self) -> Option<ReportRequest> {
         match self.stage {
-            Stage::Due => Some(Request::Ours),
-            Stage::Again => Some(Request::OursAgain),
-            Stage::Returns(_) => Some(Request::Clients),
+            TrackingStage::Due => Some(ReportRequest::Ours),
+            TrackingStage::Again => Some(ReportRequest::OursAgain),
+            TrackingStage::Returns(_) => Some(ReportRequest::Clients),
             _ => None,
         }
     }
 
     /// Whether the server has not been asked for its reports, or has refused.
     pub(super) fn is_unmet(&self) -> bool {
-        self.stage == Stage::Unmet
+        self.stage == TrackingStage::Unmet
     }
 
     /// Whether the server is asked for its reports for the first time, or anew, with the next command.
     pub(super) fn is_due(&self) -> bool {
-        self.stage == Stage::Due
+        self.stage == TrackingStage::Due
     }
 
     /// Whether the reply to the request for Freshet's reports comes before the next answer.
     pub(super) fn is_requested(&self) -> bool {
-        self.stage == Stage::Sent
+        self.stage == TrackingStage::Sent
     }
 
     /// Whether the reply to the client's own settings comes before the next answer.
     pub(super) fn is_returned(&self) -> bool {
-        matches!(self.stage, Stage::Returned(_))
+        matches!(self.stage, TrackingStage::Returned(_))
     }
 
     /// Whether the server reports the session facts that Freshet needs.
     pub(super) fn is_on(&self) -> bool {
-        self.stage == Stage::On
+        self.stage == TrackingStage::On
     }
 
     /// Whether the client's own settings are in force, and known.
     pub(super) fn is_own(&self) -> bool {
-        matches!(self.stage, Stage::Own(_))
+        matches!(self.stage, TrackingStage::Own(_))
     }
 
     /// Whether the client's own settings are in force, and a statement may have set them.
     pub(super) fn may_be_set(&self) -> bool {
-        self.stage == Stage::Own(Naming::Sets)
+        self.stage == TrackingStage::Own(Naming::Sets)
     }
 
     /// Whether all reports are the ones that the client asked for.
     pub(super) fn is_clients(&self) -> bool {
-        matches!(self.stage, Stage::Own(_) | Stage::Returned(_) | Stage::Lost)
+        matches!(self.stage, TrackingStage::Own(_) | TrackingStage::Returned(_) | TrackingStage::Lost)
     }
 
     /// Whether every change of the session is reported.
     pub(super) fn is_complete(&self) -> bool {
-        matches!(self.stage, Stage::Due | Stage::Again | Stage::On)
+        matches!(self.stage, TrackingStage::Due | TrackingStage::Again | TrackingStage::On)
     }
 }
 

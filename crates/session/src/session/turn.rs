@@ -15,7 +15,8 @@ use super::Session;
 use super::hold::Hold;
 use super::turn_ahead::TurnAhead;
 use crate::coalescing::{
-    AnswerCopy, Follower, JoinedAfter, Leader, QuestionBasis, QuestionRefused, QuestionState, Role,
+    AnswerCopy, Follower, JoinedAfter, Judging, Leader, MayCopy, QuestionBasis, QuestionRefused,
+    QuestionState, Role,
 };
 use crate::counters::{Count, count};
 use crate::registry::Ending;
@@ -99,12 +100,11 @@ impl Session {
             TurnAhead::AsksAlone => return Ok(Turn::Asks(None)),
             TurnAhead::Leads(_) | TurnAhead::Unknown => {}
         }
-        let freshness = self.shared.freshness();
-        let is_outrun = |asked: &QuestionBasis| {
-            freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
-        };
-        let Follower { mut told, takes_copy } =
-            match self.shared.coalescing.join(key, &mut waited.since, is_outrun) {
+        let is_outrun = |asked: &QuestionBasis| self.is_outrun(asked);
+        let is_current = |asked: &QuestionBasis| self.could_have(asked);
+        let judging = Judging { is_outrun, is_current };
+        let Follower { mut told, may_copy } =
+            match self.shared.coalescing.join(key, &mut waited.since, judging) {
                 Role::Leader(leader) => return Ok(Turn::Asks(Some(leader))),
                 Role::Follower(_) if waited.times >= WAITS_MAX => return Ok(Turn::Asks(None)),
                 Role::Follower(follower) => follower,
@@ -118,10 +118,15 @@ impl Session {
                 return Ok(Turn::Answered { is_noted: false });
             }
         };
+        let is_newer = matches!(may_copy, MayCopy::Always);
+        // An answer that nothing has outrun is found by looking again.
+        let is_of_arrival = matches!(&may_copy, MayCopy::AsOfArrival(basis)
+            if basis.get().is_some_and(|basis| self.is_outrun(basis)));
+        let takes_copy = is_newer || is_of_arrival;
         match ended {
             // A client that asks about the error finds it after the statement is repeated at the server.
             QuestionState::Refused(refused)
-                if takes_copy && OF_DATA.contains(&refused.error.code) || self.is_refused_alike(&refused) =>
+                if is_newer && OF_DATA.contains(&refused.error.code) || self.is_refused_alike(&refused) =>
             {
                 self.put_error(&refused.error);
                 self.note_answered_from_memory(text, None);
@@ -139,6 +144,21 @@ impl Session {
             }
         }
         Ok(Turn::LooksAgain)
+    }
+
+    /// Whether a change has outrun the answer to a question.
+    fn is_outrun(&self, asked: &QuestionBasis) -> bool {
+        let freshness = self.shared.freshness();
+        freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
+    }
+
+    /// Whether the session could have a stored answer with this basis now, at any level of freshness.
+    fn could_have(&self, asked: &QuestionBasis) -> bool {
+        let level = self.state.locals.level(&self.shared.globals);
+        self.admits(level, now_ms()).is_some()
+            && self.shared.freshness().check(&asked.read, asked.valid_from, Fences::Refuse)
+                == Verdict::Servable
+            && !self.runs_out(level)
     }
 
     /// Answers the statement with a copy of the server's answer to the same statement, asked for after this one had come. Returns false if

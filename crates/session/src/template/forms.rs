@@ -53,12 +53,36 @@ pub(crate) struct New<'a> {
     pub(crate) tokens: Tokens<'a>,
     /// The form, if the statement has one.
     pub(super) form: Option<Box<[u8]>>,
+    /// What kind of SELECT it is, once that is read.
+    pub(super) kind: Option<SelectKind>,
+}
+
+/// Whether a text is one SELECT, and what the SELECT is told of the cache.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SelectKind {
+    pub(crate) is_select: bool,
+    /// The hint in the first SELECT.
+    pub(crate) hint: Option<Hint>,
+}
+
+impl From<&Request> for SelectKind {
+    fn from(request: &Request) -> Self {
+        match request {
+            Request::Select { hint } => Self { is_select: true, hint: *hint },
+            _ => Self::default(),
+        }
+    }
 }
 
 impl<'a> New<'a> {
     /// Makes a statement whose form is not looked for.
     pub(crate) fn cut(text: &'a [u8], modes: Modes) -> Self {
-        Self { tokens: Tokens::cut(text, modes), form: None }
+        Self { tokens: Tokens::cut(text, modes), form: None, kind: None }
+    }
+
+    /// Notes what kind of SELECT it is.
+    pub(crate) fn of_kind(self, kind: SelectKind) -> Self {
+        Self { kind: Some(kind), ..self }
     }
 }
 
@@ -172,10 +196,8 @@ pub(crate) struct CompiledSelect {
 }
 
 impl CompiledSelect {
-    pub(super) fn new(template: Arc<Template>, tokens: &Tokens<'_>) -> Self {
-        let request = tokens.request();
-        let is_select = matches!(request, Request::Select { .. });
-        let hint = if let Request::Select { hint } = request { hint } else { None };
+    pub(super) fn new(template: Arc<Template>, tokens: &Tokens<'_>, kind: SelectKind) -> Self {
+        let SelectKind { is_select, hint } = kind;
         let is_hinted = tokens.has_hint();
         let (plan, plan_without_moments, plan_form) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let deprecations = tokens.deprecations().unwrap_or_default();
@@ -355,12 +377,12 @@ impl Forms {
             }
             let tokens = Tokens::cut_into(std::mem::take(buffer), text, modes);
             if !slotted.read_tokens(&tokens, schema) {
-                return ByForm::New(Box::new(New { tokens, form: None }));
+                return ByForm::New(Box::new(New { tokens, form: None, kind: None }));
             }
             let form = slotted.form();
             let compiled = self.own().forms.get(form).cloned();
             let Some(compiled) = compiled.filter(|compiled| compiled.is_current(&is_current)) else {
-                return ByForm::New(Box::new(New { form: Some(form.into()), tokens }));
+                return ByForm::New(Box::new(New { form: Some(form.into()), tokens, kind: None }));
             };
             if has_skeleton && let Some(places) = slotted.places(text, modes, skeleton) {
                 let is_plain = is_plain(skeleton.text(), schema);

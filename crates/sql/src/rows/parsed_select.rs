@@ -4,6 +4,7 @@ use super::parsed::Parsed;
 use super::pins::occurrences;
 use super::plan::{self, InputColumn, QueryPlan, Unplanned};
 use super::resolve::Names;
+use super::shown::shows_rows;
 use super::source::Source;
 use super::told::{ColumnsRead, RowReads};
 use super::view::TableDefinition;
@@ -76,7 +77,8 @@ impl<'a> ParsedSelect<'a> {
             _ => ColumnsRead::All,
         };
         let facts = if names.are_ascii() { known::facts(parsed, &names) } else { vec![Vec::new()] };
-        Some(RowReads { occurrences: occurrences(parsed, &names, &facts), columns })
+        let shows_rows = parsed.sources.first().is_some_and(|source| shows_rows(source));
+        Some(RowReads { occurrences: occurrences(parsed, &names, &facts), columns, shows_rows })
     }
 
     /// Returns the plan form of the SELECT. `columns_of` returns the columns of a table, or none if they are not known.

@@ -6,7 +6,6 @@ use super::output::Grouping;
 use super::parsed::{Parsed, Query};
 use super::query::parse;
 use super::source::Source;
-use crate::modes::Modes;
 use crate::tokens::Tokens;
 
 /// Words that merge, drop or make rows, or that begin a query of their own.
@@ -27,13 +26,12 @@ const RESHAPES: [&str; 12] = [
 
 /// Whether each row of the result of a SELECT from one table is one row of the table. False if that is not certain: any call in the
 /// select list or in ORDER BY may be an aggregate.
-pub fn shows_rows(text: &[u8], modes: Modes) -> bool {
-    let Some(source) = Source::cut(text, modes) else { return false };
+pub(super) fn shows_rows(source: &Source<'_>) -> bool {
     let mut selects = (0..source.tokens.len()).filter(|at| source.word(*at, "SELECT"));
     let is_single = selects.next() == Some(0) && selects.next().is_none();
     let list = (0..source.tokens.len()).take_while(|at| !source.word(*at, "FROM"));
-    let calls = list.filter(|at| source.is(*at, b'(')).count() + calls_in_order_by(&source);
-    is_single && calls == 0 && !has_word(&source, &RESHAPES)
+    let calls = list.filter(|at| source.is(*at, b'(')).count() + calls_in_order_by(source);
+    is_single && calls == 0 && !has_word(source, &RESHAPES)
 }
 
 /// Words with which a result may have a row although no row of a table was read. A full-text search may show the content of its index.
@@ -87,10 +85,10 @@ fn calls_in_order_by(source: &Source<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modes::Flavor;
+    use crate::modes::{Flavor, Modes};
 
     fn shows(text: &str) -> bool {
-        shows_rows(text.as_bytes(), Modes::new(Flavor::MySql))
+        Source::cut(text.as_bytes(), Modes::new(Flavor::MySql)).is_some_and(|source| shows_rows(&source))
     }
 
     #[test]

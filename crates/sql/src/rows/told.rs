@@ -114,6 +114,8 @@ pub struct RowReads {
     pub occurrences: Vec<Occurrence>,
     /// The columns read, of all tables together.
     pub columns: ColumnsRead,
+    /// Whether each row of the result is one row of the only table. False if that is not certain.
+    pub shows_rows: bool,
 }
 
 /// The rows that a write can touch.

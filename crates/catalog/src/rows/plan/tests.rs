@@ -26,7 +26,9 @@ fn named_columns(names: &[&str]) -> ColumnsRead {
 
 fn planned(table: TableInfo, pins: Vec<Pin>, columns: ColumnsRead) -> Option<Reading> {
     let occurrences = vec![Occurrence::of(TableName::bare("t"), pins)];
-    plan(&RowReads { occurrences, columns }, &[Arc::new(table)], Zone::Other).remove(0).pop()
+    plan(&RowReads { occurrences, columns, shows_rows: false }, &[Arc::new(table)], Zone::Other)
+        .remove(0)
+        .pop()
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn equality_carries_a_value_between_columns_that_compare_alike() {
     for (name, holds) in [("x", true), ("y", false), ("z", false)] {
         let occurrence = |table, pins| Occurrence::of(TableName::bare(table), pins);
         let occurrences = vec![occurrence("t", vec![via(name)]), occurrence("u", Vec::new())];
-        let reads = RowReads { occurrences, columns: ColumnsRead::All };
+        let reads = RowReads { occurrences, columns: ColumnsRead::All, shows_rows: false };
         let readings = plan(&reads, &[Arc::new(table()), Arc::clone(&other)], Zone::Other);
         assert_eq!(!readings[0].is_empty(), holds, "{name}");
         assert_eq!(readings[1], Vec::new());
@@ -117,7 +119,7 @@ fn what_cannot_be_told_takes_no_part() {
     let of = |condition, zone| {
         let pins = vec![pin("c", one_of(1)), pin("ts", condition)];
         let occurrences = vec![Occurrence::of(TableName::bare("t"), pins)];
-        let reads = RowReads { occurrences, columns: ColumnsRead::All };
+        let reads = RowReads { occurrences, columns: ColumnsRead::All, shows_rows: false };
         plan(&reads, &[Arc::new(table_of("t", columns.clone()))], zone).remove(0).pop().unwrap().spec
     };
     let moment = || Condition::OneOf(vec![Datum::Text(b"2024-02-29 10:00:00".to_vec())]);

@@ -41,6 +41,10 @@ fn template(text: &[u8]) -> Arc<Template> {
     })
 }
 
+fn compiled(template: Arc<Template>, tokens: &Tokens<'_>) -> CompiledSelect {
+    CompiledSelect::new(template, tokens, SelectKind::from(&tokens.request()))
+}
+
 struct World {
     forms: Forms,
     freshness: Arc<Freshness>,
@@ -55,8 +59,8 @@ impl World {
 
     fn keep(&self, text: &str) {
         let ByForm::New(new) = self.find(text) else { panic!("{text} is new") };
-        let New { tokens, form } = *new;
-        let compiled = Arc::new(CompiledSelect::new(template(text.as_bytes()), &tokens));
+        let New { tokens, form, .. } = *new;
+        let compiled = Arc::new(compiled(template(text.as_bytes()), &tokens));
         self.forms.keep_select(form, &compiled);
     }
 
@@ -168,9 +172,9 @@ fn what_is_no_select_is_not_kept() {
     let world = World::new();
     let text = "UPDATE t SET a = 1";
     let ByForm::New(new) = world.find(text) else { panic!("it is new") };
-    let New { tokens, form } = *new;
+    let New { tokens, form, .. } = *new;
     let template = template(b"SELECT a FROM t");
-    world.forms.keep_select(form, &Arc::new(CompiledSelect::new(template, &tokens)));
+    world.forms.keep_select(form, &Arc::new(compiled(template, &tokens)));
     assert!(matches!(world.find(text), ByForm::New(_)));
 }
 
@@ -220,7 +224,7 @@ fn the_third_statement_is_found_by_its_skeleton_as_long_as_its_template_is_curre
     assert!(found("SELECT a  FROM t WHERE id = 4", None).unwrap().digest_memo().is_none());
     let other = "SELECT a FROM t WHERE id = 5";
     let compiled =
-        Arc::new(CompiledSelect::new(template(other.as_bytes()), &Tokens::cut(other.as_bytes(), MODES)));
+        Arc::new(self::compiled(template(other.as_bytes()), &Tokens::cut(other.as_bytes(), MODES)));
     assert!(found(other, Some(&compiled)).is_none(), "a definition has changed");
     let mut slotted = Slotted::default();
     assert!(slotted.read(other.as_bytes(), MODES, Some("s")));

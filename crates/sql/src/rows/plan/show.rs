@@ -95,7 +95,7 @@ impl QueryPlan {
             }
             Scalar::Query(of) => {
                 let lines = self.lines(of, 0);
-                format!("({})", lines.trim_end().replace('\n', ";"))
+                format!("({})", lines.lines().map(str::trim).collect::<Vec<_>>().join("; "))
             }
         }
     }
