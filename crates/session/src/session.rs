@@ -11,6 +11,7 @@ mod last_statement;
 mod locks;
 mod prepared;
 mod texts;
+mod known_environment;
 mod state;
 mod seen;
 mod ruled;
@@ -145,9 +146,9 @@ impl Session {
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
-        let mut state = State::new(admitted.ok.status, Locals::of(&shared.globals));
-        state.schema = schema_of(admitted.database.as_deref());
-        handle.asks(state.schema.as_deref(), b"");
+        let schema = schema_of(admitted.database.as_deref());
+        let state = State::new(admitted.ok.status, Locals::of(&shared.globals), schema);
+        handle.asks(state.environment.schema(), b"");
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);
         let (seen, destination, ahead) = Default::default();
@@ -224,7 +225,7 @@ impl Session {
 
     /// Notes the text of a statement that is not answered from memory.
     pub(crate) fn note_asked(&self, text: &[u8]) {
-        self.handle.asks(self.state.schema.as_deref(), text);
+        self.handle.asks(self.state.environment.schema(), text);
     }
 }
 

@@ -138,7 +138,7 @@ pub(super) async fn planned(
     prepared: &Prepared,
     look: impl FnOnce(&mut Session, u32) -> Result<(), Missed>,
 ) -> Result<BargainDecision, Error> {
-    let version = session.state.environment_version;
+    let version = session.state.environment.version();
     let is_of = |environment: &Arc<Environment>| prepared.prepared_in.is_of(environment.id, version);
     let is_of_now = session.environment().is_some_and(is_of);
     // The environment of the preparation decides what the text means.
@@ -266,7 +266,7 @@ pub(super) async fn reads_tables_alone(session: &Session, text: &[u8]) -> bool {
 
 fn in_full(session: &Session, tables: Vec<freshet_sql::TableName>) -> Option<Vec<Name>> {
     let full = |table: freshet_sql::TableName| {
-        let schema = table.schema.or_else(|| session.state.schema.clone())?;
+        let schema = table.schema.or_else(|| session.state.environment.schema().map(str::to_owned))?;
         Some((schema, table.name))
     };
     tables.into_iter().map(full).collect()

@@ -415,7 +415,7 @@ impl<'a> ByFormHere<'a> {
 /// Returns what a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
 fn found<'a>(session: &Session, query: &TextQuery<'a>) -> Option<ByForm<'a>> {
     session.environment()?;
-    let (shared, schema) = (&session.shared, session.state.schema.as_deref());
+    let (shared, schema) = (&session.shared, session.state.environment.schema());
     let find = || shared.templates.find(query.text(), session.modes(), schema, &shared.upstream);
     query.long.is_none().then(find)
 }

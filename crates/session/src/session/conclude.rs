@@ -7,7 +7,7 @@ use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes,
 use super::begun::words::may_mark;
 use super::tx::{Begun, Standing};
 use super::{Session, StatementFacts};
-use crate::environment::{Known, is_plain_set};
+use crate::environment::is_plain_set;
 use crate::fences::{self, ConcludedStatement, InFlight, Left};
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Relayed;
@@ -141,10 +141,10 @@ impl Session {
         self.state.ran(effects, relayed.error.is_none());
         if !self.state.unproven.is_empty() {
             // Whether the statement has changed the environment shows when the code that ran is known.
-            self.state.environment = Known::Unknown;
+            self.state.environment.note_unread();
         }
         if facts.sets_variables {
-            self.state.environment_is_unknown();
+            self.state.environment.note_unknown();
         }
         let stops = || contains_ignoring_case(asked, b"timestamp");
         self.state.stops_time |= effects.session && stops();
@@ -163,20 +163,19 @@ impl Session {
             // Most likely a trigger ran, which may have made a temporary table, or set a variable. The server's report alone
             // is not enough: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
             self.state.temporary.suspect();
-            self.state.environment_is_unknown();
+            self.state.environment.note_unknown();
         }
         if let Some(schema) = relayed.schema() {
-            self.state.schema = super::schema_of(Some(schema));
+            self.state.environment.note_schema(super::schema_of(Some(schema)));
         }
         let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
         if sets_reports {
             self.state.setting = None;
-            self.state.environment_is_unknown();
+            self.state.environment.note_unknown();
         } else if effects.session && !self.leaves_environment(text) || relayed.session_changed {
             let setting = self.setting_answered(relayed);
             let plain = relayed.error.is_none() && (setting.is_some() || is_plain_set(text));
-            self.state.environment_version += 1;
-            self.state.environment.changed_by(setting.as_deref().unwrap_or(text), plain);
+            self.state.environment.note_changed_by(setting.as_deref().unwrap_or(text), plain);
         }
     }
 
@@ -193,7 +192,7 @@ impl Session {
             return false;
         };
         let was_announced = self.lease.tracking.note_schema_reported();
-        let is_back = super::schema_of(Some(schema)) == self.state.schema;
+        let is_back = super::schema_of(Some(schema)).as_deref() == self.state.environment.schema();
         facts.runs_routines || (opens_views || was_announced) && is_back
     }
 }

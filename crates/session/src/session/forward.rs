@@ -114,7 +114,7 @@ impl Session {
         let (Message { command, packet, text, .. }, tells_rows) = (message, passing.put_right.is_some());
         self.note_unlogged(effects);
         let may_write = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
-        let schema = if may_write { self.state.schema.clone() } else { None };
+        let schema = self.state.environment.schema().filter(|_| may_write).map(str::to_owned);
         let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.parse_settings()));
         // Held until the answer is on its way, and its changes are taken over.
         let changing = self.changes_rights(effects, text);
@@ -318,7 +318,7 @@ impl Session {
             return false;
         }
         // By the modes of texts that were last known; nothing else depends on them here.
-        let effects = qualify(effects.clone(), self.state.schema.as_deref());
+        let effects = qualify(effects.clone(), self.state.environment.schema());
         Box::pin(self.reach(&effects, None)).await.asks_back()
     }
 
@@ -367,7 +367,7 @@ impl Session {
                 Some(true) => {}
                 Some(false) => {
                     self.state.temporary.suspect();
-                    self.state.environment_is_unknown();
+                    self.state.environment.note_unknown();
                 }
                 None => self.state.unproven.push(doubt),
             }
@@ -379,7 +379,7 @@ impl Session {
     pub(crate) fn believe_doubts(&mut self) {
         if !std::mem::take(&mut self.state.unproven).is_empty() {
             self.state.temporary.suspect();
-            self.state.environment_is_unknown();
+            self.state.environment.note_unknown();
             self.refresh_key();
         }
     }
@@ -411,7 +411,7 @@ impl Session {
             begun: (self.flavor() == Flavor::MySql && !self.state.view().is_by_itself())
                 .then_some(&self.state.told_begun),
             told: (!self.lease.tracking.is_clients()).then_some(&told),
-            schema: self.state.schema.as_deref().unwrap_or_default(),
+            schema: self.state.environment.schema().unwrap_or_default(),
         };
         let mut relay = Relay::new(&filter, command, self.lease.capabilities());
         relay.capture(passing.capture);

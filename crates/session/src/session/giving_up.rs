@@ -28,7 +28,7 @@ use super::pool::{GivenUp, PoolFit, ReleasedConnection};
 use super::state::KnownGtid;
 use super::{Hold, Session};
 use crate::counters::Count;
-use crate::environment::{Environment, Known, path};
+use crate::environment::{Environment, path};
 use crate::shared::Multiplexing;
 
 /// How long a connection has to be without a statement of its own session before it is given up, in milliseconds. The time doubles each
@@ -148,7 +148,7 @@ impl Session {
         self.state.given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared, true).await;
         let has_one = self.state.given_up.is_none();
         if has_one {
-            if matches!(self.state.environment, Known::Recalled(_)) {
+            if self.state.environment.recalled().is_some() {
                 // It was read on this connection, before the connection was given up.
                 self.state.environment_is(environment);
             }
@@ -168,7 +168,7 @@ impl Session {
         }
         // The effects of `init_connect` on one connection are unknown on another.
         let environment = self.environment().filter(|environment| environment.begins_alike)?;
-        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
+        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment.version()) {
             return None;
         }
         let (environment, now_ms) = (Arc::clone(environment), now_ms());
@@ -260,8 +260,8 @@ impl Session {
             return Ok(());
         }
         self.lease.is_reset(&self.handle).await?;
-        self.state.environment_is_unknown();
-        self.lease.prepared.begin_at(self.state.environment_version);
+        self.state.environment.note_unknown();
+        self.lease.prepared.begin_at(self.state.environment.version());
         self.meets_server().await?;
         self.learn().await
     }
@@ -273,7 +273,7 @@ impl Session {
         if !self.carries_out(said).await? {
             return Ok(false);
         }
-        self.state.environment_is_unknown();
+        self.state.environment.note_unknown();
         self.learn().await?;
         Ok(true)
     }
@@ -304,7 +304,7 @@ impl Session {
         if !self.carries_out(&statements).await? {
             return Ok(false);
         }
-        self.state.environment = Known::Unknown;
+        self.state.environment.note_unread();
         self.learn().await?;
         Ok(self.is_in(environment))
     }

@@ -16,7 +16,6 @@
 use std::fmt;
 
 use super::{Lease, State};
-use crate::environment::Known;
 use crate::variables::{Globals, TYPE_OFF};
 use crate::why::Why;
 
@@ -181,7 +180,7 @@ impl SessionHolds<'_> {
             // In a new session nothing has happened yet that would be reported.
             Hold::Unreported => !lease.tracking.is_complete() && !lease.is_new(),
             Hold::CacheOff => state.locals.effective_type(globals) == TYPE_OFF,
-            Hold::EnvironmentUnknown => matches!(state.environment, Known::Unknown | Known::After(..)),
+            Hold::EnvironmentUnknown => state.environment.current().is_none(),
             Hold::EnvironmentRefused => state.environment.current().is_some_and(|it| it.refused.is_some()),
             Hold::NamedLocks => lease.traces().named_locks,
             Hold::UserVariables => lease.traces().user_variables,

@@ -146,7 +146,7 @@ impl Session {
     /// Returns the next command; `None` when the session is to end. A message that the server sends unasked (that it shuts down, or that
     /// it killed or timed out this connection) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
-        self.handle.pauses(now_ms, self.state.schema.as_deref());
+        self.handle.pauses(now_ms, self.state.environment.schema());
         if self.may_be_unused() {
             Box::pin(self.gives_up()).await;
         }

@@ -64,7 +64,7 @@ impl Session {
         }
         self.put_preparation(&preparation, id);
         let Some(current) = self.state.environment.current().map(|it| it.id) else { return false };
-        let prepared = Prepared::here(id, &preparation, current, self.state.environment_version);
+        let prepared = Prepared::here(id, &preparation, current, self.state.environment.version());
         prepared.is_prepared_at(version);
         let prepared = self.lease.prepared.add(prepared);
         self.shared.counters.add(Count::Prepared);
@@ -221,11 +221,11 @@ impl Session {
     /// Whether the session's environment is the one in which the client prepared this statement. If anything may have changed the
     /// environment, it is read anew.
     async fn is_as_prepared(&mut self, prepared: &Prepared) -> Result<bool, Lost> {
-        if prepared.prepared_in.is_at(self.state.environment_version) {
+        if prepared.prepared_in.is_at(self.state.environment.version()) {
             return Ok(true);
         }
         self.learn().await.map_err(|error| Lost::Upstream(std::io::Error::other(error)))?;
-        let version = self.state.environment_version;
+        let version = self.state.environment.version();
         Ok(self.environment().is_some_and(|environment| prepared.prepared_in.is_of(environment.id, version)))
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, Modes};
 
+use super::known_environment::KnownEnvironment;
 use super::last_statement::LastStatement;
 use super::locks::TableLocks;
 use super::pool::GivenUp;
@@ -17,7 +18,7 @@ use super::texts::Texts;
 use super::tx::{Begun, Stage};
 use super::user_variables::UserVariables;
 use super::view::{ReadView, Transaction};
-use crate::environment::{Environment, Known};
+use crate::environment::Environment;
 use crate::fences::{Doubt, Pending};
 use crate::relay::ServedCounts;
 use crate::variables::Locals;
@@ -47,11 +48,8 @@ pub(crate) struct State {
     status: StatusFlags,
     /// The session's transaction, and what it reads.
     pub(crate) tx: Transaction,
-    pub(crate) environment: Known,
-    /// Increases with each statement that may have changed the environment.
-    pub(crate) environment_version: u64,
-    /// The default schema, as the login named it and the server has reported it since.
-    pub(crate) schema: Option<String>,
+    /// The environment, with the default schema and the key of look-ups.
+    pub(crate) environment: KnownEnvironment,
     /// The client has said `USE freshet`: tables without a schema are Freshet's, whatever the server's default schema is.
     pub(crate) reads_ours: bool,
     /// The reports that the client wants, if they were read: by default the server's own defaults.
@@ -85,10 +83,6 @@ pub(crate) struct State {
     pub(crate) served: ServedCounts,
     /// The buffer in which the keys of executions are put together.
     pub(crate) execution_key: Vec<u8>,
-    /// The environment part of the keys of this session's look-ups; `None` while the session must not be answered from memory.
-    pub(crate) key: Option<u32>,
-    /// The version of the global variables that `key` was decided with.
-    pub(crate) key_version: u64,
     /// What the next connection must be like, if the session has given one up.
     pub(super) given_up: Option<GivenUp>,
     /// The setting that the last command was, if its effect is to be remembered.
@@ -103,13 +97,12 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(status: StatusFlags, locals: Locals) -> Self {
+    /// Makes the state after a login, or after a reset, with this default schema.
+    pub(crate) fn new(status: StatusFlags, locals: Locals, schema: Option<String>) -> Self {
         Self {
             status,
             tx: Transaction::new(status),
-            environment: Known::Unknown,
-            environment_version: 0,
-            schema: None,
+            environment: KnownEnvironment::of_login(schema),
             reads_ours: false,
             told: None,
             told_begun: AtomicBool::new(false),
@@ -127,8 +120,6 @@ impl State {
             last: LastStatement::default(),
             served: ServedCounts::default(),
             execution_key: Vec::new(),
-            key: None,
-            key_version: 0,
             given_up: None,
             setting: None,
             in_reach: None,
@@ -204,17 +195,10 @@ impl State {
     /// Takes over an environment that was read, with its default schema.
     pub(super) fn environment_is(&mut self, read: Arc<Environment>) {
         // Its tables are there since the beginning of the connection.
-        if read.begins_with_tables && !matches!(self.environment, Known::Read(_)) {
+        if read.begins_with_tables && self.environment.read().is_none() {
             self.temporary.suspect();
         }
-        self.schema.clone_from(&read.schema);
-        self.environment = Known::Read(read);
-    }
-
-    /// Marks the environment as unknown, because anything may have changed it.
-    pub(crate) fn environment_is_unknown(&mut self) {
-        self.environment_version += 1;
-        self.environment = Known::Unknown;
+        self.environment.note_read(read);
     }
 
     /// Notes tables and routines that may run unknown code; at the moment Freshet cannot tell whether they do.
@@ -227,7 +211,7 @@ impl State {
         if self.unproven.len() > UNPROVEN_MAX {
             self.unproven.clear();
             self.temporary.suspect();
-            self.environment_is_unknown();
+            self.environment.note_unknown();
         }
     }
 

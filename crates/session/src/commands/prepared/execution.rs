@@ -134,7 +134,7 @@ fn take(
     environment: u32,
     answer: fn(&mut Session, Key<'_>, &[u8]) -> Result<(), Missed>,
 ) -> Result<(), Missed> {
-    let version = session.state.environment_version;
+    let version = session.state.environment.version();
     let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
     execution.prepared.heeds_definitions(&session.shared.upstream);
     let mut key = std::mem::take(&mut session.state.execution_key);

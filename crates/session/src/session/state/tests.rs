@@ -5,7 +5,7 @@ use super::super::tx::Standing;
 use super::*;
 
 fn state() -> State {
-    State::new(StatusFlags::AUTOCOMMIT, Locals::default())
+    State::new(StatusFlags::AUTOCOMMIT, Locals::default(), None)
 }
 
 fn creates(name: TableName) -> Effects {
