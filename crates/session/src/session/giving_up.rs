@@ -239,8 +239,9 @@ impl Session {
             None => self.reaches(&given_up.fit.environment).await,
         };
         if !matches!(gone_on, Ok(true)) {
-            // Nothing may be asked in another environment.
+            // Nothing may be asked in another environment, nor looked up there.
             self.lease.lose();
+            self.state.environment.note_unknown();
         }
         match gone_on {
             Ok(true) => given_up.restores_insert_id(&mut self.lease).await,
