@@ -6,7 +6,7 @@ use tracing::debug;
 
 use super::refusals::{malformed, unavailable};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Message, Session, State, schema_of};
+use crate::session::{Flow, Forward, Message, Session, schema_of};
 use crate::variables::Locals;
 
 /// Carries out a new login on the same connection. If the login fails, the connection ends, as with the server.
@@ -20,7 +20,7 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
         Ok(()) => {
             let schema = schema_of(session.admitted.database.as_deref());
             let locals = Locals::of(&session.shared.globals);
-            session.state = State::new(session.admitted.ok.status, locals, schema);
+            session.state = session.state.begun_anew(session.admitted.ok.status, locals, schema);
             if session.admitted.chooses_ours {
                 super::begin_in(session).await;
             }
@@ -50,7 +50,7 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
         let before = &session.state;
         let (schema, reads_ours) = (before.environment.schema().map(str::to_owned), before.reads_ours);
         let locals = Locals::of(&session.shared.globals);
-        session.state = State::new(before.status_for_answers(), locals, schema);
+        session.state = before.begun_anew(before.status_for_answers(), locals, schema);
         session.state.reads_ours = reads_ours;
         session.lease.note_reset();
     }

@@ -3,7 +3,8 @@
 //!
 //! | what has happened | method | the environment | the version |
 //! |---|---|---|---|
-//! | the client has logged in, or has reset the session | [`KnownEnvironment::of_login`] | unknown | the first |
+//! | the client has logged in | [`KnownEnvironment::of_login`] | unknown | the first |
+//! | the client has logged in again, or has reset the session | [`KnownEnvironment::begun_anew`] | unknown | the next |
 //! | other sessions of the same login have begun in an environment | [`KnownEnvironment::note_recalled`] | recalled, if nothing was known | the same |
 //! | a session waits in the environment that is recalled | [`KnownEnvironment::suppose`] | counts as read | the same |
 //! | the wait is over | [`KnownEnvironment::note_wait_over`] | recalled again, if nothing else has happened | the same |
@@ -18,7 +19,8 @@
 //! Two rules hold after each of them:
 //!
 //! - There is a key only while the environment is known, and the key is of that environment: a transition to another identity drops the key.
-//! - The version never goes back. What was noted with a version is of the present environment if the version is still the same.
+//! - The version never goes back. What was noted with a version, also outside of this value, is of the present environment if, and only if,
+//!   the version is still the same.
 
 use std::sync::Arc;
 
@@ -44,9 +46,14 @@ pub(crate) struct KnownEnvironment {
 
 /// The transitions.
 impl KnownEnvironment {
-    /// Makes the state after a login, or after a reset, with this schema.
+    /// Makes the state after a login that names this schema.
     pub(super) fn of_login(schema: Option<String>) -> Self {
         Self { known: Known::Unknown, is_supposed: false, version: 0, schema, key: None, key_version: 0 }
+    }
+
+    /// Makes the state after another login, or after a reset, with this schema.
+    pub(super) fn begun_anew(&self, schema: Option<String>) -> Self {
+        Self { version: self.version + 1, ..Self::of_login(schema) }
     }
 
     /// Notes in which environment other sessions have begun that began in the same way. The default schema stays that of the login.

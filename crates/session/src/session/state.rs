@@ -97,7 +97,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Makes the state after a login, or after a reset, with this default schema.
+    /// Makes the state after a login that names this schema.
     pub(crate) fn new(status: StatusFlags, locals: Locals, schema: Option<String>) -> Self {
         Self {
             status,
@@ -126,6 +126,12 @@ impl State {
             gtid: KnownGtid::None,
             keeps_unused_ms: 0,
         }
+    }
+
+    /// Makes the state after another login, or after a reset, with this default schema.
+    pub(crate) fn begun_anew(&self, status: StatusFlags, locals: Locals, schema: Option<String>) -> Self {
+        let environment = self.environment.begun_anew(schema);
+        Self { environment, ..Self::new(status, locals, None) }
     }
 
     /// Returns what the session's transaction reads.

@@ -28,7 +28,7 @@ fn is(known: Option<&Arc<Environment>>, environment: &Arc<Environment>) -> bool 
 /// What has happened to a session, and whether that may have changed its environment.
 type Deed = (fn(&mut KnownEnvironment, Arc<Environment>), bool);
 
-const DEEDS: [Deed; 7] = [
+const DEEDS: [Deed; 8] = [
     (|session, other| session.note_recalled(other), false),
     (|session, other| session.note_read(other), false),
     (|session, other| session.note_set_here(other), true),
@@ -36,6 +36,7 @@ const DEEDS: [Deed; 7] = [
     (|session, _| session.note_changed_by(b"SET sql_mode = @@global.sql_mode", false), true),
     (|session, _| session.note_unknown(), true),
     (|session, _| session.note_unread(), false),
+    (|session, _| *session = session.begun_anew(None), true),
 ];
 
 #[test]
