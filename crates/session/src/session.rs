@@ -12,6 +12,7 @@ mod locks;
 mod prepared;
 mod texts;
 mod known_environment;
+mod past_deeds;
 mod state;
 mod seen;
 mod ruled;

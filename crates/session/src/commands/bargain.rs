@@ -200,7 +200,7 @@ fn named(
         return Err(Why::Transaction.into());
     }
     let tells_time = session.environment().is_some_and(|environment| environment.tells_time);
-    if !tells_time || session.state.stops_time {
+    if !tells_time || session.state.deeds.stop_time() {
         return Err(Refusal::about(Why::Settings, "the session's timestamp is set"));
     }
     let tables = freshet_sql::tables_at_a_moment(text, session.modes())?;

@@ -2,7 +2,7 @@
 //! raised for the statement.
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes, contains_ignoring_case};
+use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
 use super::begun::words::may_mark;
 use super::tx::{Begun, Standing};
@@ -45,10 +45,8 @@ impl Session {
             self.changed(ran);
             self.marks_or_ends(effects, text, facts, relayed);
         }
-        // A routine may have turned the binlog off without a trace in any text.
-        self.state.unlogged |= relayed.unlogged;
-        self.state.may_number |= facts.runs_unknown_code || facts.sets_variables;
-        if self.state.unlogged && (facts.runs_unknown_code || effects.is_definition) {
+        self.state.deeds.note_answered(facts, relayed);
+        if self.state.deeds.are_unlogged() && (facts.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }
         self.characterized(relayed);
@@ -63,7 +61,8 @@ impl Session {
         if is_unheard || effects.tracking == TrackingEffect::Obscured {
             self.lease.tracking.note_lost();
         }
-        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
+        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.deeds.are_unlogged() || is_unheard)
+        {
             // No event of the binlog reports these changes.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
@@ -74,7 +73,7 @@ impl Session {
         };
         let flavor = self.flavor();
         // Code that ran may have written without transactions.
-        let is_logged = self.lease.tracking.is_on() && !self.state.unlogged && !facts.run_code();
+        let is_logged = self.lease.tracking.is_on() && !self.state.deeds.are_unlogged() && !facts.run_code();
         let reports = || is_logged && shared.upstream.server().is_some_and(|server| server.has_gtids());
         let concluded = ConcludedStatement { effects, relayed, left };
         fences::settle(&mut self.state.pending, in_flight, concluded, flavor, reports);
@@ -146,10 +145,7 @@ impl Session {
         if facts.sets_variables {
             self.state.environment.note_unknown();
         }
-        let stops = || contains_ignoring_case(asked, b"timestamp");
-        self.state.stops_time |= effects.session && stops();
-        let limits = || LIMITS.iter().any(|name| contains_ignoring_case(asked, name));
-        self.state.limits_time |= facts.run_code() || effects.session && limits();
+        self.state.deeds.note_ran(effects, asked, facts);
         let moved = self.moved_and_back(ran);
         if moved {
             self.has_moved_by_the_way();
@@ -196,9 +192,6 @@ impl Session {
         facts.runs_routines || (opens_views || was_announced) && is_back
     }
 }
-
-/// Parts of the names of variables that limit a statement's time.
-const LIMITS: [&[u8]; 3] = [b"execution_time", b"statement_time", b"lock_wait_timeout"];
 
 /// The first word of a text is looked for in this many bytes.
 const FIRST_WORD_BYTES_MAX: usize = 1024;

@@ -267,7 +267,7 @@ impl Session {
 
     /// Whether the session is in a state in which its statements may get stale answers.
     pub(super) fn may_be_stale(&self) -> bool {
-        self.state.tx.surely_autocommits() && !self.state.stops_time
+        self.state.tx.surely_autocommits() && !self.state.deeds.stop_time()
     }
 
     fn key_under(&self, identity: impl FnOnce(&Environment) -> Option<u32>) -> Option<u32> {

@@ -177,8 +177,8 @@ impl Session {
 
     /// Notes whether a statement with these effects writes past the binlog.
     fn note_unlogged(&mut self, effects: &Effects) {
-        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
-        if self.state.unlogged {
+        self.state.deeds.note_sends(effects, self.state.environment.read());
+        if self.state.deeds.are_unlogged() {
             self.shared.expect_unlogged_writes();
         }
     }
@@ -238,7 +238,7 @@ impl Session {
         let rights = match effects.around {
             _ if failed => return,
             Around::Nothing => return,
-            Around::Accounts if !self.state.unlogged => return,
+            Around::Accounts if !self.state.deeds.are_unlogged() => return,
             Around::Globals => false,
             Around::Accounts | Around::Rights => true,
         };
@@ -290,8 +290,9 @@ impl Session {
             return (None, StatementFacts::default());
         }
         // Changes without a binlog are stamped by the fences of the statement, so the fences must cover all that the statement may touch.
-        let may_number = self.state.may_number;
-        let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
+        let may_number = self.state.deeds.may_number();
+        let write =
+            write.filter(|_| !self.state.deeds.are_unlogged()).map(|write| Write { may_number, ..write });
         // Boxed, since reads would reserve room for its large state otherwise, and do not need it.
         let mut reach = Box::pin(self.reach(effects, write)).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
@@ -327,7 +328,7 @@ impl Session {
         let shared = &self.shared;
         let bounds =
             || shared.powerless.may_write_nothing(&self.admitted.user, shared.freshness(), &shared.upstream);
-        !effects.may_commit_for_others && !self.state.unlogged && bounds().await
+        !effects.may_commit_for_others && !self.state.deeds.are_unlogged() && bounds().await
     }
 
     /// Returns how the rows of a write are read. If the environment is unknown, an empty string may be NULL, and the text may be in any

@@ -192,7 +192,7 @@ impl SessionHolds<'_> {
             // If the last statement was answered from memory, its statement brings the same counts about on any connection.
             Hold::LastStatement => !lease.is_untouched() && !state.last.is_from_memory(),
             Hold::UnknownCode => lease.traces().unknown_code,
-            Hold::UnloggedWrites => state.unlogged,
+            Hold::UnloggedWrites => state.deeds.are_unlogged(),
         }
     }
 }

@@ -306,8 +306,8 @@ impl Session {
     /// Whether the session has the time and the limits of time that all have, as far as is known: its reads may be carried with those of
     /// others, and on its connection.
     pub(super) fn has_time_of_all(&self) -> bool {
-        !self.state.stops_time
-            && !self.state.limits_time
+        !self.state.deeds.stop_time()
+            && !self.state.deeds.limit_time()
             && self.environment().is_none_or(|environment| environment.tells_time)
     }
 
@@ -434,7 +434,7 @@ impl Session {
             && !self.lease.traces().cursor
             && !self.lease.prepared.have_long_data()
             && !self.lease.prepared.has_closed()
-            && !self.state.unlogged
+            && !self.state.deeds.are_unlogged()
             && self.has_time_of_all();
         if !may_lend {
             return None;

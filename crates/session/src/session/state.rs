@@ -10,6 +10,7 @@ use freshet_sql::{Effects, Flavor, Modes};
 use super::known_environment::KnownEnvironment;
 use super::last_statement::LastStatement;
 use super::locks::TableLocks;
+use super::past_deeds::PastDeeds;
 use super::pool::GivenUp;
 use super::reports::Reports;
 use super::setting::Setting;
@@ -61,16 +62,7 @@ pub(crate) struct State {
     /// Tables, views and routines that statements have used, and of which Freshet could not tell whether they run code. If they do,
     /// there may be unknown temporary tables. Nothing is answered from memory until the doubts are resolved.
     pub(crate) unproven: Vec<Doubt>,
-    /// `sql_log_bin` is, or was, off: writes may be in no binlog. Kept for the session's life, since procedures
-    /// and transactions may have begun before it was turned on again.
-    pub(crate) unlogged: bool,
-    /// A statement named the variable `timestamp` on the session: the session's time may stand still, near the server's time. Kept for the
-    /// session's life.
-    pub(crate) stops_time: bool,
-    /// The session may have set a limit on the time of its statements.
-    pub(crate) limits_time: bool,
-    /// Code has run that may have set the number of the next new row. Kept for the session's life.
-    pub(crate) may_number: bool,
+    pub(crate) deeds: PastDeeds,
     pub(crate) pending: Pending,
     /// The statements that are prepared as texts.
     pub(crate) texts: Texts,
@@ -109,10 +101,7 @@ impl State {
             temporary: TemporaryTables::default(),
             locks: TableLocks::default(),
             unproven: Vec::new(),
-            unlogged: false,
-            stops_time: false,
-            limits_time: false,
-            may_number: false,
+            deeds: PastDeeds::default(),
             pending: Pending::default(),
             texts: Texts::default(),
             user_variables: UserVariables::default(),
