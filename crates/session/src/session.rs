@@ -4,6 +4,7 @@
 mod tx;
 mod view;
 mod temporary;
+mod hidden_tables;
 mod reports;
 mod user_variables;
 mod found_rows;

@@ -110,11 +110,11 @@ pub(super) fn key_for(session: &mut Session, template: &Template, hint: Option<H
         return Err(refusal.why);
     }
     wants_cache(session, Some(template), hint)?;
-    let temporary = &session.state.temporary;
+    let temporary = session.state.hidden.tables();
     if template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name)) {
         return Err(Why::TemporaryTable);
     }
-    if !session.state.unproven.is_empty() {
+    if session.state.hidden.are_doubtful() {
         return Err(Why::UnknownCode);
     }
     session.heed_rights_at_miss();

@@ -181,7 +181,7 @@ pub(super) async fn key_for(
     };
     let asked = names.iter().map(|(schema, name)| (&**schema, &**name)).collect::<Vec<_>>();
     session.find_hidden_among(&asked).await?;
-    if names.iter().any(|(schema, name)| session.state.temporary.shadow(schema, name)) {
+    if names.iter().any(|(schema, name)| session.state.hidden.tables().shadow(schema, name)) {
         return Ok(Err(Why::TemporaryTable.into()));
     }
     let key = session.key_of_bargain().ok_or_else(|| session.bars().into());

@@ -138,7 +138,7 @@ impl Session {
             self.state.doubts(fences::used(effects));
         }
         self.state.ran(effects, relayed.error.is_none());
-        if !self.state.unproven.is_empty() {
+        if self.state.hidden.are_doubtful() {
             // Whether the statement has changed the environment shows when the code that ran is known.
             self.state.environment.note_unread();
         }
@@ -152,14 +152,13 @@ impl Session {
         }
         let explained =
             effects.session || effects.temporary != Temporary::None || facts.sets_variables || moved;
-        if facts.runs_unknown_code || !self.state.unproven.is_empty() {
+        if facts.runs_unknown_code || self.state.hidden.are_doubtful() {
             self.state.texts.forget();
         }
         if facts.runs_unknown_code || relayed.state_changed && !explained {
             // Most likely a trigger ran, which may have made a temporary table, or set a variable. The server's report alone
             // is not enough: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
-            self.state.temporary.suspect();
-            self.state.environment.note_unknown();
+            self.state.note_unknown_code();
         }
         if let Some(schema) = relayed.schema() {
             self.state.environment.note_schema(super::schema_of(Some(schema)));

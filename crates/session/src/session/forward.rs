@@ -354,23 +354,18 @@ impl Session {
     }
 
     async fn reach(&self, effects: &Effects, write: Option<Write<'_>>) -> Reach {
-        fences::reach(effects, write, &self.state.temporary, self.shared.sources()).await
+        fences::reach(effects, write, self.state.hidden.tables(), self.shared.sources()).await
     }
 
     /// Checks again the tables and routines that could not be judged when a statement used them. If they run unknown code, the
     /// statement may have made temporary tables. While a definition is under way, the check is too early.
     pub(crate) async fn resolve_doubts(&mut self) {
-        if self.state.unproven.is_empty() || self.shared.freshness().is_fenced(Dep::DEFINITIONS) {
+        if !self.state.hidden.are_doubtful() || self.shared.freshness().is_fenced(Dep::DEFINITIONS) {
             return;
         }
-        for doubt in std::mem::take(&mut self.state.unproven) {
-            match Box::pin(self.is_plain(&doubt)).await {
-                Some(true) => {}
-                Some(false) => {
-                    self.state.temporary.suspect();
-                    self.state.environment.note_unknown();
-                }
-                None => self.state.unproven.push(doubt),
+        for doubt in self.state.hidden.doubts().to_vec() {
+            if let Some(is_plain) = Box::pin(self.is_plain(&doubt)).await {
+                self.state.note_judged(&doubt, is_plain);
             }
         }
         self.refresh_key();
@@ -378,9 +373,7 @@ impl Session {
 
     /// Takes all remaining doubts for true. The server can be asked about tables that are still hidden after that.
     pub(crate) fn believe_doubts(&mut self) {
-        if !std::mem::take(&mut self.state.unproven).is_empty() {
-            self.state.temporary.suspect();
-            self.state.environment.note_unknown();
+        if self.state.believe_doubts() {
             self.refresh_key();
         }
     }

@@ -175,8 +175,8 @@ impl SessionHolds<'_> {
                 is_noted || state.tx.next_differs() && !(is_of_open && state.view().is_known())
             }
             Hold::Locks => state.locks.are_in_force(),
-            Hold::TemporaryTables => !state.temporary.are_none(),
-            Hold::Doubts => !state.unproven.is_empty(),
+            Hold::TemporaryTables => !state.hidden.tables().are_none(),
+            Hold::Doubts => state.hidden.are_doubtful(),
             // In a new session nothing has happened yet that would be reported.
             Hold::Unreported => !lease.tracking.is_complete() && !lease.is_new(),
             Hold::CacheOff => state.locals.effective_type(globals) == TYPE_OFF,

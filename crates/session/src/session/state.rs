@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, Modes};
 
+use super::hidden_tables::HiddenTables;
 use super::known_environment::KnownEnvironment;
 use super::last_statement::LastStatement;
 use super::locks::TableLocks;
@@ -14,7 +15,6 @@ use super::past_deeds::PastDeeds;
 use super::pool::GivenUp;
 use super::reports::Reports;
 use super::setting::Setting;
-use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::{Begun, Stage};
 use super::user_variables::UserVariables;
@@ -35,9 +35,6 @@ pub(super) enum KnownGtid {
     Lost,
 }
 
-/// The most doubts of a session. With more, the session's temporary tables count as unknown.
-const UNPROVEN_MAX: usize = 64;
-
 /// The flags of an answer that are the session's own, besides those of its transaction; all others are the query's.
 const SESSION_FLAGS: StatusFlags =
     StatusFlags::DB_DROPPED.union(StatusFlags::NO_BACKSLASH_ESCAPES).union(StatusFlags::ANSI_QUOTES);
@@ -57,11 +54,8 @@ pub(crate) struct State {
     pub(crate) told: Option<Arc<Reports>>,
     /// The last report that the client got, from whichever part: that a transaction has begun, or that none has.
     pub(crate) told_begun: AtomicBool,
-    pub(crate) temporary: TemporaryTables,
+    pub(crate) hidden: HiddenTables,
     pub(crate) locks: TableLocks,
-    /// Tables, views and routines that statements have used, and of which Freshet could not tell whether they run code. If they do,
-    /// there may be unknown temporary tables. Nothing is answered from memory until the doubts are resolved.
-    pub(crate) unproven: Vec<Doubt>,
     pub(crate) deeds: PastDeeds,
     pub(crate) pending: Pending,
     /// The statements that are prepared as texts.
@@ -98,9 +92,8 @@ impl State {
             reads_ours: false,
             told: None,
             told_begun: AtomicBool::new(false),
-            temporary: TemporaryTables::default(),
+            hidden: HiddenTables::default(),
             locks: TableLocks::default(),
-            unproven: Vec::new(),
             deeds: PastDeeds::default(),
             pending: Pending::default(),
             texts: Texts::default(),
@@ -191,31 +184,44 @@ impl State {
     pub(super) fn environment_is(&mut self, read: Arc<Environment>) {
         // Its tables are there since the beginning of the connection.
         if read.begins_with_tables && self.environment.read().is_none() {
-            self.temporary.suspect();
+            self.hidden.note_unknown_code();
         }
         self.environment.note_read(read);
     }
 
     /// Notes tables and routines that may run unknown code; at the moment Freshet cannot tell whether they do.
     pub(crate) fn doubts(&mut self, doubts: Vec<Doubt>) {
-        for doubt in doubts {
-            if !self.unproven.contains(&doubt) {
-                self.unproven.push(doubt);
-            }
-        }
-        if self.unproven.len() > UNPROVEN_MAX {
-            self.unproven.clear();
-            self.temporary.suspect();
+        if self.hidden.note_doubts(doubts) {
             self.environment.note_unknown();
         }
     }
 
+    /// Notes that a doubt is resolved: the table or routine runs no unknown code, if it `is_plain`.
+    pub(super) fn note_judged(&mut self, doubt: &Doubt, is_plain: bool) {
+        self.hidden.note_judged(doubt, is_plain);
+        if !is_plain {
+            self.environment.note_unknown();
+        }
+    }
+
+    /// Takes all doubts for true. Returns whether there were any.
+    pub(super) fn believe_doubts(&mut self) -> bool {
+        let were_there = self.hidden.believe_doubts();
+        if were_there {
+            self.environment.note_unknown();
+        }
+        were_there
+    }
+
+    /// Notes that unknown code ran, which may have made temporary tables and changed the environment.
+    pub(super) fn note_unknown_code(&mut self) {
+        self.hidden.note_unknown_code();
+        self.environment.note_unknown();
+    }
+
     /// Notes what a statement may have done, whether or not it succeeded.
     pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
-        self.temporary.ran(effects);
-        if succeeded {
-            self.temporary.succeeded(effects);
-        }
+        self.hidden.note_ran(effects, succeeded);
         self.locks.ran(effects.locks_tables, succeeded);
     }
 }

@@ -73,7 +73,7 @@ fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
 fn temporary_tables_and_doubts_do_not_bar_all() {
     let (mut state, lease, globals) =
         (State::new(IDLE, Locals::default(), None), Lease::default(), Globals::default());
-    state.temporary.suspect();
+    state.hidden.note_unknown_code();
     let holds = SessionHolds { state: &state, lease: &lease, globals: &globals };
     assert!(holds.hide_tables() && holds.has(Hold::TemporaryTables));
     assert!(Hold::HIDE_TABLES.iter().all(|hold| !Hold::BAR_ALL_HITS.contains(hold)));
