@@ -134,16 +134,16 @@ impl Session {
     fn changed(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, asked, facts, relayed, .. } = ran;
         self.note_user_variables(text, effects, facts.run_code(), relayed.error.is_some());
-        if self.ran_other_code(facts) {
+        let ran_other_code = self.ran_other_code(facts);
+        if ran_other_code {
             self.state.doubts(fences::used(effects));
         }
         self.state.ran(effects, relayed.error.is_none());
-        if self.state.hidden.are_doubtful() {
-            // Whether the statement has changed the environment shows when the code that ran is known.
-            self.state.environment.note_unread();
-        }
-        if facts.sets_variables {
+        if facts.sets_variables || facts.runs_doubtful_code || ran_other_code {
             self.state.environment.note_unknown();
+        } else if self.state.hidden.are_doubtful() {
+            // What the code before has changed shows when that code is known.
+            self.state.environment.note_unread();
         }
         self.state.deeds.note_ran(effects, asked, facts);
         let moved = self.moved_and_back(ran);
