@@ -134,6 +134,8 @@ pub(crate) struct Session {
     pub(crate) destination: destination::LastDestination,
     /// The turn of the statement under way, if the statement has had it before it has a connection.
     ahead: turn_ahead::TurnAhead,
+    /// The buffer in which the keys of executions are put together.
+    pub(crate) execution_key: Vec<u8>,
 }
 
 /// Returns the client's address, if the client came over TCP.
@@ -153,8 +155,8 @@ impl Session {
         handle.asks(state.environment.schema(), b"");
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);
-        let (seen, destination, ahead) = Default::default();
-        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination, ahead }
+        let (seen, destination, ahead, execution_key) = Default::default();
+        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination, ahead, execution_key }
     }
 
     /// Returns the capabilities that the client and Freshet agreed on.

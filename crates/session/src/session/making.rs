@@ -77,10 +77,10 @@ impl Session {
     /// Returns the stored preparation of a text, if it may be given now.
     fn preparation_of(&mut self, text: &[u8], environment: u32) -> Option<Arc<Preparation>> {
         let now = now_ms();
-        let mut key = std::mem::take(&mut self.state.execution_key);
+        let mut key = std::mem::take(&mut self.execution_key);
         Preparations::put_key(environment, text, &mut key);
         let found = self.shared.preparations.get(&key);
-        self.state.execution_key = key;
+        self.execution_key = key;
         let freshness = self.shared.freshness();
         let found = found.filter(|_| freshness.is_live(now) && self.shared.cache.size() > 0)?;
         self.admits(self.state.locals.level(&self.shared.globals), now)?;

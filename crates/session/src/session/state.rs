@@ -67,8 +67,6 @@ pub(crate) struct State {
     pub(crate) last: LastStatement,
     /// The counts of answers from memory.
     pub(crate) served: ServedCounts,
-    /// The buffer in which the keys of executions are put together.
-    pub(crate) execution_key: Vec<u8>,
     /// What the next connection must be like, if the session has given one up.
     pub(super) given_up: Option<GivenUp>,
     /// The setting that the last command was, if its effect is to be remembered.
@@ -101,7 +99,6 @@ impl State {
             locals,
             last: LastStatement::default(),
             served: ServedCounts::default(),
-            execution_key: Vec::new(),
             given_up: None,
             setting: None,
             in_reach: None,
