@@ -30,6 +30,7 @@ mod lanes;
 mod turn;
 mod turn_ahead;
 mod hold;
+mod without_connection;
 
 // How a statement is answered: from memory, or by the server.
 pub(crate) mod hit;

@@ -505,8 +505,8 @@ impl Session {
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
         let (begun, since) = (self.state.tx.begun()?, self.state.view().bound_since()?);
         // The client may ask for what an earlier statement left at the server; what a hit leaves can be brought about anew.
-        let is_ready =
-            self.state.last.is_from_memory() && (self.lease.is_ready() || self.state.given_up.is_some());
+        let is_ready = self.state.last.is_from_memory()
+            && (self.lease.is_ready() || self.state.unconnected.is_given_up());
         let since = Instant::from_std(since);
         // If a lane carries any of the transaction's reads, reads that the transaction has not sent yet are carried as well.
         let rides = self.state.view().course.rides()

@@ -72,7 +72,7 @@ impl Session {
             }
         }
         self.meets_server().await?;
-        match self.state.given_up.take() {
+        match self.state.unconnected.take() {
             Some(environment) => Box::pin(self.goes_on(environment)).await,
             None => Ok(()),
         }

@@ -15,7 +15,6 @@ use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
-use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::{Deeds, Forward, Gtids, Message, Passing, Prepared, Session, StatementFacts, query_prefix};
 use crate::busy_poll;
@@ -82,11 +81,12 @@ impl Session {
             return false;
         }
         self.shared.asks_for_gtids.store(true, Ordering::Relaxed);
-        if self.state.gtid == KnownGtid::Lost {
+        let is_lost = self.state.unconnected.is_gtid_lost();
+        if is_lost {
             const MESSAGE: &str = "@@last_gtid is not known of a write that was made on another connection (multiplexing); it is of the next one";
             self.put_error(&ErrPacket::new(UNKNOWN, "HY000", MESSAGE));
         }
-        self.state.gtid == KnownGtid::Lost
+        is_lost
     }
 
     /// Like [`Session::forward_now`], for a statement that rules delay or limit in time.

@@ -69,7 +69,7 @@ impl Session {
 
     /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.
     pub(crate) async fn opens_for_others(&mut self, rights: Dep, carriage: Carriage) {
-        let is_wanted = self.state.given_up.is_some() && self.shared.are_many_connected();
+        let is_wanted = self.state.unconnected.is_given_up() && self.shared.are_many_connected();
         if is_wanted && !self.lease.is_open() && self.opens_ready().await.is_ok() {
             let _: Option<Ride> = self.finds_ride(rights, carriage);
         }

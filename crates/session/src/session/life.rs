@@ -206,8 +206,9 @@ impl Session {
         if let Ok(waited) = waited {
             return waited;
         }
-        if let Some(given_up) = self.state.given_up.take() {
-            self.state.given_up = given_up.take_over(lease, handle, &self.shared, false).await;
+        if let Some(given_up) = self.state.unconnected.take() {
+            let left = given_up.take_over(lease, handle, &self.shared, false).await;
+            self.state.unconnected.note_sought(left);
         }
         if !lease.is_ready() {
             return wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await;

@@ -143,8 +143,7 @@ impl Session {
 
     /// Carries a setting out, if the resulting environment is known. Returns false if it is for the server.
     pub(crate) fn sets_here(&mut self, setting: &Setting) -> bool {
-        let said = self.state.given_up.as_ref().and_then(|given_up| given_up.said.as_ref());
-        if self.lease.is_open() || said.is_some_and(|said| said.len() >= SAID_MAX) {
+        if self.lease.is_open() || self.state.unconnected.said() >= SAID_MAX {
             return false;
         }
         self.recall();
@@ -183,7 +182,7 @@ impl Session {
     fn goes_on_as(&mut self, after: Arc<Environment>, setting: &Setting) {
         let is_read = self.environment().is_some();
         self.handle.may_be_silent_for(after.idle_s_max.saturating_mul(1000));
-        let before = self.state.given_up.take();
+        let before = self.state.unconnected.take();
         let insert_id = before.as_ref().map_or(0, |given_up| given_up.insert_id);
         // How a session begins that has had no connection yet shows when it gets one.
         let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
@@ -201,7 +200,7 @@ impl Session {
         }
         self.state.set_flags_of(after.modes);
         let fit = PoolFit::new(&self.shared, &after, &self.admitted);
-        self.state.given_up = Some(GivenUp { fit, insert_id, said });
+        self.state.unconnected.note_set_here(GivenUp { fit, insert_id, said });
         self.state.environment.note_set_here(after);
     }
 

@@ -12,28 +12,17 @@ use super::known_environment::KnownEnvironment;
 use super::last_statement::LastStatement;
 use super::locks::TableLocks;
 use super::past_deeds::PastDeeds;
-use super::pool::GivenUp;
 use super::reports::Reports;
 use super::setting::Setting;
 use super::texts::Texts;
 use super::tx::{Begun, Stage};
 use super::user_variables::UserVariables;
 use super::view::{ReadView, Transaction};
+use super::without_connection::WithoutConnection;
 use crate::environment::Environment;
 use crate::fences::{Doubt, Pending};
 use crate::relay::ServedCounts;
 use crate::variables::Locals;
-
-/// Whether `@@last_gtid` shows the GTID of the session's last write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KnownGtid {
-    /// There was no write with a GTID.
-    None,
-    /// The session's connection shows it.
-    There,
-    /// A connection that the session has given up would show it.
-    Lost,
-}
 
 /// The flags of an answer that are the session's own, besides those of its transaction; all others are the query's.
 const SESSION_FLAGS: StatusFlags =
@@ -67,17 +56,9 @@ pub(crate) struct State {
     pub(crate) last: LastStatement,
     /// The counts of answers from memory.
     pub(crate) served: ServedCounts,
-    /// What the next connection must be like, if the session has given one up.
-    pub(super) given_up: Option<GivenUp>,
     /// The setting that the last command was, if its effect is to be remembered.
     pub(super) setting: Option<Box<Setting>>,
-    /// An environment that statements reach from the environment in which such sessions begin, and when that was found, in monotonic
-    /// milliseconds.
-    pub(super) in_reach: Option<(Arc<Environment>, u64)>,
-    /// Whether the server knows the GTID of the session's last write on its connection.
-    pub(super) gtid: KnownGtid,
-    /// How long a connection has to be unused before it is given up again, in milliseconds.
-    pub(super) keeps_unused_ms: u64,
+    pub(super) unconnected: WithoutConnection,
 }
 
 impl State {
@@ -99,11 +80,8 @@ impl State {
             locals,
             last: LastStatement::default(),
             served: ServedCounts::default(),
-            given_up: None,
             setting: None,
-            in_reach: None,
-            gtid: KnownGtid::None,
-            keeps_unused_ms: 0,
+            unconnected: WithoutConnection::default(),
         }
     }
 
