@@ -9,8 +9,10 @@ use freshet_upstream::{Error, now_ms};
 
 use crate::registry::Registry;
 
-/// For how long a connection is looked for if the server has no more.
+/// For how long a session looks for a connection if the server has no more.
 pub(crate) const FULL_FOR: Duration = Duration::from_secs(10);
+/// For how long a login looks for one. The time for logins, 10 s by default, covers all that a login does.
+pub(crate) const LOGIN_FULL_FOR: Duration = Duration::from_secs(5);
 /// How long apart the looks are: at first, and at most.
 const LOOKS_APART: Duration = Duration::from_millis(20);
 const LOOKS_APART_MAX: Duration = Duration::from_millis(320);
@@ -62,6 +64,11 @@ impl FullServer {
     pub(crate) const fn may_have_room(&self) -> bool {
         self.is_shared
     }
+
+    /// Whether sessions have connections that they may give up.
+    pub(crate) fn can_make_room(&self) -> bool {
+        self.is_shared && self.registry.connected().read(false).0 > 0
+    }
 }
 
 /// The looks for a connection: when the next one is due, and whether there is one.
@@ -102,6 +109,6 @@ mod tests {
         let full = FullServer::new(Arc::new(Registry::default()), true);
         assert!(!full.is_now());
         full.note();
-        assert!(full.is_now() && full.may_have_room());
+        assert!(full.is_now() && full.may_have_room() && !full.can_make_room());
     }
 }

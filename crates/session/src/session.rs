@@ -4,6 +4,7 @@
 mod tx;
 mod view;
 mod temporary;
+mod hidden_tables;
 mod reports;
 mod user_variables;
 mod found_rows;
@@ -11,6 +12,8 @@ mod last_statement;
 mod locks;
 mod prepared;
 mod texts;
+mod known_environment;
+mod past_deeds;
 mod state;
 mod seen;
 mod ruled;
@@ -27,6 +30,7 @@ mod lanes;
 mod turn;
 mod turn_ahead;
 mod hold;
+mod without_connection;
 
 // How a statement is answered: from memory, or by the server.
 pub(crate) mod hit;
@@ -131,6 +135,8 @@ pub(crate) struct Session {
     pub(crate) destination: destination::LastDestination,
     /// The turn of the statement under way, if the statement has had it before it has a connection.
     ahead: turn_ahead::TurnAhead,
+    /// The buffer in which the keys of executions are put together.
+    pub(crate) execution_key: Vec<u8>,
 }
 
 /// Returns the client's address, if the client came over TCP.
@@ -145,13 +151,13 @@ impl Session {
         handle.set_thread_id(lease.thread_id());
         shared.register(admitted.connection_id, &handle);
         wire.obey(&handle);
-        let mut state = State::new(admitted.ok.status, Locals::of(&shared.globals));
-        state.schema = schema_of(admitted.database.as_deref());
-        handle.asks(state.schema.as_deref(), b"");
+        let schema = schema_of(admitted.database.as_deref());
+        let state = State::new(admitted.ok.status, Locals::of(&shared.globals), schema);
+        handle.asks(state.environment.schema(), b"");
         let ruled = ruled::Ruled::new(&wire);
         let admitted = Box::new(admitted);
-        let (seen, destination, ahead) = Default::default();
-        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination, ahead }
+        let (seen, destination, ahead, execution_key) = Default::default();
+        Self { shared, wire, admitted, state, lease, handle, ruled, seen, destination, ahead, execution_key }
     }
 
     /// Returns the capabilities that the client and Freshet agreed on.
@@ -224,7 +230,7 @@ impl Session {
 
     /// Notes the text of a statement that is not answered from memory.
     pub(crate) fn note_asked(&self, text: &[u8]) {
-        self.handle.asks(self.state.schema.as_deref(), text);
+        self.handle.asks(self.state.environment.schema(), text);
     }
 }
 

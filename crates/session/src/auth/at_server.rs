@@ -5,7 +5,7 @@ use freshet_upstream::{Connection, Error, Responder};
 use tokio::time::sleep;
 
 use super::asker::LoginAsker;
-use crate::full::{FULL_FOR, Looks, is_refused_as_full};
+use crate::full::{LOGIN_FULL_FOR, Looks, is_refused_as_full};
 
 /// Makes the login at the server: on a connection of its own, or as a change of user on the connection there is.
 pub(super) async fn ask_server(
@@ -28,7 +28,7 @@ pub(super) async fn ask_server(
         // Also if this login cannot wait, the next ones find a connection.
         let may_have_room = asker.gate.has_full_server();
         let waits = asker.waits && may_have_room && responder.may_begin_again();
-        let Some(pause) = looks.next(FULL_FOR).filter(|_| waits) else { return opened };
+        let Some(pause) = looks.next(LOGIN_FULL_FOR).filter(|_| waits) else { return opened };
         sleep(pause).await;
     }
 }

@@ -132,11 +132,11 @@ impl Gate {
         let _ = self.full.set(full);
     }
 
-    /// Notes that the server has no more connections. Returns whether sessions may give some up.
+    /// Notes that the server has no more connections. Returns whether sessions have some to give up.
     pub(super) fn has_full_server(&self) -> bool {
         self.full.get().is_some_and(|full| {
             full.note();
-            full.may_have_room()
+            full.can_make_room()
         })
     }
 

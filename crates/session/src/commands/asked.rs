@@ -71,21 +71,21 @@ pub(super) fn demands_cache(template: Option<&Template>, hint: Option<Hint>) -> 
 /// Returns the statement as the session reads texts now.
 pub(super) fn statement<'a>(session: &'a Session, text: &'a [u8]) -> StatementText<'a> {
     let (modes, zone) = (session.modes(), session.zone());
-    StatementText { text, modes, schema: session.state.schema.as_deref(), zone, tokens: None }
+    StatementText { text, modes, schema: session.state.environment.schema(), zone, tokens: None }
 }
 
 /// Returns what is compiled of the text's form.
 pub(super) async fn bound<'a>(session: &Session, text: &'a [u8]) -> BoundSelect<'a> {
     let shared = &session.shared;
     let behind = shared.sources();
-    shared.templates.of(text, session.modes(), session.state.schema.as_deref(), behind).await
+    shared.templates.of(text, session.modes(), session.state.environment.schema(), behind).await
 }
 
 /// Compiles a new form.
 pub(super) async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect<'a> {
     let shared = &session.shared;
     let behind = shared.sources();
-    shared.templates.compile(new, session.state.schema.as_deref(), behind).await
+    shared.templates.compile(new, session.state.environment.schema(), behind).await
 }
 
 /// Returns what the server does with tables for a SELECT, as far as a transaction is concerned.
@@ -110,11 +110,11 @@ pub(super) fn key_for(session: &mut Session, template: &Template, hint: Option<H
         return Err(refusal.why);
     }
     wants_cache(session, Some(template), hint)?;
-    let temporary = &session.state.temporary;
+    let temporary = session.state.hidden.tables();
     if template.tables.known.iter().any(|table| temporary.shadow(&table.schema, &table.name)) {
         return Err(Why::TemporaryTable);
     }
-    if !session.state.unproven.is_empty() {
+    if session.state.hidden.are_doubtful() {
         return Err(Why::UnknownCode);
     }
     session.heed_rights_at_miss();

@@ -141,7 +141,7 @@ pub(super) async fn planned(
     prepared: &Prepared,
     look: impl FnOnce(&mut Session, u32) -> Result<(), Missed>,
 ) -> Result<BargainDecision, Error> {
-    let version = session.state.environment_version;
+    let version = session.state.environment.version();
     let is_of = |environment: &Arc<Environment>| prepared.prepared_in.is_of(environment.id, version);
     let is_of_now = session.environment().is_some_and(is_of);
     // The environment of the preparation decides what the text means.
@@ -184,7 +184,7 @@ pub(super) async fn key_for(
     };
     let asked = names.iter().map(|(schema, name)| (&**schema, &**name)).collect::<Vec<_>>();
     session.find_hidden_among(&asked).await?;
-    if names.iter().any(|(schema, name)| session.state.temporary.shadow(schema, name)) {
+    if names.iter().any(|(schema, name)| session.state.hidden.tables().shadow(schema, name)) {
         return Ok(Err(Why::TemporaryTable.into()));
     }
     let key = session.key_of_bargain().ok_or_else(|| session.bars().into());
@@ -203,7 +203,7 @@ fn named(
         return Err(Why::Transaction.into());
     }
     let tells_time = session.environment().is_some_and(|environment| environment.tells_time);
-    if !tells_time || session.state.stops_time {
+    if !tells_time || session.state.deeds.stop_time() {
         return Err(Refusal::about(Why::Settings, "the session's timestamp is set"));
     }
     let tables = freshet_sql::tables_at_a_moment(text, session.modes())?;
@@ -269,7 +269,7 @@ pub(super) async fn reads_tables_alone(session: &Session, text: &[u8]) -> bool {
 
 fn in_full(session: &Session, tables: Vec<freshet_sql::TableName>) -> Option<Vec<Name>> {
     let full = |table: freshet_sql::TableName| {
-        let schema = table.schema.or_else(|| session.state.schema.clone())?;
+        let schema = table.schema.or_else(|| session.state.environment.schema().map(str::to_owned))?;
         Some((schema, table.name))
     };
     tables.into_iter().map(full).collect()

@@ -172,7 +172,7 @@ async fn source(session: &mut Session, asked: &CreateCache) -> Result<Result<Ask
     if !matches!(freshet_sql::read(&text, session.modes()), Request::Select { .. }) {
         return Ok(Err(error("a cache is made for one SELECT")));
     }
-    let schema = session.state.schema.clone().unwrap_or_default();
+    let schema = session.state.environment.schema().unwrap_or_default().to_owned();
     let bound = bound_for_certain(session, &text, &schema).await;
     let template = bound.template();
     let unsupported = match &template.verdict {

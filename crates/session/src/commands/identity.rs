@@ -6,7 +6,7 @@ use tracing::debug;
 
 use super::refusals::{malformed, unavailable};
 use crate::relay::Lost;
-use crate::session::{Flow, Forward, Message, Session, State, schema_of};
+use crate::session::{Flow, Forward, Message, Session, schema_of};
 use crate::variables::Locals;
 
 /// Carries out a new login on the same connection. If the login fails, the connection ends, as with the server.
@@ -18,8 +18,9 @@ pub(super) async fn change_user(session: &mut Session, body: &[u8]) -> Result<Fl
     };
     match session.change_user(change).await {
         Ok(()) => {
-            session.state = State::new(session.admitted.ok.status, Locals::of(&session.shared.globals));
-            session.state.schema = schema_of(session.admitted.database.as_deref());
+            let schema = schema_of(session.admitted.database.as_deref());
+            let locals = Locals::of(&session.shared.globals);
+            session.state = session.state.begun_anew(session.admitted.ok.status, locals, schema);
             if session.admitted.chooses_ours {
                 super::begin_in(session).await;
             }
@@ -46,9 +47,10 @@ pub(super) async fn reset(session: &mut Session, packet: &[u8]) -> Result<Flow, 
     let message = Message::bare(Command::ResetConnection, packet);
     let relayed = session.forward(Forward::new(message, &effects)).await?;
     if relayed.error.is_none() {
-        let (schema, reads_ours) = (session.state.schema.take(), session.state.reads_ours);
-        session.state = State::new(session.state.status_for_answers(), Locals::of(&session.shared.globals));
-        session.state.schema = schema;
+        let before = &session.state;
+        let (schema, reads_ours) = (before.environment.schema().map(str::to_owned), before.reads_ours);
+        let locals = Locals::of(&session.shared.globals);
+        session.state = before.begun_anew(before.status_for_answers(), locals, schema);
         session.state.reads_ours = reads_ours;
         session.lease.note_reset();
     }

@@ -214,7 +214,7 @@ fn compiled(session: &Session, way: Way<'_>, columns: usize) -> Result<ResultQue
     if asks_for_more(text) {
         return Err("SQL_CALC_FOUND_ROWS, FETCH or PROCEDURE".to_owned());
     }
-    let schema = session.state.schema.as_deref();
+    let schema = session.state.environment.schema();
     let tables = &way.template().tables;
     let (plan, values, computing) = (way.plan_form(session), way.values(), environment.computing());
     let compiled = planned(Planning { plan, values, tables, schema, computing }, MaintainedQuery::compile)?;

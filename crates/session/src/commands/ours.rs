@@ -227,7 +227,7 @@ fn named_in_full(session: &Session, names: &[TableName]) -> Option<Vec<Dep>> {
     let in_form = |name: &str| if folds { name.to_lowercase() } else { name.to_owned() };
     let freshness = session.shared.freshness();
     let dep = |name: &TableName| {
-        let schema = name.schema.as_deref().or(session.state.schema.as_deref())?;
+        let schema = name.schema.as_deref().or(session.state.environment.schema())?;
         Some(freshness.table(&in_form(schema), &in_form(&name.name)).definition)
     };
     if names.is_empty() { None } else { names.iter().map(dep).collect() }

@@ -43,7 +43,7 @@ impl Patience {
     /// Resolves the session's doubts. Waits while a definition is under way that a doubt is about.
     pub(super) async fn resolve_doubts(&self, session: &mut Session) {
         session.resolve_doubts().await;
-        while !session.state.unproven.is_empty() && self.waits(session).await {
+        while session.state.hidden.are_doubtful() && self.waits(session).await {
             session.resolve_doubts().await;
         }
     }

@@ -36,7 +36,7 @@ pub(super) use preparing::{from_memory as prepare_from_memory, prepare};
 /// Returns the session's time zone now.
 pub(super) fn zone_at(session: &Session) -> ZoneAt {
     let are_utf8 = session.environment().is_some_and(|environment| environment.modes.utf8_strings);
-    ZoneAt { zone: session.zone(), version: session.state.environment_version, are_utf8 }
+    ZoneAt { zone: session.zone(), version: session.state.environment.version(), are_utf8 }
 }
 
 /// Answers an execution from memory, if possible.
@@ -366,7 +366,7 @@ async fn heed_policy(session: &mut Session, execution: SelectExecution<'_>) {
 
 /// Returns the executed SELECT, if its meaning in the session is still the meaning that it had when it was prepared.
 fn select_of_now<'a>(session: &Session, execution: SelectExecution<'a>) -> Option<&'a PreparedSelect> {
-    let version = session.state.environment_version;
+    let version = session.state.environment.version();
     let environment = session.environment()?;
     let is_of_now = execution.prepared.prepared_in.is_of(environment.id, version);
     execution.prepared.select.as_ref().filter(|_| is_of_now)

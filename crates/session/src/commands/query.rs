@@ -251,7 +251,7 @@ async fn handle_new(session: &mut Session, query: TextQuery<'_>, new: Option<New
             if let Some(done) = kill::among_others(session, query, &effects).await {
                 return done;
             }
-            let schema = session.state.schema.clone();
+            let schema = session.state.environment.schema().map(str::to_owned);
             let rows = match rows.filter(|_| reading::writes_one_table(&effects)) {
                 Some(what) => Some(Write { what: Some(what), ..Write::default() }),
                 None => learned.map(|what| write::read(session, query.text(), schema.as_deref(), what)),
@@ -418,7 +418,7 @@ impl<'a> ByFormHere<'a> {
 /// Returns what a statement is by its form; `None` for a long one, and where it is not certain how the session reads texts.
 fn found<'a>(session: &Session, query: &TextQuery<'a>) -> Option<ByForm<'a>> {
     session.environment()?;
-    let (shared, schema) = (&session.shared, session.state.schema.as_deref());
+    let (shared, schema) = (&session.shared, session.state.environment.schema());
     let find = || shared.templates.find(query.text(), session.modes(), schema, &shared.upstream);
     query.long.is_none().then(find)
 }

@@ -345,11 +345,11 @@ fn keyed(
 /// Whether the key of look-ups was unknown until now, though it can be known. In that case the statement has not been looked up: the
 /// statement is looked up on its other way, and the statements after it are looked up at once.
 fn has_become_known(session: &mut Session) -> bool {
-    if session.state.key.is_some() {
+    if session.state.environment.key().is_some() {
         return false;
     }
     session.refresh_key();
-    session.state.key.is_some()
+    session.state.environment.key().is_some()
 }
 
 /// Returns how an answer is stored that is valid from the ride's position. In a transaction, only a sure plan counts.

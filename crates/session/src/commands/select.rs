@@ -54,7 +54,7 @@ pub(super) async fn handle(
 ) -> Result<Flow, Lost> {
     let text = query.text();
     // If an answer may be stored for this SELECT, this is the key of the look-up.
-    let looked_under = session.state.key;
+    let looked_under = session.state.environment.key();
     // If the environment is known, the template is found without a question to the server.
     let mut known = match found {
         SelectForm::Known(known) => Some(known),

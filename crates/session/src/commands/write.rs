@@ -40,7 +40,7 @@ pub(super) async fn handle(
 ) -> Result<Flow, Lost> {
     let text = query.text();
     let what = bound.rows(statement(session, text));
-    let schema = session.state.schema.clone();
+    let schema = session.state.environment.schema().map(str::to_owned);
     let told = WriteText { text, modes: session.parse_settings().modes_of_write, schema: schema.as_deref() };
     let (is_plain, zone) = (bound.is_plain(), session.zone());
     let write = Write { what, text: Some(told), ..Write::default() };

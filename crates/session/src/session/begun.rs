@@ -124,7 +124,7 @@ impl Session {
         let is_free = tx.surely_autocommits() || tx.begins_by_itself();
         let is_unsaid = !tx.next_differs() && tx.said().is_empty();
         let is_plain = is_free && is_unsaid && !self.state.locks.are_in_force() && !self.is_told_of_reads();
-        (is_plain && self.environment().is_none()).then_some(self.state.environment_version)
+        (is_plain && self.environment().is_none()).then_some(self.state.environment.version())
     }
 
     /// Notes that the server has begun such a transaction.
@@ -134,7 +134,8 @@ impl Session {
 
     /// Decides how the transaction reads, if its environment is known by now.
     pub(super) fn decide_reads(&mut self) {
-        if self.state.view().is_undecided(self.state.environment_version) && self.state.tx.begun().is_some() {
+        if self.state.view().is_undecided(self.state.environment.version()) && self.state.tx.begun().is_some()
+        {
             let manner = self.manner_of_transactions();
             self.state.view_mut().decide(manner);
         }
@@ -504,8 +505,8 @@ impl Session {
     pub(super) fn opening_is_due(&self) -> Option<Opening> {
         let (begun, since) = (self.state.tx.begun()?, self.state.view().bound_since()?);
         // The client may ask for what an earlier statement left at the server; what a hit leaves can be brought about anew.
-        let is_ready =
-            self.state.last.is_from_memory() && (self.lease.is_ready() || self.state.given_up.is_some());
+        let is_ready = self.state.last.is_from_memory()
+            && (self.lease.is_ready() || self.state.unconnected.is_given_up());
         let since = Instant::from_std(since);
         // If a lane carries any of the transaction's reads, reads that the transaction has not sent yet are carried as well.
         let rides = self.state.view().course.rides()

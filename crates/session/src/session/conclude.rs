@@ -2,12 +2,12 @@
 //! raised for the statement.
 
 use freshet_protocol::StatusFlags;
-use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes, contains_ignoring_case};
+use freshet_sql::{Effects, Temporary, TrackingEffect, TransactionEffect, Writes};
 
 use super::begun::words::may_mark;
 use super::tx::{Begun, Standing};
 use super::{Session, StatementFacts};
-use crate::environment::{Known, is_plain_set};
+use crate::environment::is_plain_set;
 use crate::fences::{self, ConcludedStatement, InFlight, Left};
 use crate::reading::LONG_BYTES_MIN;
 use crate::relay::Relayed;
@@ -45,10 +45,8 @@ impl Session {
             self.changed(ran);
             self.marks_or_ends(effects, text, facts, relayed);
         }
-        // A routine may have turned the binlog off without a trace in any text.
-        self.state.unlogged |= relayed.unlogged;
-        self.state.may_number |= facts.runs_unknown_code || facts.sets_variables;
-        if self.state.unlogged && (facts.runs_unknown_code || effects.is_definition) {
+        self.state.deeds.note_answered(facts, relayed);
+        if self.state.deeds.are_unlogged() && (facts.runs_unknown_code || effects.is_definition) {
             self.shared.powerless.forget();
         }
         self.characterized(relayed);
@@ -63,7 +61,8 @@ impl Session {
         if is_unheard || effects.tracking == TrackingEffect::Obscured {
             self.lease.tracking.note_lost();
         }
-        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.unlogged || is_unheard) {
+        if let Some(in_flight) = in_flight.as_ref().filter(|_| self.state.deeds.are_unlogged() || is_unheard)
+        {
             // No event of the binlog reports these changes.
             shared.upstream.changed_unlogged(&in_flight.deps());
         }
@@ -74,7 +73,7 @@ impl Session {
         };
         let flavor = self.flavor();
         // Code that ran may have written without transactions.
-        let is_logged = self.lease.tracking.is_on() && !self.state.unlogged && !facts.run_code();
+        let is_logged = self.lease.tracking.is_on() && !self.state.deeds.are_unlogged() && !facts.run_code();
         let reports = || is_logged && shared.upstream.server().is_some_and(|server| server.has_gtids());
         let concluded = ConcludedStatement { effects, relayed, left };
         fences::settle(&mut self.state.pending, in_flight, concluded, flavor, reports);
@@ -135,48 +134,43 @@ impl Session {
     fn changed(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, asked, facts, relayed, .. } = ran;
         self.note_user_variables(text, effects, facts.run_code(), relayed.error.is_some());
-        if self.ran_other_code(facts) {
+        let ran_other_code = self.ran_other_code(facts);
+        if ran_other_code {
             self.state.doubts(fences::used(effects));
         }
         self.state.ran(effects, relayed.error.is_none());
-        if !self.state.unproven.is_empty() {
-            // Whether the statement has changed the environment shows when the code that ran is known.
-            self.state.environment = Known::Unknown;
+        if facts.sets_variables || facts.runs_doubtful_code || ran_other_code {
+            self.state.environment.note_unknown();
+        } else if self.state.hidden.are_doubtful() {
+            // What the code before has changed shows when that code is known.
+            self.state.environment.note_unread();
         }
-        if facts.sets_variables {
-            self.state.environment_is_unknown();
-        }
-        let stops = || contains_ignoring_case(asked, b"timestamp");
-        self.state.stops_time |= effects.session && stops();
-        let limits = || LIMITS.iter().any(|name| contains_ignoring_case(asked, name));
-        self.state.limits_time |= facts.run_code() || effects.session && limits();
+        self.state.deeds.note_ran(effects, asked, facts);
         let moved = self.moved_and_back(ran);
         if moved {
             self.has_moved_by_the_way();
         }
         let explained =
             effects.session || effects.temporary != Temporary::None || facts.sets_variables || moved;
-        if facts.runs_unknown_code || !self.state.unproven.is_empty() {
+        if facts.runs_unknown_code || self.state.hidden.are_doubtful() {
             self.state.texts.forget();
         }
         if facts.runs_unknown_code || relayed.state_changed && !explained {
             // Most likely a trigger ran, which may have made a temporary table, or set a variable. The server's report alone
             // is not enough: neither server reports a CREATE TEMPORARY TABLE … SELECT in a trigger.
-            self.state.temporary.suspect();
-            self.state.environment_is_unknown();
+            self.state.note_unknown_code();
         }
         if let Some(schema) = relayed.schema() {
-            self.state.schema = super::schema_of(Some(schema));
+            self.state.environment.note_schema(super::schema_of(Some(schema)));
         }
         let sets_reports = matches!(effects.tracking, TrackingEffect::Sets | TrackingEffect::Obscured);
         if sets_reports {
             self.state.setting = None;
-            self.state.environment_is_unknown();
+            self.state.environment.note_unknown();
         } else if effects.session && !self.leaves_environment(text) || relayed.session_changed {
             let setting = self.setting_answered(relayed);
             let plain = relayed.error.is_none() && (setting.is_some() || is_plain_set(text));
-            self.state.environment_version += 1;
-            self.state.environment.changed_by(setting.as_deref().unwrap_or(text), plain);
+            self.state.environment.note_changed_by(setting.as_deref().unwrap_or(text), plain);
         }
     }
 
@@ -193,13 +187,10 @@ impl Session {
             return false;
         };
         let was_announced = self.lease.tracking.note_schema_reported();
-        let is_back = super::schema_of(Some(schema)) == self.state.schema;
+        let is_back = super::schema_of(Some(schema)).as_deref() == self.state.environment.schema();
         facts.runs_routines || (opens_views || was_announced) && is_back
     }
 }
-
-/// Parts of the names of variables that limit a statement's time.
-const LIMITS: [&[u8]; 3] = [b"execution_time", b"statement_time", b"lock_wait_timeout"];
 
 /// The first word of a text is looked for in this many bytes.
 const FIRST_WORD_BYTES_MAX: usize = 1024;

@@ -22,7 +22,7 @@ impl Session {
 
     /// Returns the schema, user and rule under which the statement under way is counted.
     pub(crate) fn whose(&self) -> Whose<'_> {
-        let schema = self.state.schema.as_deref().unwrap_or_default();
+        let schema = self.state.environment.schema().unwrap_or_default();
         Whose { schema, user: &self.admitted.user, outcome: self.ruled.outcome() }
     }
 

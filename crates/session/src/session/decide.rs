@@ -71,7 +71,7 @@ impl Session {
         };
         let mut decision = set.decide(Facts {
             user: &self.admitted.user,
-            schema: self.state.schema.as_deref().unwrap_or_default(),
+            schema: self.state.environment.schema().unwrap_or_default(),
             class: self.ruled.class,
             flag_in: flag.unwrap_or(0),
             text,
@@ -96,7 +96,7 @@ impl Session {
         // A statement that is logged has to pass here each time.
         let is_looked_up_first = is_direct && (!decision.is_logged || came == Came::ToBePrepared);
         let ruling = &mut self.ruled.ruling;
-        ruling.schema.clone_from(&self.state.schema);
+        ruling.schema = self.state.environment.schema().map(str::to_owned);
         ruling.variant = match decision.outcome.id {
             _ if is_looked_up_first => 0,
             0 => MET_NOTHING,

@@ -12,9 +12,7 @@ use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
 use super::turn::interrupted;
 use super::{Lease, Reports, Session, SessionHolds};
-use crate::environment::{
-    Environment, Known, Transition, VectorQuery, key_of_texts, modes_of_server, variable_names,
-};
+use crate::environment::{Environment, VectorQuery, key_of_texts, modes_of_server, variable_names};
 use crate::qualify::qualify;
 use crate::registry::Handle;
 use crate::shared::Shared;
@@ -65,9 +63,8 @@ impl Session {
             self.lease.note_opened(&mut self.admitted, rights_from);
             self.handle.goes_on();
             self.handle.set_thread_id(self.lease.thread_id());
-            self.state.environment_is_unknown();
-            self.lease.prepared.begin_at(self.state.environment_version);
-            self.state.key = None;
+            self.state.environment.note_unknown();
+            self.lease.prepared.begin_at(self.state.environment.version());
             self.state.last.note_connection_opened();
             if self.handle.is_interrupted() {
                 // The killer was told that the statement is ended.
@@ -75,7 +72,7 @@ impl Session {
             }
         }
         self.meets_server().await?;
-        match self.state.given_up.take() {
+        match self.state.unconnected.take() {
             Some(environment) => Box::pin(self.goes_on(environment)).await,
             None => Ok(()),
         }
@@ -109,7 +106,7 @@ impl Session {
             return Ok(());
         };
         match self.ask(&format!("USE {}", control::quote_name(schema))).await {
-            Ok(_) => self.state.schema = Some(schema.to_owned()),
+            Ok(_) => self.state.environment.note_schema(Some(schema.to_owned())),
             Err(error) if error.leaves_connection_usable() => {}
             Err(error) => return Err(error),
         }
@@ -123,18 +120,12 @@ impl Session {
     /// The connection is lost.
     pub(crate) async fn learn(&mut self) -> Result<(), Error> {
         self.lease.tracking.note_environment_is_read();
-        let setting = match &self.state.environment {
-            Known::Read(_) => return Ok(()),
-            _ => self.state.setting.take(),
-        };
+        if self.environment().is_some() {
+            return Ok(());
+        }
+        let setting = self.state.setting.take();
         let is_lasting = setting.as_ref().is_none_or(|setting| setting.is_lasting());
-        let (before, transition) = match &self.state.environment {
-            Known::After(before, statement) => (
-                Some(Arc::clone(before)),
-                Some(Transition { before: before.whole.clone(), statement: statement.clone() }),
-            ),
-            Known::Unknown | Known::Recalled(_) | Known::Read(_) => (None, None),
-        };
+        let (before, transition) = self.state.environment.transition().unzip();
         if let (Some(before), Some(transition)) = (&before, &transition)
             && is_lasting
             && let Some(after) = self.shared.environments.after(&before.account, transition)
@@ -145,7 +136,7 @@ impl Session {
             return Ok(());
         }
         match Box::pin(self.read_environment()).await? {
-            None => self.state.environment = Known::Unknown,
+            None => self.state.environment.note_unread(),
             Some(environment) => {
                 let environment = self.shared.environments.intern(environment);
                 if let Some(begun) = self.lease.login_begun() {
@@ -171,13 +162,11 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn learn_quietly(&mut self) -> Result<(), Error> {
-        let is_known_by = |before: &Environment, statement: &[u8]| {
-            let transition = Transition { before: before.whole.clone(), statement: statement.to_vec() };
-            self.shared.environments.after(&before.account, &transition).is_some()
-        };
-        let is_quiet = match &self.state.environment {
-            Known::After(before, statement) => is_known_by(before, statement),
-            _ => self.lease.is_untouched(),
+        let is_quiet = match self.state.environment.transition() {
+            Some((before, transition)) => {
+                self.shared.environments.after(&before.account, &transition).is_some()
+            }
+            None => self.lease.is_untouched(),
         };
         if is_quiet { self.learn().await } else { Ok(()) }
     }
@@ -198,7 +187,7 @@ impl Session {
     /// Takes the environment of a new session from another session that began in the same way, so that a stored answer can be found
     /// before the server is asked for anything. If statements are sent, the environment is read before anything is stored.
     pub(crate) fn recall(&mut self) {
-        if !matches!(self.state.environment, Known::Unknown) || !self.lease.is_new() {
+        if !self.state.environment.is_unknown() || !self.lease.is_new() {
             return;
         }
         let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
@@ -206,7 +195,7 @@ impl Session {
             if !self.lease.is_open() {
                 self.handle.may_be_silent_for(environment.idle_s_max.saturating_mul(1000));
             }
-            self.state.environment = Known::Recalled(environment);
+            self.state.environment.note_recalled(environment);
             self.refresh_key();
         }
     }
@@ -243,19 +232,20 @@ impl Session {
     pub(crate) fn refresh_key(&mut self) {
         self.decide_reads();
         self.heed_rights();
-        self.state.key_version = self.shared.globals.version.load(Ordering::Acquire);
+        let version = self.shared.globals.version.load(Ordering::Acquire);
         self.heed_rules();
         self.remember_identity();
         let key = self.key_under(|environment| self.identity(environment));
-        self.state.key = key.filter(|_| !self.holds().hide_tables() && !self.decides_before());
+        let key = key.filter(|_| !self.holds().hide_tables() && !self.decides_before());
+        self.state.environment.note_key(key, version);
     }
 
     /// Returns the key of look-ups without another check, unless a global variable has changed since the key was decided.
     pub(crate) fn current_key(&mut self) -> Option<u32> {
-        if self.state.key_version != self.shared.globals.version.load(Ordering::Acquire) {
+        if !self.state.environment.is_key_of(self.shared.globals.version.load(Ordering::Acquire)) {
             self.refresh_key();
         }
-        self.state.key
+        self.state.environment.key()
     }
 
     /// Returns why no statement of the session can be answered from memory now.
@@ -277,7 +267,7 @@ impl Session {
 
     /// Whether the session is in a state in which its statements may get stale answers.
     pub(super) fn may_be_stale(&self) -> bool {
-        self.state.tx.surely_autocommits() && !self.state.stops_time
+        self.state.tx.surely_autocommits() && !self.state.deeds.stop_time()
     }
 
     fn key_under(&self, identity: impl FnOnce(&Environment) -> Option<u32>) -> Option<u32> {
@@ -308,7 +298,7 @@ impl Session {
         let effects = self.without_foreign_names(effects);
         // Before the environment is known, the schema's name from a login or a COM_INIT_DB is in an unknown character set.
         let is_told = |name: &&str| name.is_ascii() || self.environment().is_some();
-        let schema = self.state.schema.as_deref().filter(is_told);
+        let schema = self.state.environment.schema().filter(is_told);
         let effects = qualify(self.without_nameless(effects), schema);
         if effects.writes != Writes::Everything {
             return effects;
@@ -393,7 +383,7 @@ impl Session {
     /// those of common table expressions.
     fn without_nameless(&self, mut effects: Effects) -> Effects {
         let is_clear = self.environment().is_some_and(|it| !it.has_unclear_schema);
-        let has_none = self.state.schema.is_none() && is_clear && !effects.moves;
+        let has_none = self.state.environment.schema().is_none() && is_clear && !effects.moves;
         if let Reads::Tables(tables) = &mut effects.reads
             && has_none
         {
@@ -404,15 +394,12 @@ impl Session {
 
     /// Returns the environment's identity, if it is known, and the session's version of the environment.
     pub(crate) fn environment_now(&self) -> (Option<u32>, u64) {
-        (self.environment().map(|environment| environment.id), self.state.environment_version)
+        (self.environment().map(|environment| environment.id), self.state.environment.version())
     }
 
     /// Returns the environment, if it is known.
     pub(crate) fn environment(&self) -> Option<&Arc<Environment>> {
-        match &self.state.environment {
-            Known::Read(environment) => Some(environment),
-            _ => None,
-        }
+        self.state.environment.read()
     }
 }
 

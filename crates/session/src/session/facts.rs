@@ -11,6 +11,8 @@ use crate::fences::Reach;
 pub(crate) struct StatementFacts {
     /// The statement runs unknown code, or may do so.
     pub(crate) runs_unknown_code: bool,
+    /// The statement runs something of which Freshet cannot tell yet whether it is unknown code.
+    pub(crate) runs_doubtful_code: bool,
     /// The statement runs code that sets variables, and that certainly makes no temporary tables.
     pub(crate) sets_variables: bool,
     /// The statement runs routines, and Freshet understands all of them.
@@ -29,6 +31,7 @@ impl From<&Reach> for StatementFacts {
     fn from(reach: &Reach) -> Self {
         Self {
             runs_unknown_code: reach.runs_unknown_code,
+            runs_doubtful_code: !reach.unproven.is_empty(),
             sets_variables: reach.sets_variables,
             runs_routines: reach.runs_routines,
             may_commit: reach.commits,
@@ -100,5 +103,21 @@ impl Missed {
             refreshes: later.refreshes || self.refreshes,
             ..later
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use freshet_sql::TableName;
+
+    use super::*;
+    use crate::fences::Doubt;
+
+    #[test]
+    fn a_statement_with_doubts_may_have_changed_the_session() {
+        let doubt = Doubt::Table(TableName::of("d", "t"));
+        let doubtful = Reach { unproven: vec![doubt], ..Reach::default() };
+        assert!(StatementFacts::from(&doubtful).runs_doubtful_code);
+        assert!(!StatementFacts::from(&Reach::default()).runs_doubtful_code);
     }
 }

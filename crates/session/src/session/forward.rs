@@ -15,7 +15,6 @@ use super::begun::Entered;
 use super::conclude::{REFUSALS, Ran};
 use super::facts::{changes_rights, taken_by};
 use super::lanes::UnderWay;
-use super::state::KnownGtid;
 use super::texts::begins_with_execute;
 use super::{Deeds, Forward, Gtids, Message, Passing, Prepared, Session, StatementFacts, query_prefix};
 use crate::busy_poll;
@@ -84,11 +83,12 @@ impl Session {
             return false;
         }
         self.shared.asks_for_gtids.store(true, Ordering::Relaxed);
-        if self.state.gtid == KnownGtid::Lost {
+        let is_lost = self.state.unconnected.is_gtid_lost();
+        if is_lost {
             const MESSAGE: &str = "@@last_gtid is not known of a write that was made on another connection (multiplexing); it is of the next one";
             self.put_error(&ErrPacket::new(UNKNOWN, "HY000", MESSAGE));
         }
-        self.state.gtid == KnownGtid::Lost
+        is_lost
     }
 
     /// Like [`Session::forward_now`], for a statement that rules delay or limit in time.
@@ -116,7 +116,7 @@ impl Session {
         let (Message { command, packet, text, .. }, tells_rows) = (message, passing.put_right.is_some());
         self.note_unlogged(effects);
         let may_write = effects.writes != Writes::Nothing || !effects.calls.is_nothing();
-        let schema = if may_write { self.state.schema.clone() } else { None };
+        let schema = self.state.environment.schema().filter(|_| may_write).map(str::to_owned);
         let write = write.or_else(|| Write::in_text(text, schema.as_deref(), effects, self.parse_settings()));
         // Held until the answer is on its way, and its changes are taken over.
         let changing = self.changes_rights(effects, text);
@@ -179,8 +179,8 @@ impl Session {
 
     /// Notes whether a statement with these effects writes past the binlog.
     fn note_unlogged(&mut self, effects: &Effects) {
-        self.state.unlogged |= effects.unlogged || self.environment().is_some_and(|known| known.unlogged);
-        if self.state.unlogged {
+        self.state.deeds.note_sends(effects, self.state.environment.read());
+        if self.state.deeds.are_unlogged() {
             self.shared.expect_unlogged_writes();
         }
     }
@@ -243,7 +243,7 @@ impl Session {
         let rights = match effects.around {
             _ if failed => return,
             Around::Nothing => return,
-            Around::Accounts if !self.state.unlogged => return,
+            Around::Accounts if !self.state.deeds.are_unlogged() => return,
             Around::Globals => false,
             Around::Accounts | Around::Rights => true,
         };
@@ -295,8 +295,9 @@ impl Session {
             return (None, StatementFacts::default());
         }
         // Changes without a binlog are stamped by the fences of the statement, so the fences must cover all that the statement may touch.
-        let may_number = self.state.may_number;
-        let write = write.filter(|_| !self.state.unlogged).map(|write| Write { may_number, ..write });
+        let may_number = self.state.deeds.may_number();
+        let write =
+            write.filter(|_| !self.state.deeds.are_unlogged()).map(|write| Write { may_number, ..write });
         // Boxed, since reads would reserve room for its large state otherwise, and do not need it.
         let mut reach = Box::pin(self.reach(effects, write)).await;
         if (reach.is_wide() || effects.is_definition) && self.may_write_nothing(effects).await {
@@ -323,7 +324,7 @@ impl Session {
             return false;
         }
         // By the modes of texts that were last known; nothing else depends on them here.
-        let effects = qualify(effects.clone(), self.state.schema.as_deref());
+        let effects = qualify(effects.clone(), self.state.environment.schema());
         Box::pin(self.reach(&effects, None)).await.asks_back()
     }
 
@@ -332,7 +333,7 @@ impl Session {
         let shared = &self.shared;
         let bounds =
             || shared.powerless.may_write_nothing(&self.admitted.user, shared.freshness(), &shared.upstream);
-        !effects.may_commit_for_others && !self.state.unlogged && bounds().await
+        !effects.may_commit_for_others && !self.state.deeds.are_unlogged() && bounds().await
     }
 
     /// Returns how the rows of a write are read. If the environment is unknown, an empty string may be NULL, and the text may be in any
@@ -358,23 +359,18 @@ impl Session {
     }
 
     async fn reach(&self, effects: &Effects, write: Option<Write<'_>>) -> Reach {
-        fences::reach(effects, write, &self.state.temporary, self.shared.sources()).await
+        fences::reach(effects, write, self.state.hidden.tables(), self.shared.sources()).await
     }
 
     /// Checks again the tables and routines that could not be judged when a statement used them. If they run unknown code, the
     /// statement may have made temporary tables. While a definition is under way, the check is too early.
     pub(crate) async fn resolve_doubts(&mut self) {
-        if self.state.unproven.is_empty() || self.shared.freshness().is_fenced(Dep::DEFINITIONS) {
+        if !self.state.hidden.are_doubtful() || self.shared.freshness().is_fenced(Dep::DEFINITIONS) {
             return;
         }
-        for doubt in std::mem::take(&mut self.state.unproven) {
-            match Box::pin(self.is_plain(&doubt)).await {
-                Some(true) => {}
-                Some(false) => {
-                    self.state.temporary.suspect();
-                    self.state.environment_is_unknown();
-                }
-                None => self.state.unproven.push(doubt),
+        for doubt in self.state.hidden.doubts().to_vec() {
+            if let Some(is_plain) = Box::pin(self.is_plain(&doubt)).await {
+                self.state.note_judged(&doubt, is_plain);
             }
         }
         self.refresh_key();
@@ -382,9 +378,7 @@ impl Session {
 
     /// Takes all remaining doubts for true. The server can be asked about tables that are still hidden after that.
     pub(crate) fn believe_doubts(&mut self) {
-        if !std::mem::take(&mut self.state.unproven).is_empty() {
-            self.state.temporary.suspect();
-            self.state.environment_is_unknown();
+        if self.state.believe_doubts() {
             self.refresh_key();
         }
     }
@@ -416,7 +410,7 @@ impl Session {
             begun: (self.flavor() == Flavor::MySql && !self.state.view().is_by_itself())
                 .then_some(&self.state.told_begun),
             told: (!self.lease.tracking.is_clients()).then_some(&told),
-            schema: self.state.schema.as_deref().unwrap_or_default(),
+            schema: self.state.environment.schema().unwrap_or_default(),
         };
         let mut relay = Relay::new(&filter, command, self.lease.capabilities());
         relay.capture(passing.capture);

@@ -25,18 +25,10 @@ use tracing::{debug, warn};
 
 use super::exchange::unless_killed;
 use super::pool::{GivenUp, PoolFit, ReleasedConnection};
-use super::state::KnownGtid;
 use super::{Hold, Session};
 use crate::counters::Count;
-use crate::environment::{Environment, Known, path};
+use crate::environment::{Environment, path};
 use crate::shared::Multiplexing;
-
-/// How long a connection has to be without a statement of its own session before it is given up, in milliseconds. The time doubles each
-/// time that another connection had to be opened, up to the most.
-const UNUSED_MS_MIN: u64 = 1_000;
-const UNUSED_MS_MAX: u64 = 600_000;
-/// How long Freshet trusts, in milliseconds, that statements lead from the environment in which sessions begin to this session's environment.
-const IN_REACH_MS: u64 = 1_000;
 
 /// What the next statement may ask about the statement before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +52,9 @@ impl Session {
         let unused_ms = self.handle.active_ms().saturating_sub(used_ms.max(looked_ms));
         // Once for each use, unless the session had to open other connections again and again.
         let is_now = looked_ms <= used_ms
-            && unused_ms >= self.state.keeps_unused_ms.saturating_sub(UNUSED_MS_MIN)
+            && unused_ms >= self.state.unconnected.unused_ms_max_at_once()
             && self.gives_up_at_once();
-        is_now || unused_ms >= self.state.keeps_unused_ms.max(UNUSED_MS_MIN)
+        is_now || unused_ms >= self.state.unconnected.unused_ms_max()
     }
 
     fn gives_up_at_once(&self) -> bool {
@@ -125,10 +117,7 @@ impl Session {
         let lease = self.lease.note_given_up(environment.id);
         self.shared.counters.add(Count::GivenUp);
         let fit = PoolFit::new(&self.shared, &environment, &self.admitted);
-        if self.state.gtid == KnownGtid::There {
-            self.state.gtid = KnownGtid::Lost;
-        }
-        self.state.given_up = Some(GivenUp { fit: fit.clone(), insert_id, said: None });
+        self.state.unconnected.note_given_up(GivenUp { fit: fit.clone(), insert_id, said: None });
         Some(ReleasedConnection { fit, lease, epoch })
     }
 
@@ -143,16 +132,17 @@ impl Session {
 
     /// Takes over a connection that another session has given up in this session's environment. Returns whether there was one.
     pub(super) async fn takes_over(&mut self) -> bool {
-        let Some(given_up) = self.state.given_up.take() else { return false };
+        let Some(given_up) = self.state.unconnected.take() else { return false };
         let environment = Arc::clone(&given_up.fit.environment);
-        self.state.given_up = given_up.take_over(&mut self.lease, &self.handle, &self.shared, true).await;
-        let has_one = self.state.given_up.is_none();
+        let left = given_up.take_over(&mut self.lease, &self.handle, &self.shared, true).await;
+        let has_one = left.is_none();
+        self.state.unconnected.note_sought(left);
         if has_one {
-            if matches!(self.state.environment, Known::Recalled(_)) {
+            if self.state.environment.recalled().is_some() {
                 // It was read on this connection, before the connection was given up.
                 self.state.environment_is(environment);
             }
-            self.state.keeps_unused_ms /= 2;
+            self.state.unconnected.note_taken_over();
             self.refresh_key();
         }
         has_one
@@ -168,21 +158,18 @@ impl Session {
         }
         // The effects of `init_connect` on one connection are unknown on another.
         let environment = self.environment().filter(|environment| environment.begins_alike)?;
-        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment_version) {
+        if !self.lease.prepared.could_be_made_elsewhere(environment.id, self.state.environment.version()) {
             return None;
         }
         let (environment, now_ms) = (Arc::clone(environment), now_ms());
-        let is_in_reach = |(reached, at_ms): &(Arc<Environment>, u64)| {
-            Arc::ptr_eq(reached, &environment) && now_ms - at_ms < IN_REACH_MS
-        };
-        if !self.state.in_reach.as_ref().is_some_and(is_in_reach) {
+        if !self.state.unconnected.is_in_reach(&environment, now_ms) {
             let query = self.shared.vector(self.lease.version()?)?;
             let age_ms_max = self.state.locals.max_staleness_ms(&self.shared.globals);
             // If it is unknown how such sessions begin, the path starts from the values that all sessions have and that no global variable
             // changes meanwhile.
             let begun = self.shared.gate.beginning(&self.admitted, age_ms_max);
             begun.is_none_or(|begun| path(&query, &begun, &environment).is_some()).then_some(())?;
-            self.state.in_reach = Some((Arc::clone(&environment), now_ms));
+            self.state.unconnected.note_in_reach(&environment, now_ms);
         }
         Some(environment)
     }
@@ -205,7 +192,7 @@ impl Session {
         let has_last = last.is_none_or(|last| self.lease.prepared.is_one(last));
         let leaves_nothing = self.holds().list().all(is_none_of_its_own)
             && has_last
-            && !(self.state.gtid == KnownGtid::There && self.shared.asks_for_gtids.load(Ordering::Relaxed))
+            && !(self.state.unconnected.is_gtid_there() && self.shared.asks_for_gtids.load(Ordering::Relaxed))
             && self.state.pending.is_empty()
             && self.has_time_of_all()
             // The session may have rights that another login does not get.
@@ -232,15 +219,16 @@ impl Session {
     /// # Errors
     /// The connection is lost, or cannot be brought there: the session is over then.
     pub(super) async fn goes_on(&mut self, given_up: GivenUp) -> Result<(), Error> {
-        self.state.keeps_unused_ms = (2 * self.state.keeps_unused_ms).clamp(UNUSED_MS_MIN, UNUSED_MS_MAX);
+        self.state.unconnected.note_opened();
         self.handle.goes_on();
         let gone_on = match &given_up.said {
             Some(said) => self.says_again(said).await,
             None => self.reaches(&given_up.fit.environment).await,
         };
         if !matches!(gone_on, Ok(true)) {
-            // Nothing may be asked in another environment.
+            // Nothing may be asked in another environment, nor looked up there.
             self.lease.lose();
+            self.state.environment.note_unknown();
         }
         match gone_on {
             Ok(true) => given_up.restores_insert_id(&mut self.lease).await,
@@ -260,8 +248,8 @@ impl Session {
             return Ok(());
         }
         self.lease.is_reset(&self.handle).await?;
-        self.state.environment_is_unknown();
-        self.lease.prepared.begin_at(self.state.environment_version);
+        self.state.environment.note_unknown();
+        self.lease.prepared.begin_at(self.state.environment.version());
         self.meets_server().await?;
         self.learn().await
     }
@@ -273,7 +261,7 @@ impl Session {
         if !self.carries_out(said).await? {
             return Ok(false);
         }
-        self.state.environment_is_unknown();
+        self.state.environment.note_unknown();
         self.learn().await?;
         Ok(true)
     }
@@ -304,7 +292,7 @@ impl Session {
         if !self.carries_out(&statements).await? {
             return Ok(false);
         }
-        self.state.environment = Known::Unknown;
+        self.state.environment.note_unread();
         self.learn().await?;
         Ok(self.is_in(environment))
     }

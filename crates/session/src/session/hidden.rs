@@ -22,7 +22,9 @@ impl Session {
     /// transaction.
     /// The connection is lost.
     pub(crate) async fn find_hidden(&mut self, tables: &[Named], waits: bool) -> Result<(), Error> {
-        if self.key_but_for_temporary_tables().is_none() || !self.state.temporary.is_worth_asking(waits) {
+        if self.key_but_for_temporary_tables().is_none()
+            || !self.state.hidden.tables_mut().is_worth_asking(waits)
+        {
             return Ok(());
         }
         let names = tables.iter().map(|table| (&*table.schema, &*table.name)).collect::<Vec<_>>();
@@ -34,15 +36,15 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn find_hidden_among(&mut self, tables: &[(&str, &str)]) -> Result<(), Error> {
-        if let Some((schema, _)) = tables.first().filter(|_| self.state.temporary.suspect_locks()) {
+        if let Some((schema, _)) = tables.first().filter(|_| self.state.hidden.tables().suspect_locks()) {
             let are_in_force = Box::pin(self.has_locks(schema)).await?;
             self.state.locks.learned(are_in_force);
-            self.state.temporary.learned_locks();
+            self.state.hidden.tables_mut().learned_locks();
         }
         for (schema, name) in tables {
-            if self.state.temporary.is_open(schema, name) {
+            if self.state.hidden.tables().is_open(schema, name) {
                 let existence = Box::pin(self.ask_about(schema, name)).await?;
-                self.state.temporary.learned(schema, name, existence);
+                self.state.hidden.tables_mut().learned(schema, name, existence);
             }
         }
         Ok(())

@@ -16,7 +16,6 @@
 use std::fmt;
 
 use super::{Lease, State};
-use crate::environment::Known;
 use crate::variables::{Globals, TYPE_OFF};
 use crate::why::Why;
 
@@ -176,12 +175,12 @@ impl SessionHolds<'_> {
                 is_noted || state.tx.next_differs() && !(is_of_open && state.view().is_known())
             }
             Hold::Locks => state.locks.are_in_force(),
-            Hold::TemporaryTables => !state.temporary.are_none(),
-            Hold::Doubts => !state.unproven.is_empty(),
+            Hold::TemporaryTables => !state.hidden.tables().are_none(),
+            Hold::Doubts => state.hidden.are_doubtful(),
             // In a new session nothing has happened yet that would be reported.
             Hold::Unreported => !lease.tracking.is_complete() && !lease.is_new(),
             Hold::CacheOff => state.locals.effective_type(globals) == TYPE_OFF,
-            Hold::EnvironmentUnknown => matches!(state.environment, Known::Unknown | Known::After(..)),
+            Hold::EnvironmentUnknown => state.environment.current().is_none(),
             Hold::EnvironmentRefused => state.environment.current().is_some_and(|it| it.refused.is_some()),
             Hold::NamedLocks => lease.traces().named_locks,
             Hold::UserVariables => lease.traces().user_variables,
@@ -193,7 +192,7 @@ impl SessionHolds<'_> {
             // If the last statement was answered from memory, its statement brings the same counts about on any connection.
             Hold::LastStatement => !lease.is_untouched() && !state.last.is_from_memory(),
             Hold::UnknownCode => lease.traces().unknown_code,
-            Hold::UnloggedWrites => state.unlogged,
+            Hold::UnloggedWrites => state.deeds.are_unlogged(),
         }
     }
 }

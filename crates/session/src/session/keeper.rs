@@ -23,7 +23,7 @@ impl Session {
         if self.environment().is_none() {
             return false;
         }
-        let version = self.state.environment_version;
+        let version = self.state.environment.version();
         let before = self.ruled.keeper;
         if !self.may_keep_rights() {
             self.ruled.keeper = None;

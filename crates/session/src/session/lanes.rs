@@ -39,7 +39,7 @@ use super::Session;
 use super::hit::put_answer;
 use super::hold::Hold;
 use super::view::Manner;
-use crate::environment::{Environment, Known};
+use crate::environment::Environment;
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed, is_own};
 use crate::shared::{Multiplexing, Shared};
 
@@ -306,8 +306,8 @@ impl Session {
     /// Whether the session has the time and the limits of time that all have, as far as is known: its reads may be carried with those of
     /// others, and on its connection.
     pub(super) fn has_time_of_all(&self) -> bool {
-        !self.state.stops_time
-            && !self.state.limits_time
+        !self.state.deeds.stop_time()
+            && !self.state.deeds.limit_time()
             && self.environment().is_none_or(|environment| environment.tells_time)
     }
 
@@ -332,8 +332,7 @@ impl Session {
     /// Assumes that a session without a connection is in the environment in which others like it have begun, if there is a lane for that
     /// environment. The session's own connection is asked once it is opened ([`Session::connect`]).
     fn believes_where_it_is(&mut self) -> bool {
-        let Known::Recalled(environment) = &self.state.environment else { return false };
-        let environment = Arc::clone(environment);
+        let Some(environment) = self.state.environment.recalled().cloned() else { return false };
         let is_open = |carriage| {
             let fit = self.fit(&environment, carriage);
             LANES.with(|lanes| lanes.of(&fit)).is_some()
@@ -435,7 +434,7 @@ impl Session {
             && !self.lease.traces().cursor
             && !self.lease.prepared.have_long_data()
             && !self.lease.prepared.has_closed()
-            && !self.state.unlogged
+            && !self.state.deeds.are_unlogged()
             && self.has_time_of_all();
         if !may_lend {
             return None;
@@ -547,7 +546,7 @@ impl Session {
             capabilities: self.capabilities(),
             begun: (self.flavor() == Flavor::MySql).then_some(&told_begun),
             told: Some(&told),
-            schema: self.state.schema.as_deref().unwrap_or_default(),
+            schema: self.state.environment.schema().unwrap_or_default(),
         };
         let mut relay = Relay::new(&filter, command, lane.capabilities());
         let capture = Capture::new(ANSWER_BYTES_MAX, &self.shared.bounds().fill);

@@ -11,7 +11,6 @@ use freshet_upstream::{Connection, Error};
 use tokio::time::timeout;
 use tracing::debug;
 
-use super::state::KnownGtid;
 use super::{Hold, Session, StatementFacts};
 use crate::registry::Ending;
 use crate::relay::Relayed;
@@ -53,7 +52,7 @@ impl Session {
     pub(super) fn has_run(&mut self, effects: &Effects, facts: &StatementFacts, relayed: &Relayed) {
         self.lease.note_ran(effects, facts, relayed);
         if !relayed.gtids.is_empty() && self.flavor() == Flavor::MariaDb {
-            self.state.gtid = KnownGtid::There;
+            self.state.unconnected.note_write();
         }
     }
 }

@@ -13,7 +13,6 @@ use tracing::debug;
 use super::Session;
 use super::lanes::{Carriage, Ride};
 use super::paced::Kills;
-use crate::environment::Known;
 use crate::registry::Ending;
 use crate::relay::Lost;
 
@@ -35,7 +34,7 @@ impl Session {
         is_of_its_own: impl FnOnce() -> bool,
     ) -> Result<Option<Carriage>, Error> {
         let carriage = self.may_ride();
-        let begins = matches!(self.state.environment, Known::Recalled(_)) && self.lease.is_new();
+        let begins = self.state.environment.recalled().is_some() && self.lease.is_new();
         let is_wanted = || self.is_lane_worth_making() && self.shared.are_many_connected() && is_of_its_own();
         if carriage.is_some() || self.lease.is_open() || !begins || !is_wanted() {
             return Ok(carriage);
@@ -57,22 +56,20 @@ impl Session {
         if self.lease.is_open() {
             return Ok(false);
         }
-        let supposed = match &self.state.environment {
-            Known::Read(_) => return waits(self).await,
-            Known::Recalled(environment) => Arc::clone(environment),
-            Known::Unknown | Known::After(..) => return Ok(false),
-        };
-        debug_assert!(supposed.begins_alike);
-        let schema = std::mem::replace(&mut self.state.schema, supposed.schema.clone());
-        self.state.environment = Known::Read(Arc::clone(&supposed));
+        if self.environment().is_some() {
+            return waits(self).await;
+        }
+        if !self.state.environment.suppose() {
+            return Ok(false);
+        }
         let waited = waits(self).await;
-        (self.state.environment, self.state.schema) = (Known::Recalled(supposed), schema);
+        self.state.environment.note_wait_over();
         waited
     }
 
     /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.
     pub(crate) async fn opens_for_others(&mut self, rights: Dep, carriage: Carriage) {
-        let is_wanted = self.state.given_up.is_some() && self.shared.are_many_connected();
+        let is_wanted = self.state.unconnected.is_given_up() && self.shared.are_many_connected();
         if is_wanted && !self.lease.is_open() && self.opens_ready().await.is_ok() {
             let _: Option<Ride> = self.finds_ride(rights, carriage);
         }

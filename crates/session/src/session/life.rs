@@ -146,7 +146,7 @@ impl Session {
     /// Returns the next command; `None` when the session is to end. A message that the server sends unasked (that it shuts down, or that
     /// it killed or timed out this connection) is passed on first.
     async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
-        self.handle.pauses(now_ms, self.state.schema.as_deref());
+        self.handle.pauses(now_ms, self.state.environment.schema());
         if self.may_be_unused() {
             Box::pin(self.gives_up()).await;
         }
@@ -206,8 +206,9 @@ impl Session {
         if let Ok(waited) = waited {
             return waited;
         }
-        if let Some(given_up) = self.state.given_up.take() {
-            self.state.given_up = given_up.take_over(lease, handle, &self.shared, false).await;
+        if let Some(given_up) = self.state.unconnected.take() {
+            let left = given_up.take_over(lease, handle, &self.shared, false).await;
+            self.state.unconnected.note_sought(left);
         }
         if !lease.is_ready() {
             return wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await;

@@ -61,7 +61,7 @@ impl Session {
             command,
             thread_id: self.admitted.connection_id,
             user: &self.admitted.user,
-            schema: self.state.schema.as_deref().unwrap_or_default(),
+            schema: self.state.environment.schema().unwrap_or_default(),
             client: self.wire.ends().map(|(client, _)| client),
             query,
             digests: self.shared.rules.digests(),

@@ -64,7 +64,7 @@ impl Session {
         }
         self.put_preparation(&preparation, id);
         let Some(current) = self.state.environment.current().map(|it| it.id) else { return false };
-        let prepared = Prepared::here(id, &preparation, current, self.state.environment_version);
+        let prepared = Prepared::here(id, &preparation, current, self.state.environment.version());
         prepared.is_prepared_at(version);
         let prepared = self.lease.prepared.add(prepared);
         self.shared.counters.add(Count::Prepared);
@@ -77,10 +77,10 @@ impl Session {
     /// Returns the stored preparation of a text, if it may be given now.
     fn preparation_of(&mut self, text: &[u8], environment: u32) -> Option<Arc<Preparation>> {
         let now = now_ms();
-        let mut key = std::mem::take(&mut self.state.execution_key);
+        let mut key = std::mem::take(&mut self.execution_key);
         Preparations::put_key(environment, text, &mut key);
         let found = self.shared.preparations.get(&key);
-        self.state.execution_key = key;
+        self.execution_key = key;
         let freshness = self.shared.freshness();
         let found = found.filter(|_| freshness.is_live(now) && self.shared.cache.size() > 0)?;
         self.admits(self.state.locals.level(&self.shared.globals), now)?;
@@ -221,11 +221,11 @@ impl Session {
     /// Whether the session's environment is the one in which the client prepared this statement. If anything may have changed the
     /// environment, it is read anew.
     async fn is_as_prepared(&mut self, prepared: &Prepared) -> Result<bool, Lost> {
-        if prepared.prepared_in.is_at(self.state.environment_version) {
+        if prepared.prepared_in.is_at(self.state.environment.version()) {
             return Ok(true);
         }
         self.learn().await.map_err(|error| Lost::Upstream(std::io::Error::other(error)))?;
-        let version = self.state.environment_version;
+        let version = self.state.environment.version();
         Ok(self.environment().is_some_and(|environment| prepared.prepared_in.is_of(environment.id, version)))
     }
 

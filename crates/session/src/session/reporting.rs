@@ -48,7 +48,7 @@ impl Session {
     /// The connection is lost.
     async fn take_reports_back(&mut self) -> Result<(), Error> {
         if self.lease.tracking.may_be_set() {
-            self.state.environment_is_unknown();
+            self.state.environment.note_unknown();
         }
         self.learn().await
     }

@@ -11,7 +11,7 @@ use super::pool::{GivenUp, PoolFit};
 use super::{Reports, Session};
 use crate::auth::Epoch;
 use crate::environment::{
-    Environment, Known, Transactions, Transition, assigns_only, is_set, path, sets_characteristics,
+    Environment, Transactions, Transition, assigns_only, is_set, path, sets_characteristics,
 };
 use crate::introspection::SCHEMA;
 use crate::known_settings::KnownSetting;
@@ -143,8 +143,7 @@ impl Session {
 
     /// Carries a setting out, if the resulting environment is known. Returns false if it is for the server.
     pub(crate) fn sets_here(&mut self, setting: &Setting) -> bool {
-        let said = self.state.given_up.as_ref().and_then(|given_up| given_up.said.as_ref());
-        if self.lease.is_open() || said.is_some_and(|said| said.len() >= SAID_MAX) {
+        if self.lease.is_open() || self.state.unconnected.said() >= SAID_MAX {
             return false;
         }
         self.recall();
@@ -181,9 +180,9 @@ impl Session {
 
     /// Goes on in this environment without a connection.
     fn goes_on_as(&mut self, after: Arc<Environment>, setting: &Setting) {
-        let is_read = matches!(self.state.environment, Known::Read(_));
+        let is_read = self.environment().is_some();
         self.handle.may_be_silent_for(after.idle_s_max.saturating_mul(1000));
-        let before = self.state.given_up.take();
+        let before = self.state.unconnected.take();
         let insert_id = before.as_ref().map_or(0, |given_up| given_up.insert_id);
         // How a session begins that has had no connection yet shows when it gets one.
         let said = before.map_or_else(|| Some(Vec::new()), |given_up| given_up.said);
@@ -199,12 +198,10 @@ impl Session {
         if self.state.tx.autocommits() != after.transactions.autocommit {
             self.state.tx.autocommit_set_here(after.transactions.autocommit);
         }
-        self.state.schema.clone_from(&after.schema);
         self.state.set_flags_of(after.modes);
         let fit = PoolFit::new(&self.shared, &after, &self.admitted);
-        self.state.given_up = Some(GivenUp { fit, insert_id, said });
-        self.state.environment_version += 1;
-        self.state.environment = if is_read { Known::Read(after) } else { Known::Recalled(after) };
+        self.state.unconnected.note_set_here(GivenUp { fit, insert_id, said });
+        self.state.environment.note_set_here(after);
     }
 
     /// Reads the environment before a setting that the server carries out next, so that its effect is known the next time.
@@ -212,7 +209,7 @@ impl Session {
     /// # Errors
     /// The connection is lost.
     pub(crate) async fn learn_before_setting(&mut self, setting: Setting) -> Result<(), Error> {
-        if !matches!(self.state.environment, Known::Read(_)) {
+        if self.environment().is_none() {
             self.connect().await?;
             // The connection knows of nothing that the client may ask for: it is new, or has carried out the setting before as the last.
             self.learn().await?;
@@ -234,7 +231,7 @@ impl Session {
         if setting.told.is_some() {
             // The effect of a USE is known by what comes right after it, or not at all.
             if setting.is_use {
-                self.state.environment = Known::Unknown;
+                self.state.environment.note_unread();
             }
             return None;
         }

@@ -10,7 +10,7 @@ use freshet_sql::shows_settings_alone;
 use super::Session;
 use crate::auth::Epoch;
 use crate::coalescing::AnswerPackets;
-use crate::environment::{Environment, Known, is_of_sessions};
+use crate::environment::{Environment, is_of_sessions};
 use crate::relay::{Capture, Captured, Relayed};
 
 /// The most bytes of an answer that is kept.
@@ -59,7 +59,7 @@ impl Session {
 
     /// Has the server's answer to a SELECT copied on its way, if it is one of literals and settings and its answer is not known yet.
     pub(crate) fn learns_settings(&self, text: &[u8]) -> Option<(ShownBySelect, Capture)> {
-        let Known::Read(environment) = &self.state.environment else { return None };
+        let environment = self.environment()?;
         let since = self.shared.gate.epoch()?;
         let is_new = environment.begins_alike
             && self.state.tx.is_clear()

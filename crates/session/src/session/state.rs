@@ -7,34 +7,22 @@ use std::sync::atomic::AtomicBool;
 use freshet_protocol::StatusFlags;
 use freshet_sql::{Effects, Flavor, Modes};
 
+use super::hidden_tables::HiddenTables;
+use super::known_environment::KnownEnvironment;
 use super::last_statement::LastStatement;
 use super::locks::TableLocks;
-use super::pool::GivenUp;
+use super::past_deeds::PastDeeds;
 use super::reports::Reports;
 use super::setting::Setting;
-use super::temporary::TemporaryTables;
 use super::texts::Texts;
 use super::tx::{Begun, Stage};
 use super::user_variables::UserVariables;
 use super::view::{ReadView, Transaction};
-use crate::environment::{Environment, Known};
+use super::without_connection::WithoutConnection;
+use crate::environment::Environment;
 use crate::fences::{Doubt, Pending};
 use crate::relay::ServedCounts;
 use crate::variables::Locals;
-
-/// Whether `@@last_gtid` shows the GTID of the session's last write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KnownGtid {
-    /// There was no write with a GTID.
-    None,
-    /// The session's connection shows it.
-    There,
-    /// A connection that the session has given up would show it.
-    Lost,
-}
-
-/// The most doubts of a session. With more, the session's temporary tables count as unknown.
-const UNPROVEN_MAX: usize = 64;
 
 /// The flags of an answer that are the session's own, besides those of its transaction; all others are the query's.
 const SESSION_FLAGS: StatusFlags =
@@ -47,32 +35,17 @@ pub(crate) struct State {
     status: StatusFlags,
     /// The session's transaction, and what it reads.
     pub(crate) tx: Transaction,
-    pub(crate) environment: Known,
-    /// Increases with each statement that may have changed the environment.
-    pub(crate) environment_version: u64,
-    /// The default schema, as the login named it and the server has reported it since.
-    pub(crate) schema: Option<String>,
+    /// The environment, with the default schema and the key of look-ups.
+    pub(crate) environment: KnownEnvironment,
     /// The client has said `USE freshet`: tables without a schema are Freshet's, whatever the server's default schema is.
     pub(crate) reads_ours: bool,
     /// The reports that the client wants, if they were read: by default the server's own defaults.
     pub(crate) told: Option<Arc<Reports>>,
     /// The last report that the client got, from whichever part: that a transaction has begun, or that none has.
     pub(crate) told_begun: AtomicBool,
-    pub(crate) temporary: TemporaryTables,
+    pub(crate) hidden: HiddenTables,
     pub(crate) locks: TableLocks,
-    /// Tables, views and routines that statements have used, and of which Freshet could not tell whether they run code. If they do,
-    /// there may be unknown temporary tables. Nothing is answered from memory until the doubts are resolved.
-    pub(crate) unproven: Vec<Doubt>,
-    /// `sql_log_bin` is, or was, off: writes may be in no binlog. Kept for the session's life, since procedures
-    /// and transactions may have begun before it was turned on again.
-    pub(crate) unlogged: bool,
-    /// A statement named the variable `timestamp` on the session: the session's time may stand still, near the server's time. Kept for the
-    /// session's life.
-    pub(crate) stops_time: bool,
-    /// The session may have set a limit on the time of its statements.
-    pub(crate) limits_time: bool,
-    /// Code has run that may have set the number of the next new row. Kept for the session's life.
-    pub(crate) may_number: bool,
+    pub(crate) deeds: PastDeeds,
     pub(crate) pending: Pending,
     /// The statements that are prepared as texts.
     pub(crate) texts: Texts,
@@ -83,58 +56,39 @@ pub(crate) struct State {
     pub(crate) last: LastStatement,
     /// The counts of answers from memory.
     pub(crate) served: ServedCounts,
-    /// The buffer in which the keys of executions are put together.
-    pub(crate) execution_key: Vec<u8>,
-    /// The environment part of the keys of this session's look-ups; `None` while the session must not be answered from memory.
-    pub(crate) key: Option<u32>,
-    /// The version of the global variables that `key` was decided with.
-    pub(crate) key_version: u64,
-    /// What the next connection must be like, if the session has given one up.
-    pub(super) given_up: Option<GivenUp>,
     /// The setting that the last command was, if its effect is to be remembered.
     pub(super) setting: Option<Box<Setting>>,
-    /// An environment that statements reach from the environment in which such sessions begin, and when that was found, in monotonic
-    /// milliseconds.
-    pub(super) in_reach: Option<(Arc<Environment>, u64)>,
-    /// Whether the server knows the GTID of the session's last write on its connection.
-    pub(super) gtid: KnownGtid,
-    /// How long a connection has to be unused before it is given up again, in milliseconds.
-    pub(super) keeps_unused_ms: u64,
+    pub(super) unconnected: WithoutConnection,
 }
 
 impl State {
-    pub(crate) fn new(status: StatusFlags, locals: Locals) -> Self {
+    /// Makes the state after a login that names this schema.
+    pub(crate) fn new(status: StatusFlags, locals: Locals, schema: Option<String>) -> Self {
         Self {
             status,
             tx: Transaction::new(status),
-            environment: Known::Unknown,
-            environment_version: 0,
-            schema: None,
+            environment: KnownEnvironment::of_login(schema),
             reads_ours: false,
             told: None,
             told_begun: AtomicBool::new(false),
-            temporary: TemporaryTables::default(),
+            hidden: HiddenTables::default(),
             locks: TableLocks::default(),
-            unproven: Vec::new(),
-            unlogged: false,
-            stops_time: false,
-            limits_time: false,
-            may_number: false,
+            deeds: PastDeeds::default(),
             pending: Pending::default(),
             texts: Texts::default(),
             user_variables: UserVariables::default(),
             locals,
             last: LastStatement::default(),
             served: ServedCounts::default(),
-            execution_key: Vec::new(),
-            key: None,
-            key_version: 0,
-            given_up: None,
             setting: None,
-            in_reach: None,
-            gtid: KnownGtid::None,
-            keeps_unused_ms: 0,
+            unconnected: WithoutConnection::default(),
         }
+    }
+
+    /// Makes the state after another login, or after a reset, with this default schema.
+    pub(crate) fn begun_anew(&self, status: StatusFlags, locals: Locals, schema: Option<String>) -> Self {
+        let environment = self.environment.begun_anew(schema);
+        Self { environment, ..Self::new(status, locals, None) }
     }
 
     /// Returns what the session's transaction reads.
@@ -204,39 +158,45 @@ impl State {
     /// Takes over an environment that was read, with its default schema.
     pub(super) fn environment_is(&mut self, read: Arc<Environment>) {
         // Its tables are there since the beginning of the connection.
-        if read.begins_with_tables && !matches!(self.environment, Known::Read(_)) {
-            self.temporary.suspect();
+        if read.begins_with_tables && self.environment.read().is_none() {
+            self.hidden.note_unknown_code();
         }
-        self.schema.clone_from(&read.schema);
-        self.environment = Known::Read(read);
-    }
-
-    /// Marks the environment as unknown, because anything may have changed it.
-    pub(crate) fn environment_is_unknown(&mut self) {
-        self.environment_version += 1;
-        self.environment = Known::Unknown;
+        self.environment.note_read(read);
     }
 
     /// Notes tables and routines that may run unknown code; at the moment Freshet cannot tell whether they do.
     pub(crate) fn doubts(&mut self, doubts: Vec<Doubt>) {
-        for doubt in doubts {
-            if !self.unproven.contains(&doubt) {
-                self.unproven.push(doubt);
-            }
+        if self.hidden.note_doubts(doubts) {
+            self.environment.note_unknown();
         }
-        if self.unproven.len() > UNPROVEN_MAX {
-            self.unproven.clear();
-            self.temporary.suspect();
-            self.environment_is_unknown();
+    }
+
+    /// Notes that a doubt is resolved: the table or routine runs no unknown code, if it `is_plain`.
+    pub(super) fn note_judged(&mut self, doubt: &Doubt, is_plain: bool) {
+        self.hidden.note_judged(doubt, is_plain);
+        if !is_plain {
+            self.environment.note_unknown();
         }
+    }
+
+    /// Takes all doubts for true. Returns whether there were any.
+    pub(super) fn believe_doubts(&mut self) -> bool {
+        let were_there = self.hidden.believe_doubts();
+        if were_there {
+            self.environment.note_unknown();
+        }
+        were_there
+    }
+
+    /// Notes that unknown code ran, which may have made temporary tables and changed the environment.
+    pub(super) fn note_unknown_code(&mut self) {
+        self.hidden.note_unknown_code();
+        self.environment.note_unknown();
     }
 
     /// Notes what a statement may have done, whether or not it succeeded.
     pub(crate) fn ran(&mut self, effects: &Effects, succeeded: bool) {
-        self.temporary.ran(effects);
-        if succeeded {
-            self.temporary.succeeded(effects);
-        }
+        self.hidden.note_ran(effects, succeeded);
         self.locks.ran(effects.locks_tables, succeeded);
     }
 }

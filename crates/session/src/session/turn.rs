@@ -229,7 +229,7 @@ impl Session {
     fn may_share_a_turn(&self) -> bool {
         self.state.tx.surely_autocommits()
             && !self.ruled.are_timed()
-            && !self.state.limits_time
+            && !self.state.deeds.limit_time()
             && !self.holds().has(Hold::OtherState)
     }
 

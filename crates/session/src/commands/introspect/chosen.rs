@@ -72,7 +72,7 @@ pub(crate) async fn begin_in(session: &mut Session) {
     if is_absent(session).await {
         session.state.reads_ours = session.shared.options.engine.is_some();
     } else if session.ask(&format!("USE `{SCHEMA}`")).await.is_ok() {
-        session.state.schema = Some(SCHEMA.to_owned());
+        session.state.environment.note_schema(Some(SCHEMA.to_owned()));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::sought::ROW_COUNT;
 
 /// Returns the mentions in a text that is prepared, and may be executed at another time.
 pub(in crate::commands) fn lasting(session: &Session, text: &[u8]) -> Vec<Mention> {
-    freshet_sql::mentions(text, session.modes(), session.state.schema.as_deref())
+    freshet_sql::mentions(text, session.modes(), session.state.environment.schema())
 }
 
 /// Returns what a text mentions of Freshet's own.

@@ -134,10 +134,10 @@ fn take(
     environment: u32,
     answer: fn(&mut Session, Key<'_>, &[u8]) -> Result<(), Missed>,
 ) -> Result<(), Missed> {
-    let version = session.state.environment_version;
+    let version = session.state.environment.version();
     let current = session.state.environment.current().map(|it| it.id).ok_or_else(Missed::default)?;
     execution.prepared.heeds_definitions(&session.shared.upstream);
-    let mut key = std::mem::take(&mut session.state.execution_key);
+    let mut key = std::mem::take(&mut session.execution_key);
     let select = execution.key_of(&mut key);
     let found = if select.is_some() && execution.prepared.prepared_in.is_of(current, version) {
         let key = Key { environment: key_of_executions(environment), text: &key };
@@ -149,7 +149,7 @@ fn take(
         note_answered(session, execution);
     }
     if key.capacity() <= KEY_BYTES_KEPT {
-        session.state.execution_key = key;
+        session.execution_key = key;
     }
     found
 }

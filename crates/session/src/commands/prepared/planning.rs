@@ -136,7 +136,7 @@ async fn planned(
         return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));
     };
     // The environment of the preparation decides what the text means.
-    let version = session.state.environment_version;
+    let version = session.state.environment.version();
     let prepared_in = &execution.prepared.prepared_in;
     if !session.environment().is_some_and(|environment| prepared_in.is_of(environment.id, version)) {
         return Ok(Ok(Planned::Forwarded(Touches::Anything, Why::Parameters.into())));

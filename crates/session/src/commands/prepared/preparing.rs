@@ -174,7 +174,7 @@ fn again(session: &Session, text: &[u8], effects: &Effects) -> Option<Again> {
         text: text.into(),
         modes,
         prepared_in: zone_at(session),
-        schema: session.state.schema.clone(),
+        schema: session.state.environment.schema().map(str::to_owned),
     })
 }
 

@@ -96,6 +96,6 @@ fn may_wait(session: &Session, template: &Template, missed: Missed) -> bool {
         && !session.had_its_turn()
         && missed.may_be_stored()
         && !missed.refreshes
-        && session.state.key.is_some()
+        && session.state.environment.key().is_some()
         && is_read_plainly(session, template)
 }

@@ -137,7 +137,7 @@ fn known<'a>(
     let select = prepared.select.as_ref()?;
     let compiled = select.compiled()?;
     let is_of_environment = session.environment().is_some_and(|environment| {
-        prepared.prepared_in.is_of(environment.id, session.state.environment_version)
+        prepared.prepared_in.is_of(environment.id, session.state.environment.version())
     });
     let is_plain = select.hint.is_none() && !prepared.is_rewritten();
     (is_of_environment && is_plain).then_some((select, compiled))

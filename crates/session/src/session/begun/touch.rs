@@ -67,7 +67,7 @@ impl Session {
             && effects.calls.is_nothing()
             && !(effects.several || effects.is_definition || effects.commits_inside);
         let known = || {
-            let schema = table.schema.as_deref().or(self.state.schema.as_deref())?;
+            let schema = table.schema.as_deref().or(self.state.environment.schema())?;
             self.shared.upstream.known_table(schema, &table.name)
         };
         is_alone

@@ -12,7 +12,7 @@ fn listed(state: &State, lease: &Lease) -> Vec<Hold> {
 
 #[test]
 fn a_new_session_waits_for_nothing_but_its_environment() {
-    let (state, mut lease) = (State::new(IDLE, Locals::default()), Lease::default());
+    let (state, mut lease) = (State::new(IDLE, Locals::default(), None), Lease::default());
     assert_eq!(listed(&state, &lease), [Hold::EnvironmentUnknown]);
     lease.note_no_longer_new();
     let expected = [Hold::Unreported, Hold::EnvironmentUnknown, Hold::LastStatement];
@@ -35,7 +35,7 @@ fn every_reason_is_listed_once_and_says_why() {
 #[test]
 fn a_transaction_and_what_is_said_for_the_next_bar_hits() {
     let bars = |tx: fn(&mut State)| {
-        let mut state = State::new(IDLE, Locals::default());
+        let mut state = State::new(IDLE, Locals::default(), None);
         tx(&mut state);
         let (lease, globals) = (Lease::default(), Globals::default());
         let holds = SessionHolds { state: &state, lease: &lease, globals: &globals };
@@ -53,7 +53,7 @@ fn a_transaction_and_what_is_said_for_the_next_bar_hits() {
 fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
     let session = Effects { session: true, ..Effects::none() };
     let left = |text: &str, effects: &Effects| {
-        let (state, mut lease) = (State::new(IDLE, Locals::default()), Lease::default());
+        let (state, mut lease) = (State::new(IDLE, Locals::default(), None), Lease::default());
         lease.note_command(Command::Query, effects, text.as_bytes());
         listed(&state, &lease)
             .into_iter()
@@ -72,8 +72,8 @@ fn what_a_statement_leaves_is_told_by_its_text_where_it_can_be() {
 #[test]
 fn temporary_tables_and_doubts_do_not_bar_all() {
     let (mut state, lease, globals) =
-        (State::new(IDLE, Locals::default()), Lease::default(), Globals::default());
-    state.temporary.suspect();
+        (State::new(IDLE, Locals::default(), None), Lease::default(), Globals::default());
+    state.hidden.note_unknown_code();
     let holds = SessionHolds { state: &state, lease: &lease, globals: &globals };
     assert!(holds.hide_tables() && holds.has(Hold::TemporaryTables));
     assert!(Hold::HIDE_TABLES.iter().all(|hold| !Hold::BAR_ALL_HITS.contains(hold)));

@@ -5,7 +5,7 @@ use super::super::tx::Standing;
 use super::*;
 
 fn state() -> State {
-    State::new(StatusFlags::AUTOCOMMIT, Locals::default())
+    State::new(StatusFlags::AUTOCOMMIT, Locals::default(), None)
 }
 
 fn creates(name: TableName) -> Effects {
@@ -17,28 +17,28 @@ fn a_temporary_table_counts_from_its_creations_attempt_until_its_drops_success()
     let mut state = state();
     let creation = creates(TableName::of("d", "t"));
     state.ran(&creation, false);
-    assert!(state.temporary.shadow("d", "t"));
-    assert!(state.temporary.shadow("D", "T"), "the server may not tell them apart");
-    assert!(!state.temporary.surely_shadow("d", "t"), "the creation may fail");
+    assert!(state.hidden.tables().shadow("d", "t"));
+    assert!(state.hidden.tables().shadow("D", "T"), "the server may not tell them apart");
+    assert!(!state.hidden.tables().surely_shadow("d", "t"), "the creation may fail");
     state.ran(&creation, true);
-    assert!(state.temporary.surely_shadow("d", "t"));
-    assert!(!state.temporary.surely_shadow("D", "T"));
-    assert!(!state.temporary.shadow("d", "u"));
+    assert!(state.hidden.tables().surely_shadow("d", "t"));
+    assert!(!state.hidden.tables().surely_shadow("D", "T"));
+    assert!(!state.hidden.tables().shadow("d", "u"));
     let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..Effects::none() };
     state.ran(&drops, false);
-    assert!(state.temporary.shadow("d", "t"), "the drop may fail");
-    assert!(!state.temporary.surely_shadow("d", "t"), "the drop may succeed");
+    assert!(state.hidden.tables().shadow("d", "t"), "the drop may fail");
+    assert!(!state.hidden.tables().surely_shadow("d", "t"), "the drop may succeed");
     state.ran(&drops, true);
-    assert!(state.temporary.are_none());
+    assert!(state.hidden.tables().are_none());
 }
 
 #[test]
 fn a_procedure_may_hide_any_table() {
     let mut state = state();
     state.ran(&Effects { temporary: Temporary::Unknown, ..Effects::none() }, false);
-    assert!(state.temporary.is_open("any", "table"));
-    assert!(state.temporary.shadow("any", "table"));
-    assert!(!state.temporary.surely_shadow("any", "table"));
+    assert!(state.hidden.tables().is_open("any", "table"));
+    assert!(state.hidden.tables().shadow("any", "table"));
+    assert!(!state.hidden.tables().surely_shadow("any", "table"));
 }
 
 #[test]
@@ -92,15 +92,15 @@ fn a_definition_may_rename_a_temporary_table() {
     };
     let mut without = state();
     without.ran(&rename, true);
-    assert!(without.temporary.are_none());
+    assert!(without.hidden.tables().are_none());
     let mut with = state();
     with.ran(&creates(TableName::of("d", "t")), true);
     with.ran(&rename, true);
-    assert!(with.temporary.is_open("d", "t"));
+    assert!(with.hidden.tables().is_open("d", "t"));
 }
 
 fn open(state: &State, name: &str) -> (bool, bool) {
-    (state.temporary.shadow("d", name), state.temporary.is_open("d", name))
+    (state.hidden.tables().shadow("d", name), state.hidden.tables().is_open("d", name))
 }
 
 #[test]
@@ -109,29 +109,29 @@ fn what_the_server_said_holds_until_unknown_code_runs_again() {
     let unknown = Effects { temporary: Temporary::Unknown, ..Effects::none() };
     state.ran(&unknown, true);
     assert_eq!(open(&state, "t"), (true, true));
-    assert!(!state.temporary.is_worth_asking(false), "the first read");
-    assert!(state.temporary.is_worth_asking(false), "the second");
-    state.temporary.learned("d", "t", Existence::Absent);
-    state.temporary.learned("d", "u", Existence::Untold);
+    assert!(!state.hidden.tables_mut().is_worth_asking(false), "the first read");
+    assert!(state.hidden.tables_mut().is_worth_asking(false), "the second");
+    state.hidden.tables_mut().learned("d", "t", Existence::Absent);
+    state.hidden.tables_mut().learned("d", "u", Existence::Untold);
     assert_eq!(open(&state, "t"), (false, false));
     assert_eq!(open(&state, "u"), (true, false), "it is not asked again");
     assert_eq!(open(&state, "T"), (true, true), "that may be another table");
-    assert!(!state.temporary.are_none(), "there may be others");
+    assert!(!state.hidden.tables().are_none(), "there may be others");
     state.ran(&unknown, true);
     assert_eq!(open(&state, "t"), (true, true));
-    assert!(state.temporary.suspect_locks());
+    assert!(state.hidden.tables().suspect_locks());
 }
 
 #[test]
 fn a_creation_puts_in_doubt_what_is_called_the_same_in_another_case() {
     let mut state = state();
     state.ran(&creates(TableName::of("d", "t")), false);
-    state.temporary.learned("d", "t", Existence::Absent);
-    assert!(state.temporary.are_none());
+    state.hidden.tables_mut().learned("d", "t", Existence::Absent);
+    assert!(state.hidden.tables().are_none());
     state.ran(&creates(TableName::of("d", "T")), true);
     assert_eq!(open(&state, "t"), (true, true));
     assert_eq!(open(&state, "T"), (true, false));
     let drops = Effects { temporary: Temporary::Drops(vec![TableName::of("d", "t")]), ..Effects::none() };
     state.ran(&drops, true);
-    assert!(!state.temporary.surely_shadow("d", "T"), "it may be gone");
+    assert!(!state.hidden.tables().surely_shadow("d", "T"), "it may be gone");
 }
