@@ -148,6 +148,40 @@ fn more_clients_than_the_server_has_connections_are_served_in_turn() {
     with_users(schema, with_few);
 }
 
+/// A login that only the server can judge waits for the connections that silent sessions give up.
+#[test]
+fn whoever_comes_first_to_a_full_server_is_let_in_when_others_have_made_room() {
+    let schema = "lanes_full_first";
+    with_users(schema, |server, direct, freshet, target| {
+        let newcomer = format!("{schema}_2");
+        run(
+            direct,
+            &[
+                &format!("DROP USER IF EXISTS {newcomer}"),
+                &format!("CREATE USER {newcomer} IDENTIFIED BY 'x'"),
+                &format!("GRANT ALL ON {schema}.* TO {newcomer}"),
+            ],
+        );
+        let mut conns: Vec<Conn> = (0..12).map(|_| connect(target, schema)).collect();
+        conns.iter_mut().for_each(|conn| run(conn, &["INSERT INTO t (v) VALUES (1)"]));
+        let before = one(direct, "SELECT @@GLOBAL.max_connections");
+        let counted = one(direct, "SELECT COUNT(*) FROM information_schema.processlist");
+        let most = counted.parse::<usize>().expect("a number") - 1;
+        run(direct, &[&format!("SET GLOBAL max_connections = {}", most.max(10))]);
+        let newcomer = Target { user: newcomer, password: "x".into(), ..freshet.target().clone() };
+        let mut told = newcomer.try_connect(schema).map(drop);
+        if server.flavor == Flavor::MySql && told.is_err() {
+            // It had got the place for administrators.
+            told = newcomer.try_connect(schema).map(drop);
+        }
+        run(direct, &[&format!("SET GLOBAL max_connections = {before}")]);
+        assert!(told.is_ok(), "{:?}: {told:?}", server.flavor);
+        for conn in &mut conns {
+            run(conn, &["INSERT INTO t (v) VALUES (2)"]);
+        }
+    });
+}
+
 /// Who waits for a connection that the server does not have can be killed, and is told of it in the end.
 #[test]
 fn whoever_finds_the_server_full_is_told_so_and_can_be_killed_meanwhile() {

@@ -31,9 +31,20 @@ impl Gate {
     }
 
     async fn room(&self) -> Option<Room> {
+        let (most, taken) = self.places().await?;
+        Room::of(most, taken)
+    }
+
+    /// Whether the server has a place for one more connection, or does not say.
+    pub(in crate::auth) async fn has_place(&self) -> bool {
+        self.places().await.is_none_or(|(most, taken)| taken < most)
+    }
+
+    /// Returns how many connections the server has places for, and how many are taken.
+    async fn places(&self) -> Option<(usize, usize)> {
         let rows = timeout(PLACES_LIMIT, self.ask(PLACES)).await.ok()?.ok()?;
         let number = |column| rows.text(0, column).and_then(|text| text.parse().ok());
-        Room::of(number(0)?, number(1)?)
+        Some((number(0)?, number(1)?))
     }
 }
 

@@ -81,6 +81,8 @@ fn the_size_follows_what_is_evicted_and_the_pool() {
     let mut facts = busy();
     facts.evicted = 5000;
     assert_eq!(of(&facts, "size").statement.as_deref(), Some("SET GLOBAL query_cache_size = 536870912"));
+    facts.used = 1 << 20;
+    assert_eq!(of(&facts, "size").statement, None, "a smaller cache has evicted them");
     facts.size = 0;
     assert_eq!(of(&facts, "size").statement.as_deref(), Some("SET GLOBAL query_cache_size = 107373568"));
     assert_eq!(of(&busy(), "memory").statement, None, "a quarter of the pool is not to be had from a tenth");
