@@ -540,6 +540,11 @@ fn who_asks_after_a_change_asks_anew_and_the_next_one_waits_for_that() {
     });
 }
 
+fn sum_by(mut conn: Conn, prepares: bool) -> Option<u64> {
+    let sum = if prepares { conn.exec_first(READ, ()) } else { conn.query_first(READ) };
+    sum.expect("it is answered")
+}
+
 #[test]
 fn who_asked_before_a_change_need_not_ask_after_it() {
     const OTHERS: u64 = 6;
@@ -549,11 +554,8 @@ fn who_asked_before_a_change_need_not_ask_after_it() {
             let (before, carried_out) = (stage.hold(), stage.carried_out());
             thread::scope(|scope| {
                 let ask = |stage: &Stage<'_>| {
-                    let mut conn = stage.connect();
-                    scope.spawn(move || -> Option<u64> {
-                        let sum = if prepares { conn.exec_first(READ, ()) } else { conn.query_first(READ) };
-                        sum.expect("it is answered")
-                    })
+                    let conn = stage.connect();
+                    scope.spawn(move || sum_by(conn, prepares))
                 };
                 let mut clients = vec![ask(stage)];
                 stage.await_waiting();

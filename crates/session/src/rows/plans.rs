@@ -70,7 +70,7 @@ impl ReadPlan {
         let reads: Vec<TableReads> = told
             .map(|((&table, is_expanded), readings)| TableReads { table, is_expanded, readings })
             .collect();
-        (reads.len() == at.len()).then(|| Self { reads, shows_rows })
+        (reads.len() == at.len()).then_some(Self { reads, shows_rows })
     }
 
     /// Returns each mention of a table or view of `tables` with the conditions on its rows, in words.
