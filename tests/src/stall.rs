@@ -40,11 +40,6 @@ impl Stall {
         self.relay.hold();
     }
 
-    /// Holds up the connections that are opened from now on, until [`Self::release`].
-    pub fn hold_newcomers(&self) {
-        self.relay.hold_newcomers();
-    }
-
     /// Breaks the stream off.
     pub fn cut(&self) {
         let _ = self.relay.cut();

@@ -1,4 +1,4 @@
-//! A way to a server on which the binlog stream can be held up or cut, and newcomers held up, as a slow network or a busy machine would.
+//! A way to a server on which the binlog stream can be held up or cut, as a slow network or a busy machine would.
 //!
 //! It passes bytes on between Freshet and the server, without TLS so that it can tell the connection on which the stream was
 //! asked for. What the server sends on that one comes late if it is to, and waits while it is held, and only that one is
@@ -38,8 +38,6 @@ struct Streams {
     /// What they bring comes so much later.
     lag: Duration,
     are_held: AtomicBool,
-    /// Whether connections that are opened wait, of whatever kind.
-    newcomers_are_held: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
 }
 
@@ -69,9 +67,6 @@ impl Relay {
         let streams = Arc::clone(&relay.streams);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                while streams.newcomers_are_held.load(Ordering::SeqCst) {
-                    thread::sleep(PAUSE);
-                }
                 // Where the server is away, the client's connection ends, as it would there.
                 if let Ok(upstream) = TcpStream::connect(&server) {
                     let _ = join(client, upstream, &streams);
@@ -86,15 +81,9 @@ impl Relay {
         self.streams.are_held.store(true, Ordering::SeqCst);
     }
 
-    /// Holds up the connections that are opened from now on, until [`Self::release`].
-    pub fn hold_newcomers(&self) {
-        self.streams.newcomers_are_held.store(true, Ordering::SeqCst);
-    }
-
     /// Lets everything through that has waited.
     pub fn release(&self) {
         self.streams.are_held.store(false, Ordering::SeqCst);
-        self.streams.newcomers_are_held.store(false, Ordering::SeqCst);
     }
 
     /// Breaks the connections of all streams; says how many there were.
