@@ -339,6 +339,22 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_is_for_statements_too_that_could_have_had_the_answer_when_they_came() {
+        let coalescing = Arc::new(Coalescing::default());
+        let Role::Leader(leader) = join(&coalescing, KEY) else { panic!("nobody else asks") };
+        let follows = |is_current| match join_judging(&coalescing, KEY, &mut None, [false, is_current]) {
+            Role::Follower(Follower { may_copy, .. }) => may_copy,
+            Role::Leader(_) => panic!("somebody asks"),
+        };
+        assert!(matches!(follows(true), MayCopy::No), "it is not known yet what the answer rests on");
+        let valid_from = Position::new(1);
+        leader.rests_on(QuestionBasis { read: Vec::new(), tables: Vec::new(), valid_from });
+        assert!(matches!(follows(false), MayCopy::No) && !leader.is_wanted());
+        let MayCopy::AsOfArrival(basis) = follows(true) else { panic!("it could have had the answer") };
+        assert!(leader.is_wanted() && basis.get().is_some_and(|basis| basis.valid_from == valid_from));
+    }
+
+    #[test]
     fn nobody_waits_for_an_answer_that_is_outrun_and_two_ask_at_most() {
         let coalescing = Arc::new(Coalescing::default());
         let is_over = |told: &watch::Receiver<QuestionState>| told.has_changed().is_err();

@@ -493,6 +493,7 @@ const REST_AFTER_MS: u64 = 1_000;
 /// The same time if more sessions than `MANY` have one. Then reads are carried by lanes too, although nobody else waits for the server.
 const REST_OF_MANY_AFTER_MS: u64 = 200;
 const MANY: usize = 64;
+
 /// Bars all sessions from answers from memory while this value lives.
 pub(crate) struct Wlock {
     shared: Arc<Shared>,

@@ -26,7 +26,7 @@ pub(super) async fn ask_server(
         }
         asker.gate.spares.clear();
         // Also if this login cannot wait, the next ones find a connection.
-        let may_have_room = asker.gate.has_full_server();
+        let may_have_room = asker.gate.note_full();
         let waits = asker.waits && may_have_room && responder.may_begin_again();
         // MySQL has one more place than it tells of, for administrators. It refuses others there after the client was asked for its proof,
         // which the client gives once.
@@ -35,7 +35,7 @@ pub(super) async fn ask_server(
             let Some(pause) = looks.next(LOGIN_FULL_FOR).filter(|_| waits) else { return opened };
             sleep(pause).await;
             has_place = asker.gate.has_place().await;
-            asker.gate.has_full_server();
+            asker.gate.note_full();
         }
     }
 }

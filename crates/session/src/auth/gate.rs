@@ -133,7 +133,7 @@ impl Gate {
     }
 
     /// Notes that the server has no more connections. Returns whether sessions have some to give up.
-    pub(super) fn has_full_server(&self) -> bool {
+    pub(super) fn note_full(&self) -> bool {
         self.full.get().is_some_and(|full| {
             full.note();
             full.can_make_room()

@@ -152,7 +152,8 @@ impl Session {
         freshness.check(&asked.read, asked.valid_from, Fences::Ignore) != Verdict::Servable
     }
 
-    /// Whether the session could have a stored answer with this basis now, at any level of freshness.
+    /// Whether the session could have a stored answer with this basis now by its level of freshness, if no write is under way that may change
+    /// the answer.
     fn could_have(&self, asked: &QuestionBasis) -> bool {
         let level = self.state.locals.level(&self.shared.globals);
         self.admits(level, now_ms()).is_some()
@@ -161,8 +162,8 @@ impl Session {
             && !self.runs_out(level)
     }
 
-    /// Answers the statement with a copy of the server's answer to the same statement, asked for after this one had come. Returns false if
-    /// the session may not have it.
+    /// Answers the statement with a copy of the server's answer to the same statement, asked for after this one had come, or not outrun when
+    /// this one had come. Returns false if the session may not have it.
     fn takes_copy(&mut self, answer: &AnswerCopy, text: &[u8]) -> bool {
         let freshness = self.shared.freshness();
         if freshness.check(&[answer.rights], answer.valid_from, Fences::Refuse) != Verdict::Servable {
