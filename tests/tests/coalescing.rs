@@ -337,7 +337,8 @@ fn five_hundred_cost_the_server_one_statement() {
             let opened = stage.connections().saturating_sub(connected);
             assert!(
                 opened <= FEW + AT_ONCE_MAX,
-                "{opened} connections with {flags:?}, after {connected}: who waits needs none"
+                "{opened} connections with {flags:?}, after {connected}: who waits needs none: {}",
+                stage.sessions()
             );
             stage.release();
             for client in &mut clients {

@@ -57,6 +57,7 @@ mod repeat;
 mod setting;
 mod shown;
 mod resting;
+mod openings;
 mod lending;
 mod giving_up;
 mod pool;
@@ -97,6 +98,7 @@ pub(crate) use lease::Lease;
 pub use life::serve;
 pub(crate) use logged::Logged;
 pub(crate) use making::{ServerStatement, unknown_statement};
+pub(crate) use openings::OpeningWaits;
 pub(crate) use prepared::{
     AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
     PreparedSelect, SELECT_BYTES_MAX, ZoneAt,

@@ -57,7 +57,7 @@ pub struct Lane {
     has_diagnostics: Cell<bool>,
     /// The packet that ends the open transaction of its statements: it is sent last.
     end: RefCell<Option<Vec<u8>>>,
-    /// How many times [`SLOW`] a statement may take.
+    /// How many times [`SLOW`] a statement may take, if few wait behind it.
     patience: Cell<u32>,
     /// Nobody needs the connection if the lane is held up.
     is_nobodys: Cell<bool>,
@@ -165,10 +165,6 @@ impl Lane {
         self.is_held_up.get()
     }
 
-    fn limit(&self) -> Duration {
-        SLOW * self.patience.get()
-    }
-
     /// Returns how many statements are not answered yet.
     pub fn depth(&self) -> usize {
         self.queue.borrow().waiting.len()
@@ -225,7 +221,7 @@ impl Lane {
         let waiting = Waiting {
             counted,
             frame_bytes: 0,
-            limit: self.limit(),
+            patience: self.patience.get(),
             answer,
             plain: PlainSoFar::default(),
             reply: Some(sender),
@@ -277,7 +273,7 @@ impl Lane {
         let waiting = Waiting {
             counted: CarriedKind::End,
             frame_bytes: 0,
-            limit: self.limit(),
+            patience: self.patience.get(),
             answer,
             plain: PlainSoFar::default(),
             reply: None,
@@ -395,7 +391,7 @@ impl Driver {
     /// Returns when the lane has to act although nothing happens.
     fn deadline(&self) -> Deadline {
         let queue = self.lane.queue.borrow();
-        let limit = queue.waiting.front().map_or(SLOW, |first| first.limit);
+        let limit = SLOW * queue.patience();
         Deadline::from_std(if queue.sent == 0 {
             self.used + IDLE_MAX
         } else if queue.is_closed && queue.waiting.iter().skip(1).all(|waiting| waiting.reply.is_none()) {
@@ -448,7 +444,7 @@ impl Driver {
         let (_, buffer) = self.connection.parts();
         let lane = Rc::clone(&self.lane);
         let mut queue = lane.queue.borrow_mut();
-        let now = Instant::now();
+        let (now, patience) = (Instant::now(), queue.patience());
         while let Some(first) = queue.waiting.front_mut().filter(|_| !buffer.is_empty()) {
             match follow(first, buffer, &mut self.checked, &mut self.unseen)? {
                 true => {
@@ -457,7 +453,7 @@ impl Driver {
                     let took = now.saturating_duration_since(self.since);
                     self.since = now;
                     let (plain, is_end) = (first.plain.finish(), first.counted == CarriedKind::End);
-                    if !queue.answered(Carried { frames, took, plain }) && !is_end {
+                    if !queue.answered(Carried { frames, took, patience, plain }) && !is_end {
                         lane.has_left_diagnostics();
                     }
                 }

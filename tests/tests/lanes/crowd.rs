@@ -67,6 +67,44 @@ fn a_crowd_that_asks_the_same_costs_few_executions() {
     });
 }
 
+/// However many that have no connection ask at once, few connections are opened: one that is there carries the reads of all.
+#[test]
+fn many_that_begin_at_once_open_few_connections() {
+    const CROWD: usize = 400;
+    const FEW: usize = 120;
+    const TRIES: usize = 8;
+    let schema = "lanes_rush";
+    with_stages(schema, &[], |server, direct, freshet| {
+        user_of(direct, schema);
+        caught_up(freshet);
+        let read = b"SELECT v, NOW() FROM t WHERE id = 2";
+        let opened = |direct: &mut Conn| {
+            let list = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{schema}'");
+            direct.query_first::<usize, _>(list).expect("a count").expect("a row")
+        };
+        let mut tries = Vec::new();
+        while tries.len() < TRIES && tries.last().is_none_or(|opened| *opened > FEW) {
+            // By then no lane is there, and no connection waits for a session.
+            eventually("all have left", || (opened(direct) == 0).then_some(()));
+            let mut first = clients(freshet, schema, 1);
+            first[0].query("SELECT 1 FROM t WHERE id = 2").expect("it is known how sessions begin");
+            drop(first);
+            eventually("nobody is there", || (opened(direct) == 0).then_some(()));
+            let mut crowd = clients(freshet, schema, CROWD);
+            for client in &mut crowd {
+                client.send(3, read).expect("it is sent");
+            }
+            for client in &mut crowd {
+                let packets = client.answer().expect("it is answered");
+                assert!(packets.iter().any(|packet| packet.starts_with(b"\x0220")), "{packets:?}");
+            }
+            tries.push(opened(direct));
+        }
+        let is_few = tries.last().is_some_and(|opened| *opened <= FEW);
+        assert!(is_few, "{:?}: {tries:?} connections for {CROWD} clients", server.flavor);
+    });
+}
+
 /// Nobody waits for the reads that are still on the connection, and the session that has lent it needs it.
 #[test]
 fn a_session_gets_its_connection_back_though_many_reads_wait_there() {

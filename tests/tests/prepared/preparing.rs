@@ -4,6 +4,7 @@
 use freshet_tests::cached::{Counted, caught_up, connect, eventually, run, status};
 use freshet_tests::raw::{command, error_code};
 use freshet_tests::{Freshet, Server, with_each};
+use mysql::prelude::Queryable as _;
 
 use super::{Client, FORMS, Types, Value, big, execution, forget_flags, int, stage, statements, text};
 
@@ -104,8 +105,11 @@ fn preparing_executing_and_closing_touch_no_server() {
                 }
             }
             let after = (figures(&mut direct), status(&mut watch, "Freshet_forwarded"), counted.hits());
+            let look = format!("SELECT server_id IS NULL FROM freshet.sessions WHERE id = {}", fresh.0.id);
+            let is_without: Option<bool> = watch.query_first(look).expect("the list of sessions");
             // Each of our own looks is a command, too.
-            (after.0 == before.0 && after.1 <= before.1 + 4 && after.2 == before.2 + 200).then_some(())
+            let hears_nothing = after.0 == before.0 && after.1 <= before.1 + 4 && after.2 == before.2 + 200;
+            (hears_nothing && is_without == Some(true)).then_some(())
         });
     });
 }

@@ -22,7 +22,7 @@ use crate::fences::{Looking, ReadReach, reading};
 use crate::relay::Lost;
 use crate::session::{
     ControlStatement, Deeds, Executed, ExecutionFacts, Flow, Forward, LAST_PREPARED, Logged, Message, Missed,
-    Prepared, PreparedSelect, ServerStatement, Session, Touches, ZoneAt, unknown_statement,
+    OpeningWaits, Prepared, PreparedSelect, ServerStatement, Session, Touches, ZoneAt, unknown_statement,
 };
 use crate::why::Why;
 
@@ -202,14 +202,20 @@ async fn without_the_server(
         Ok(false) => {}
         done => return Some(done.map(|_| Flow::Continue)),
     }
-    let carriage = match session.may_ride_or_lend(|| prepared.select.is_some()).await {
-        Ok(carriage) => carriage,
-        Err(error) => return Some(unavailable(session, &error)),
-    };
-    if let Some(carriage) = carriage {
-        match pin!(riding::ride_execution(session, packet, prepared, carriage, missed)).await {
-            Ok(false) => {}
-            done => return Some(done.map(|_| Flow::Continue)),
+    let (is_select, mut waits) = (prepared.select.is_some(), OpeningWaits::default());
+    loop {
+        let carriage = match session.may_ride_or_lend(|| is_select).await {
+            Ok(carriage) => carriage,
+            Err(error) => return Some(unavailable(session, &error)),
+        };
+        if let Some(carriage) = carriage {
+            match pin!(riding::ride_execution(session, packet, prepared, carriage, missed)).await {
+                Ok(false) => {}
+                done => return Some(done.map(|_| Flow::Continue)),
+            }
+        }
+        if !session.waits_to_open(&mut waits, || is_select).await {
+            break;
         }
     }
     let statement = prepared.control.as_ref()?;

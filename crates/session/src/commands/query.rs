@@ -20,7 +20,7 @@ use super::{
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Carriage, Flow, Logged, Missed, Session, is_select_of_its_own};
+use crate::session::{Carriage, Flow, Logged, Missed, OpeningWaits, Session, is_select_of_its_own};
 use crate::template::{Bound, ByForm, New, SelectKind};
 use crate::warnings;
 
@@ -112,14 +112,21 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
     if pin!(session.waits_unconnected(waits)).await? {
         return Ok(Flow::Continue);
     }
-    let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
-        Ok(carriage) => carriage,
-        Err(error) => return unavailable(session, &error),
-    };
-    if let Some(carriage) = carriage
-        && pin!(rides(session, &query, carriage, &mut by_form)).await?
-    {
-        return Ok(Flow::Continue);
+    let mut waits = OpeningWaits::default();
+    loop {
+        let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
+            Ok(carriage) => carriage,
+            Err(error) => return unavailable(session, &error),
+        };
+        if let Some(carriage) = carriage
+            && pin!(rides(session, &query, carriage, &mut by_form)).await?
+        {
+            return Ok(Flow::Continue);
+        }
+        if !session.waits_to_open(&mut waits, || is_select_of_its_own(query.text())).await {
+            break;
+        }
+        by_form = ByFormHere::default(); // Others may have had the form read meanwhile.
     }
     // Boxed, so that a statement that rides takes no room for all that is not done for it.
     Box::pin(carry_out_here(session, query, control, by_form)).await

@@ -178,7 +178,7 @@ async fn carried(
         }
         None => {
             let (lasted, error) = (started.elapsed(), Some(INTERRUPTED));
-            note_stall(session, template, lasted);
+            note_stall(template, lasted, session.patience());
             session.count_sent(message, message.text, &Relayed { error, lasted, ..Relayed::default() });
             return Ok(not_ridden(session, plan, RideEnd::NotCarried));
         }
@@ -286,14 +286,15 @@ fn expected(plan: &Result<FillPlan, Why>) -> Expected {
 }
 
 fn note_execution(session: &Session, template: &Template, carried: &Carried) {
-    template.profile.carried(carried.took, session.patience());
-    note_stall(session, template, carried.took);
+    let patience = session.patience().max(carried.patience);
+    template.profile.carried(carried.took, patience);
+    note_stall(template, carried.took, patience);
 }
 
-/// Notes a statement that others have waited behind. When many begin at once, as after a silence, no statement is to blame for the wait of
+/// Notes a statement that others have waited behind. `patience`: how many times [`SLOW`] it may take. When many begin at once, as after a silence, no statement is to blame for the wait of
 /// those behind it.
-fn note_stall(session: &Session, template: &Template, took: Duration) {
-    if took / session.patience() >= SLOW {
+fn note_stall(template: &Template, took: Duration, patience: u32) {
+    if took / patience >= SLOW {
         template.profile.stalls(now_ms());
     }
 }

@@ -38,6 +38,7 @@ use suspension::Suspension;
 use super::Session;
 use super::hit::put_answer;
 use super::hold::Hold;
+use super::openings;
 use super::view::Manner;
 use crate::environment::Environment;
 use crate::relay::{Capture, Captured, Filter, Lost, Relay, RelayStep, Relayed, is_own};
@@ -208,9 +209,11 @@ impl Session {
         u32::try_from(recent / AT_ONCE).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Returns by how many times a wait for the server may be longer, because of all statements that are with it.
+    /// Returns by how many times a wait for the server may be longer, because of all statements that are with it, and all that would open a
+    /// connection otherwise.
     pub(crate) fn patience(&self) -> u32 {
-        self.crowd().min(CROWD_MAX)
+        let waiting = u32::try_from(openings::waiting() / AT_ONCE).unwrap_or(u32::MAX);
+        self.crowd().max(waiting).min(CROWD_MAX)
     }
 }
 
@@ -413,6 +416,7 @@ impl Session {
         let lane = self.lend(lends)?;
         let open = OpenLane { lane: Rc::clone(&lane), rights_from, view: None };
         LANES.with(|lanes| lanes.opened(fit, open));
+        openings::note_lane();
         Some(lane)
     }
 

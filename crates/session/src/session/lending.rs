@@ -12,9 +12,11 @@ use tracing::debug;
 
 use super::Session;
 use super::lanes::{Carriage, Ride};
+use super::openings::{self, OpeningWaits};
 use super::paced::Kills;
 use crate::registry::Ending;
 use crate::relay::Lost;
+use crate::shared::Multiplexing;
 
 /// How far apart statements are killed, and how far at most after a kill that failed.
 const KILLS_APART: Duration = Duration::from_millis(10);
@@ -35,7 +37,7 @@ impl Session {
     ) -> Result<Option<Carriage>, Error> {
         let carriage = self.may_ride();
         let begins = self.state.environment.recalled().is_some() && self.lease.is_new();
-        let is_wanted = || self.is_lane_worth_making() && self.shared.are_many_connected() && is_of_its_own();
+        let is_wanted = || self.is_opened_for_others() && is_of_its_own();
         if carriage.is_some() || self.lease.is_open() || !begins || !is_wanted() {
             return Ok(carriage);
         }
@@ -67,9 +69,34 @@ impl Session {
         waited
     }
 
+    /// Has a session without a connection wait, before it opens one for a read, if many are being opened just now: one of these may become a lane
+    /// that carries the read. Returns whether it is worth looking for a lane again. `waits` counts for one statement.
+    pub(crate) async fn waits_to_open(
+        &mut self,
+        waits: &mut OpeningWaits,
+        is_of_its_own: impl FnOnce() -> bool,
+    ) -> bool {
+        let may_wait = openings::are_many()
+            && !self.lease.is_open()
+            && !self.lease.is_lost()
+            && self.shared.options.multiplexing != Multiplexing::Off;
+        let waits = may_wait && waits.is_another() && is_of_its_own();
+        if waits {
+            Box::pin(openings::ended()).await;
+            // Another session may have learned meanwhile how such sessions begin.
+            self.recall();
+        }
+        waits
+    }
+
+    /// Whether a connection is worth opening only to be lent: many sessions have one, and no others are being opened that could be.
+    fn is_opened_for_others(&self) -> bool {
+        self.is_lane_worth_making() && self.shared.are_many_connected() && !openings::are_many()
+    }
+
     /// Opens a lane on behalf of a session that has given its connection up, if many sessions have one: the others need none then.
     pub(crate) async fn opens_for_others(&mut self, rights: Dep, carriage: Carriage) {
-        let is_wanted = self.state.unconnected.is_given_up() && self.shared.are_many_connected();
+        let is_wanted = self.state.unconnected.is_given_up() && self.is_opened_for_others();
         if is_wanted && !self.lease.is_open() && self.opens_ready().await.is_ok() {
             let _: Option<Ride> = self.finds_ride(rights, carriage);
         }

@@ -15,6 +15,11 @@ use super::statements::StatementKey;
 pub(super) const DEPTH_MAX: usize = 64;
 pub(super) const DEPTH_BYTES_MAX: usize = 32 * 1024;
 
+/// With so many statements waiting, the first one may take once more [`SLOW`](super::SLOW), up to so many times in all: a connection would have to
+/// be opened for each of those behind it, which takes a server longer.
+const DEPTH_OF_PATIENCE: usize = 128;
+const PATIENCE_MAX: u32 = 5;
+
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCarried {
@@ -31,6 +36,8 @@ pub struct Carried {
     pub frames: BytesMut,
     /// The most time that the server can have taken for it; nothing, if it came together with the answer before it.
     pub took: Duration,
+    /// How many times [`SLOW`](super::SLOW) it was allowed to take.
+    pub patience: u32,
     /// What the answer says besides its rows, if it is rows and nothing else.
     pub plain: Option<PlainAnswer>,
 }
@@ -99,8 +106,8 @@ pub(super) struct Queue {
 pub(super) struct Waiting {
     pub(super) counted: CarriedKind,
     pub(super) frame_bytes: usize,
-    /// How long the statement may take once it is first.
-    pub(super) limit: Duration,
+    /// How many times [`SLOW`](super::SLOW) the statement may take once it is first, if few wait behind it.
+    pub(super) patience: u32,
     pub(super) answer: Answer,
     pub(super) plain: PlainSoFar,
     /// `None` where nobody waits any more.
@@ -158,6 +165,12 @@ pub(super) fn follow(
 }
 
 impl Queue {
+    /// Returns how many times [`SLOW`](super::SLOW) the first statement may take.
+    pub(super) fn patience(&self) -> u32 {
+        let of_depth = 1 + u32::try_from(self.waiting.len() / DEPTH_OF_PATIENCE).unwrap_or(u32::MAX);
+        self.waiting.front().map_or(1, |first| first.patience.max(of_depth.min(PATIENCE_MAX)))
+    }
+
     /// Adds a command at the end. `before`: how many bytes were unsent before its first packet, if it has packets that go before this
     /// one.
     pub(super) fn put(&mut self, payload: &[u8], before: usize, waiting: Waiting) {

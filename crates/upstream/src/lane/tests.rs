@@ -130,6 +130,19 @@ async fn who_waits_behind_a_slow_one_goes_elsewhere() {
 }
 
 #[tokio::test]
+async fn a_slow_one_may_take_longer_if_very_many_wait_behind_it() {
+    with_lane(async |lane, returning, _server| {
+        let began = Instant::now();
+        let (_slow, next) = (ask(&lane, "slow"), ask(&lane, "next"));
+        let _others: Vec<_> = (0..128).map(|_| ask(&lane, "behind")).collect();
+        assert_eq!(next.await.unwrap().unwrap_err(), NotCarried::Elsewhere);
+        assert!(began.elapsed() >= 2 * SLOW, "{:?}", began.elapsed());
+        drop(returning);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_server_is_not_left_with_what_nobody_waits_for() {
     with_lane(async |lane, returning, mut server| {
         lane.belongs_to_nobody();

@@ -33,6 +33,7 @@ use crate::template::{Cacheability, Template};
 /// The preparation is for the server, or has to wait for somebody.
 pub(crate) fn from_memory(session: &mut Session, packet: &[u8]) -> Result<(), Missed> {
     let text = packet.get(1..).filter(|text| may_select(text)).ok_or_else(Missed::default)?;
+    session.recall();
     let environment = session.current_key().ok_or_else(Missed::default)?;
     let is_other =
         |decision: &Decision| decision.settings.error_msg.is_some() || decision.rewritten.is_some();
