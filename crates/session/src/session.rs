@@ -95,10 +95,11 @@ pub(crate) use hold::{Hold, SessionHolds};
 pub use lanes::at_server;
 pub(crate) use lanes::{Carriage, Expected, Ride, SharedView};
 pub(crate) use lease::Lease;
+pub(crate) use lending::LaneWait;
 pub use life::serve;
 pub(crate) use logged::Logged;
 pub(crate) use making::{ServerStatement, unknown_statement};
-pub(crate) use openings::OpeningWaits;
+pub(crate) use openings::LaneWaits;
 pub(crate) use prepared::{
     AGAIN_BYTES_MAX, Again, Carriable, ControlStatement, Executed, LAST_PREPARED, OwedCommand, Prepared,
     PreparedSelect, SELECT_BYTES_MAX, ZoneAt,

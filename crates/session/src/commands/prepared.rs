@@ -15,14 +15,15 @@ use freshet_sql::{Effects, Flavor, Reads};
 use freshet_upstream::Error;
 
 use super::filling::{Sought, count_not_cached, fill};
-use super::refusals::unavailable;
+use super::refusals::{refuse_interrupted, unavailable};
 use super::select::note_execution;
 use super::{bargain, kill, ours_prepared, riding, rules, transaction};
 use crate::fences::{Looking, ReadReach, reading};
 use crate::relay::Lost;
 use crate::session::{
-    ControlStatement, Deeds, Executed, ExecutionFacts, Flow, Forward, LAST_PREPARED, Logged, Message, Missed,
-    OpeningWaits, Prepared, PreparedSelect, ServerStatement, Session, Touches, ZoneAt, unknown_statement,
+    ControlStatement, Deeds, Executed, ExecutionFacts, Flow, Forward, LAST_PREPARED, LaneWait, LaneWaits,
+    Logged, Message, Missed, Prepared, PreparedSelect, ServerStatement, Session, Touches, ZoneAt,
+    unknown_statement,
 };
 use crate::why::Why;
 
@@ -196,14 +197,14 @@ async fn without_the_server(
     prepared: &Arc<Prepared>,
     missed: Missed,
 ) -> Option<Result<Flow, Lost>> {
-    let waits =
-        async |session: &mut Session| riding::execution_waits(session, packet, prepared, missed).await;
-    match pin!(session.waits_unconnected(waits)).await {
-        Ok(false) => {}
-        done => return Some(done.map(|_| Flow::Continue)),
-    }
-    let (is_select, mut waits) = (prepared.select.is_some(), OpeningWaits::default());
+    let (is_select, mut lane_waits) = (prepared.select.is_some(), LaneWaits::default());
     loop {
+        let waits =
+            async |session: &mut Session| riding::execution_waits(session, packet, prepared, missed).await;
+        match pin!(session.waits_unconnected(waits)).await {
+            Ok(false) => {}
+            done => return Some(done.map(|_| Flow::Continue)),
+        }
         let carriage = match session.may_ride_or_lend(|| is_select).await {
             Ok(carriage) => carriage,
             Err(error) => return Some(unavailable(session, &error)),
@@ -214,8 +215,15 @@ async fn without_the_server(
                 done => return Some(done.map(|_| Flow::Continue)),
             }
         }
-        if !session.waits_to_open(&mut waits, || is_select).await {
+        if !session.is_in_rush() || !riding::execution_waits_for_lane(session, prepared) {
             break;
+        }
+        match session.waits_for_lane(&mut lane_waits).await {
+            Ok(LaneWait::Over) if from_memory(session, packet).is_ok() => return Some(Ok(Flow::Continue)),
+            Ok(LaneWait::Over) => {}
+            Ok(LaneWait::Useless) => break,
+            Ok(LaneWait::Interrupted) => return Some(refuse_interrupted(session)),
+            Err(lost) => return Some(Err(lost)),
         }
     }
     let statement = prepared.control.as_ref()?;

@@ -11,7 +11,7 @@ use freshet_upstream::Error;
 
 use super::decided::Decided;
 use super::plain::sets;
-use super::refusals::{malformed, unavailable};
+use super::refusals::{malformed, refuse_interrupted, unavailable};
 use super::text::TextQuery;
 use super::{
     asked, attributes, bargain, decided, explain, introspect, kill, ours, processes, riding, select,
@@ -20,7 +20,7 @@ use super::{
 use crate::reading::{self, LONG_BYTES_MIN, ReadText};
 use crate::relay::Lost;
 use crate::rows::Write;
-use crate::session::{Carriage, Flow, Logged, Missed, OpeningWaits, Session, is_select_of_its_own};
+use crate::session::{Carriage, Flow, LaneWait, LaneWaits, Logged, Missed, Session, is_select_of_its_own};
 use crate::template::{Bound, ByForm, New, SelectKind};
 use crate::warnings;
 
@@ -82,7 +82,7 @@ async fn rewritten(session: &mut Session, packet: Vec<u8>, text_at: usize) -> Re
 }
 
 /// Carries out a statement on which the query rules have decided.
-async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
+async fn carry_out(session: &mut Session, mut query: TextQuery<'_>) -> Result<Flow, Lost> {
     let control = transaction::read(session, query.text());
     let controlled = |control| transaction::answered(session, control, Command::Query);
     if let Some(flow) = control.as_ref().and_then(controlled) {
@@ -108,28 +108,60 @@ async fn carry_out(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, 
             return done;
         }
     }
-    let waits = async |session: &mut Session| waits(session, &query, &mut by_form).await;
-    if pin!(session.waits_unconnected(waits)).await? {
-        return Ok(Flow::Continue);
-    }
-    let mut waits = OpeningWaits::default();
-    loop {
-        let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
-            Ok(carriage) => carriage,
-            Err(error) => return unavailable(session, &error),
-        };
-        if let Some(carriage) = carriage
-            && pin!(rides(session, &query, carriage, &mut by_form)).await?
-        {
-            return Ok(Flow::Continue);
-        }
-        if !session.waits_to_open(&mut waits, || is_select_of_its_own(query.text())).await {
-            break;
-        }
-        by_form = ByFormHere::default(); // Others may have had the form read meanwhile.
+    if let Some(flow) = pin!(without_the_server(session, &mut query, &mut by_form)).await? {
+        return Ok(flow);
     }
     // Boxed, so that a statement that rides takes no room for all that is not done for it.
     Box::pin(carry_out_here(session, query, control, by_form)).await
+}
+
+/// Tries to have a SELECT answered without the session's own connection: with another client's answer, or over a lane.
+async fn without_the_server<'a>(
+    session: &mut Session,
+    query: &mut TextQuery<'a>,
+    by_form: &mut ByFormHere<'a>,
+) -> Result<Option<Flow>, Lost> {
+    let mut lane_waits = LaneWaits::default();
+    loop {
+        let waits = async |session: &mut Session| waits(session, query, by_form).await;
+        if pin!(session.waits_unconnected(waits)).await? {
+            return Ok(Some(Flow::Continue));
+        }
+        let carriage = match session.may_ride_or_lend(|| is_select_of_its_own(query.text())).await {
+            Ok(carriage) => carriage,
+            Err(error) => return unavailable(session, &error).map(Some),
+        };
+        if let Some(carriage) = carriage
+            && pin!(rides(session, query, carriage, by_form)).await?
+        {
+            return Ok(Some(Flow::Continue));
+        }
+        if !session.is_in_rush() || !waits_for_lane(session, query, by_form) {
+            return Ok(None);
+        }
+        match session.waits_for_lane(&mut lane_waits).await? {
+            LaneWait::Over => {}
+            LaneWait::Useless => return Ok(None),
+            LaneWait::Interrupted => return refuse_interrupted(session).map(Some),
+        }
+        // Others may have had the form read meanwhile, and the answer stored.
+        *by_form = ByFormHere::default();
+        if let Some(key) = session.current_key() {
+            match asked::from_memory(session, query.text(), key) {
+                Ok(()) => return Ok(Some(Flow::Continue)),
+                Err(later) => query.missed = query.missed.and(later),
+            }
+        }
+    }
+}
+
+/// Whether it is worth that a statement waits for a lane: one may carry it soon, as far as is known.
+fn waits_for_lane<'a>(session: &Session, query: &TextQuery<'a>, by_form: &mut ByFormHere<'a>) -> bool {
+    match by_form.look(session, query) {
+        Some(ByForm::Known(Bound::Select(known))) => riding::waits_for_lane(session, query, known),
+        Some(ByForm::Known(Bound::Write(_))) => false,
+        Some(ByForm::New(_)) | None => query.long.is_none() && is_select_of_its_own(query.text()),
+    }
 }
 
 /// Carries out a statement that no lane has carried: on the session's own connection, if a server is needed.

@@ -13,6 +13,12 @@ pub(super) fn unavailable(session: &mut Session, error: &freshet_upstream::Error
     Ok(if over { Flow::Close } else { Flow::Continue })
 }
 
+/// Tells the client that its statement was interrupted by a KILL QUERY before it was sent.
+pub(super) fn refuse_interrupted(session: &mut Session) -> Result<Flow, Lost> {
+    session.put_interrupted();
+    Ok(Flow::Continue)
+}
+
 /// Returns the error for a packet that cannot be read.
 pub(super) fn malformed() -> ErrPacket {
     ErrPacket::new(Malformed::ER_MALFORMED_PACKET, "HY000", "Malformed communication packet")

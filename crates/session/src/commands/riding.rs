@@ -27,8 +27,10 @@ use crate::sought::COUNTS_ALL;
 use crate::template::{BoundSelect, Template};
 use crate::why::Why;
 
-pub(super) use execution::{ride as ride_execution, waits as execution_waits};
-use fitness::may_be_carried;
+pub(super) use execution::{
+    ride as ride_execution, waits as execution_waits, waits_for_lane as execution_waits_for_lane,
+};
+use fitness::{may_be_carried, may_be_carried_soon};
 
 /// How a try to have a lane carry a read has ended.
 #[derive(Clone, Copy)]
@@ -60,7 +62,7 @@ pub(super) async fn ride(
     match end {
         RideEnd::Answered => Ok(true),
         RideEnd::NotCarried => Ok(false),
-        // Not on another lane: those that ask similar things would hold that one up too.
+        // Not on another lane at once: those that ask similar things would hold that one up too.
         RideEnd::HeldUp if is_alone => Box::pin(ahead::text(session, query, known)).await,
         RideEnd::HeldUp => Ok(false),
     }
@@ -77,6 +79,11 @@ pub(super) async fn waits(
         return Ok(false);
     }
     Box::pin(ahead::text(session, query, known)).await
+}
+
+/// Whether it is worth that the query waits for a lane: one may carry it soon.
+pub(super) fn waits_for_lane(session: &Session, query: &TextQuery<'_>, known: &BoundSelect<'_>) -> bool {
+    may_be_carried_soon(session, known.template()) && may_be_shared(session, query, known)
 }
 
 /// Whether the query may get an answer that its own connection has not given.
@@ -291,8 +298,8 @@ fn note_execution(session: &Session, template: &Template, carried: &Carried) {
     note_stall(template, carried.took, patience);
 }
 
-/// Notes a statement that others have waited behind. `patience`: how many times [`SLOW`] it may take. When many begin at once, as after a silence, no statement is to blame for the wait of
-/// those behind it.
+/// Notes a statement that others have waited behind. `patience`: how many times [`SLOW`] it may take. When many begin at once, as after a
+/// silence, no statement is to blame for the wait of those behind it.
 fn note_stall(template: &Template, took: Duration, patience: u32) {
     if took / patience >= SLOW {
         template.profile.stalls(now_ms());

@@ -8,6 +8,7 @@ use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepa
 use freshet_upstream::{Error, control};
 
 use super::begun::words::first_word_is;
+use super::openings::Opening;
 use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
 use super::turn::interrupted;
@@ -54,9 +55,10 @@ impl Session {
             return Err(Error::Closed);
         }
         if !self.lease.is_open() {
+            let _under_way = Opening::begins();
             if Box::pin(self.takes_over()).await {
                 self.handle.goes_on();
-                return Ok(());
+                return self.is_not_interrupted();
             }
             // Boxed, since the future is rare and large, and every command would reserve room for it otherwise.
             let ConnectionOrigin::Own(rights_from) = Box::pin(self.opens_own()).await? else { return Ok(()) };
@@ -66,16 +68,18 @@ impl Session {
             self.state.environment.note_unknown();
             self.lease.prepared.begin_at(self.state.environment.version());
             self.state.last.note_connection_opened();
-            if self.handle.is_interrupted() {
-                // The killer was told that the statement is ended.
-                return Err(Error::Server(interrupted()));
-            }
+            self.is_not_interrupted()?;
         }
         self.meets_server().await?;
         match self.state.unconnected.take() {
             Some(environment) => Box::pin(self.goes_on(environment)).await,
             None => Ok(()),
         }
+    }
+
+    /// Returns the error of a statement that was interrupted while it waited for its connection: the killer was told that it is ended.
+    fn is_not_interrupted(&self) -> Result<(), Error> {
+        if self.handle.is_interrupted() { Err(Error::Server(interrupted())) } else { Ok(()) }
     }
 
     /// Sets up a connection that was just opened or reset: the server has to report what Freshet has to know.

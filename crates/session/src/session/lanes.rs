@@ -254,7 +254,7 @@ impl Session {
     }
 
     /// Returns how the session's next read is carried, if its transaction allows it.
-    fn carriage(&self) -> Option<Carriage> {
+    pub(super) fn carriage(&self) -> Option<Carriage> {
         let (tx, view) = (&self.state.tx, self.state.view());
         if tx.surely_autocommits() {
             return Some(Carriage::Alone);
@@ -296,7 +296,11 @@ impl Session {
         match self.shared.options.multiplexing {
             Multiplexing::Off => false,
             Multiplexing::Always => true,
-            Multiplexing::On => LANES.with(Lanes::are_many_under_way) || self.shared.are_many_connected(),
+            Multiplexing::On => {
+                LANES.with(Lanes::are_many_under_way)
+                    || self.shared.are_many_connected()
+                    || openings::are_many()
+            }
         }
     }
 
@@ -314,7 +318,7 @@ impl Session {
             && self.environment().is_none_or(|environment| environment.tells_time)
     }
 
-    fn may_be_carried(&self) -> bool {
+    pub(super) fn may_be_carried(&self) -> bool {
         const BAR: [Hold; 6] = [
             Hold::NextTransaction,
             Hold::Locks,

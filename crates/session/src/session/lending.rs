@@ -7,22 +7,32 @@ use std::time::{Duration, Instant};
 
 use freshet_cache::Dep;
 use freshet_upstream::lane::SLOW;
-use freshet_upstream::{Connection, Error};
+use freshet_upstream::{Connection, Error, now_ms};
 use tracing::debug;
 
 use super::Session;
 use super::lanes::{Carriage, Ride};
-use super::openings::{self, OpeningWaits};
+use super::openings::{self, LaneWaits};
 use super::paced::Kills;
 use crate::registry::Ending;
 use crate::relay::Lost;
-use crate::shared::Multiplexing;
 
 /// How far apart statements are killed, and how far at most after a kill that failed.
 const KILLS_APART: Duration = Duration::from_millis(10);
 const KILLS_APART_MAX: Duration = Duration::from_secs(1);
 /// For how long statements are killed until a connection comes back.
 const KILLED_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// How the wait of a read for a lane has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaneWait {
+    /// There was none: the read does not wait, or no longer.
+    Useless,
+    /// A lane may be there.
+    Over,
+    /// The read was interrupted by a KILL QUERY.
+    Interrupted,
+}
 
 impl Session {
     /// Like [`Session::may_ride`]. If many sessions have a connection and no lane is there for the next ones, a session that has just begun opens
@@ -69,27 +79,36 @@ impl Session {
         waited
     }
 
-    /// Has a session without a connection wait, before it opens one for a read, if many are being opened just now: one of these may become a lane
-    /// that carries the read. Returns whether it is worth looking for a lane again. `waits` counts for one statement.
-    pub(crate) async fn waits_to_open(
-        &mut self,
-        waits: &mut OpeningWaits,
-        is_of_its_own: impl FnOnce() -> bool,
-    ) -> bool {
-        let may_wait = openings::are_many()
-            && !self.lease.is_open()
-            && !self.lease.is_lost()
-            && self.shared.options.multiplexing != Multiplexing::Off;
-        let waits = may_wait && waits.is_another() && is_of_its_own();
-        if waits {
-            Box::pin(openings::ended()).await;
-            // Another session may have learned meanwhile how such sessions begin.
-            self.recall();
-        }
-        waits
+    /// Whether the session has no connection, and many are being opened.
+    pub(crate) fn is_in_rush(&self) -> bool {
+        !self.lease.is_open() && openings::are_many()
     }
 
-    /// Whether a connection is worth opening only to be lent: many sessions have one, and no others are being opened that could be.
+    /// Has a read of a session without a connection wait for a lane, if many connections are being opened. `waits`: those of this read.
+    ///
+    /// # Errors
+    /// The client has left, or the session is ended.
+    pub(crate) async fn waits_for_lane(&mut self, waits: &mut LaneWaits) -> Result<LaneWait, Lost> {
+        let may_wait = self.is_in_rush()
+            && !waits.are_over()
+            && !self.lease.is_lost()
+            && !self.had_its_turn()
+            && self.may_be_carried()
+            && (self.state.tx.surely_autocommits() || self.carriage().is_some());
+        if !may_wait {
+            return Ok(LaneWait::Useless);
+        }
+        if Box::pin(self.waits_unless_interrupted(waits.another())).await?.is_none() {
+            return Ok(LaneWait::Interrupted);
+        }
+        // The time at which the client was active last is also the time at which lanes are looked for.
+        self.active(now_ms());
+        // Another session may have learned meanwhile how such sessions begin.
+        self.recall();
+        Ok(LaneWait::Over)
+    }
+
+    /// Whether a connection is worth opening only to be lent: many sessions have one. Where many are being opened, reads wait for one of these.
     fn is_opened_for_others(&self) -> bool {
         self.is_lane_worth_making() && self.shared.are_many_connected() && !openings::are_many()
     }

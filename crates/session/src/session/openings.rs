@@ -1,19 +1,19 @@
 //! The connections that one thread's sessions open at the moment. If many are opened at once, as after a silence, a session whose read a lane
-//! could carry waits for one of them: as soon as one is there, its owner may lend it to all.
+//! could carry waits: one of these connections may become a lane, which carries the reads of all.
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// How many connections are opened at once before others wait for one of these.
-const AT_ONCE: usize = 8;
-/// How long a statement waits for one of them, and how often, before a connection is opened for it all the same. A login at a server that is not
-/// overloaded takes less. A statement that was slow keeps its kind from lanes for as long as one wait (`template/profile.rs`).
+/// How many connections are opened at once before reads wait for a lane.
+const OPENED_AT_ONCE: usize = 8;
+/// How long a read waits before it looks for a lane again, and for how long it does so, before a connection is opened for it all the same. A
+/// statement that was slow keeps its form from lanes for as long as one wait (`template/profile.rs`).
 const WAIT_MAX: Duration = Duration::from_millis(100);
-const WAITS_MAX: u32 = 3;
+const WAITS_MAX: Duration = Duration::from_millis(300);
 
 thread_local! {
     static OPENINGS: Rc<Openings> = Rc::default();
@@ -23,7 +23,7 @@ thread_local! {
 struct Openings {
     under_way: Cell<usize>,
     waiting: Cell<usize>,
-    /// Wakes one of those that wait when a connection is there, and all of them when there is a lane.
+    /// Wakes one read that waits when a connection is there, and all of them when a lane is.
     changed: Notify,
 }
 
@@ -41,7 +41,9 @@ impl Opening {
 impl Drop for Opening {
     fn drop(&mut self) {
         self.0.under_way.set(self.0.under_way.get() - 1);
-        self.0.changed.notify_one();
+        if self.0.waiting.get() > 0 {
+            self.0.changed.notify_one();
+        }
     }
 }
 
@@ -49,48 +51,110 @@ fn here() -> Rc<Openings> {
     OPENINGS.with(Rc::clone)
 }
 
-/// Whether so many connections are being opened that the next session waits for one of them.
+/// Whether so many connections are being opened that reads wait for a lane.
 pub(super) fn are_many() -> bool {
-    here().under_way.get() >= AT_ONCE
+    OPENINGS.with(|openings| openings.under_way.get()) >= OPENED_AT_ONCE
 }
 
-/// Wakes all that wait: there is a lane.
+/// Wakes all reads that wait: there is a lane.
 pub(super) fn note_lane() {
-    here().changed.notify_waiters();
+    OPENINGS.with(|openings| openings.changed.notify_waiters());
 }
 
-/// Waits until a connection that is being opened is there, or a lane is. Not for long.
-pub(super) async fn ended() {
-    let openings = here();
-    openings.waiting.set(openings.waiting.get() + 1);
-    let counted = Waiting(&openings);
-    let ended = openings.changed.notified();
-    let _: Result<(), _> = timeout(WAIT_MAX, ended).await;
-    drop(counted);
-}
-
-/// Returns how many statements wait for connections that are being opened.
+/// Returns how many reads wait for a lane.
 pub(super) fn waiting() -> usize {
-    here().waiting.get()
+    OPENINGS.with(|openings| openings.waiting.get())
 }
 
-/// One that waits, as long as this value lives.
-struct Waiting<'a>(&'a Openings);
+/// The waits of one read.
+#[derive(Debug, Default)]
+pub(crate) struct LaneWaits {
+    /// When the first one began.
+    since: Option<Instant>,
+}
 
-impl Drop for Waiting<'_> {
+impl LaneWaits {
+    /// Whether the read has waited for long enough.
+    pub(super) fn are_over(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() >= WAITS_MAX)
+    }
+
+    /// Waits until a connection that is being opened is there, or a lane is. Not for long.
+    pub(super) async fn another(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+        let counted = WaitingRead::begins();
+        let _: Result<(), _> = timeout(WAIT_MAX, counted.0.changed.notified()).await;
+    }
+}
+
+/// A read that waits, as long as this value lives.
+struct WaitingRead(Rc<Openings>);
+
+impl WaitingRead {
+    fn begins() -> Self {
+        let openings = here();
+        openings.waiting.set(openings.waiting.get() + 1);
+        Self(openings)
+    }
+}
+
+impl Drop for WaitingRead {
     fn drop(&mut self) {
         self.0.waiting.set(self.0.waiting.get() - 1);
     }
 }
 
-/// How often a statement has waited before a connection is opened for it.
-#[derive(Debug, Default)]
-pub(crate) struct OpeningWaits(u32);
+#[cfg(test)]
+mod tests {
+    use tokio::task::{JoinHandle, LocalSet, spawn_local, yield_now};
 
-impl OpeningWaits {
-    /// Counts a wait. Returns false if there were enough.
-    pub(super) fn is_another(&mut self) -> bool {
-        self.0 += 1;
-        self.0 <= WAITS_MAX
+    use super::*;
+
+    async fn waits() -> Duration {
+        let began = Instant::now();
+        LaneWaits::default().another().await;
+        began.elapsed()
+    }
+
+    async fn three_that_wait() -> Vec<JoinHandle<Duration>> {
+        let waiting = (0..3).map(|_| spawn_local(waits())).collect();
+        yield_now().await;
+        assert_eq!(super::waiting(), 3);
+        waiting
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_there_ends_one_wait_and_a_lane_ends_all() {
+        LocalSet::new()
+            .run_until(async {
+                let mut openings: Vec<_> = (0..OPENED_AT_ONCE).map(|_| Opening::begins()).collect();
+                assert!(are_many());
+                let waiting = three_that_wait().await;
+                drop(openings.pop());
+                assert!(!are_many());
+                yield_now().await;
+                assert_eq!(super::waiting(), 2, "one looks again");
+                note_lane();
+                yield_now().await;
+                assert_eq!(super::waiting(), 0);
+                for waited in waiting {
+                    assert!(waited.await.unwrap() < WAIT_MAX);
+                }
+                // Nobody has waited for these.
+                drop(openings);
+                assert!(waits().await >= WAIT_MAX);
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn waits_are_over_after_a_while() {
+        let mut waits = LaneWaits::default();
+        let mut times = 0;
+        while !waits.are_over() {
+            waits.another().await;
+            times += 1;
+        }
+        assert!((1..=3).contains(&times), "{times}");
     }
 }

@@ -20,7 +20,6 @@ use tokio::time::timeout;
 use super::Session;
 use super::exchange::unless_killed;
 use super::giving_up::Asks;
-use super::openings::Opening;
 use super::pool::makes_room;
 use super::turn::interrupted;
 use crate::full::{FULL_FOR, Looks, is_refused_as_full};
@@ -95,7 +94,6 @@ impl Session {
     /// Opens a connection. If that takes long, those who wait for this session's statement open connections too: one after the other, each of
     /// them could wait as long.
     async fn opens_once(&mut self) -> Result<(), Error> {
-        let _under_way = Opening::begins();
         let Self { shared, admitted, ahead, handle, .. } = self;
         let opening = unless_killed(handle, crate::auth::open(&shared.gate, admitted));
         let mut opening = pin!(async { opening.await.unwrap_or(Err(Error::Closed)) });

@@ -148,6 +148,12 @@ impl ExecutionProfile {
         self.best_us.load(Ordering::Relaxed) <= QUICK_US_MAX
     }
 
+    /// Whether the statements may turn out to be quick: nothing is known, or none was slow because of itself.
+    pub(crate) fn may_be_quick(&self) -> bool {
+        let best_us = self.best_us.load(Ordering::Relaxed);
+        best_us < SLOW_US_MIN || best_us == u32::MAX
+    }
+
     /// Whether the best recent time is less than this many microseconds.
     pub(crate) fn takes_less_than(&self, us: u32) -> bool {
         self.best_us.load(Ordering::Relaxed) < us

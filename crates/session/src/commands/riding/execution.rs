@@ -8,7 +8,7 @@ use freshet_upstream::Lane;
 use freshet_upstream::lane::{StatementKey, StatementState};
 
 use super::ahead::{self, KeyedExecution};
-use super::fitness::may_be_carried;
+use super::fitness::{may_be_carried, may_be_carried_soon};
 use super::{Ridden, RideEnd, carried, keyed, leads, ride_of, stored, told, weigh};
 use crate::commands::admitting::{Hinted, is_worth_storing};
 use crate::commands::fill_plan::{ExecutedSelect, FillPlan, plan_of_execution_from, rights};
@@ -44,7 +44,7 @@ pub(in crate::commands) async fn ride(
     match end {
         RideEnd::Answered => Ok(true),
         RideEnd::NotCarried => Ok(false),
-        // Not on another lane: those that ask similar things would hold that one up too.
+        // Not on another lane at once: those that ask similar things would hold that one up too.
         RideEnd::HeldUp if carriage == Carriage::Alone => {
             Box::pin(ahead::execution(session, keyed, missed)).await
         }
@@ -65,6 +65,14 @@ pub(in crate::commands) async fn waits(
         return Ok(false);
     };
     Box::pin(ahead::execution(session, &keyed, missed)).await
+}
+
+/// Whether it is worth that the execution waits for a lane: one may carry it soon.
+pub(in crate::commands) fn waits_for_lane(session: &Session, prepared: &Prepared) -> bool {
+    let Some(select) = prepared.select.as_ref().filter(|select| select.hint.is_none()) else { return false };
+    let compiled = select.compiled();
+    !prepared.is_rewritten()
+        && compiled.is_none_or(|compiled| may_be_carried_soon(session, &compiled.template))
 }
 
 /// Returns an execution with its values and its key; `None` if they cannot be told.

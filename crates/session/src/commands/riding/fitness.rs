@@ -7,10 +7,20 @@ use crate::session::Session;
 use crate::shared::Multiplexing;
 use crate::template::Template;
 
+/// What is soon, in milliseconds.
+const SOON_MS: u64 = 500;
+
 /// Whether a lane may carry the SELECT: the SELECT is known to be quick, and reads nothing but tables.
 pub(super) fn may_be_carried(session: &Session, template: &Template) -> bool {
     (template.profile.is_quick() || session.shared.options.multiplexing == Multiplexing::Always)
         && template.profile.is_fit(session.handle.active_ms())
+        && is_read_plainly(session, template)
+}
+
+/// Whether a lane may carry the SELECT within the time for which a read waits for one, as far as is known.
+pub(in crate::commands) fn may_be_carried_soon(session: &Session, template: &Template) -> bool {
+    template.profile.may_be_quick()
+        && template.profile.is_fit(session.handle.active_ms() + SOON_MS)
         && is_read_plainly(session, template)
 }
 
