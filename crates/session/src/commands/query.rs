@@ -235,7 +235,7 @@ fn look_again(session: &mut Session, filled: Option<&[u8]>, missed: Missed) -> O
 
 /// Makes sure that the session has a connection, and knows what it needs to read the text.
 async fn begin_to_read(session: &mut Session, text: &[u8]) -> Result<(), Error> {
-    session.connect().await?;
+    session.connect_for(text).await?;
     Box::pin(session.learn_to_read(text)).await
 }
 

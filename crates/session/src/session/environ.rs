@@ -43,6 +43,22 @@ impl Session {
         Modes { utf8_names: false, ..modes }
     }
 
+    /// Like [`Session::connect`], for this statement. A session that was taken to be where others have begun learns where it is before a SET,
+    /// which leads from there to an environment in which others may have been, and before a transaction, in which it would read from memory.
+    ///
+    /// # Errors
+    /// Those of [`Session::connect`].
+    pub(crate) async fn connect_for(&mut self, text: &[u8]) -> Result<(), Error> {
+        let was_known = !self.lease.is_open() && self.state.environment.current().is_some();
+        self.connect().await?;
+        let begins =
+            || ["SET", "START", "BEGIN"].iter().any(|word| first_word_is(text.trim_ascii_start(), word));
+        if was_known && self.environment().is_none() && begins() {
+            Box::pin(self.learn_quietly()).await?;
+        }
+        Ok(())
+    }
+
     /// Opens the server's connection on its first use. The next command sets the connection up.
     ///
     /// # Errors
