@@ -84,13 +84,12 @@ impl Session {
         !self.lease.is_open() && openings::are_many()
     }
 
-    /// Has a read of a session without a connection wait for a lane, if many connections are being opened. `waits`: those of this read.
+    /// Has a read of a session that [is in a rush](Session::is_in_rush) wait for a lane. `waits`: those of this read.
     ///
     /// # Errors
     /// The client has left, or the session is ended.
     pub(crate) async fn waits_for_lane(&mut self, waits: &mut LaneWaits) -> Result<LaneWait, Lost> {
-        let may_wait = self.is_in_rush()
-            && !waits.are_over()
+        let may_wait = !waits.are_over()
             && !self.lease.is_lost()
             && !self.had_its_turn()
             && self.may_be_carried()

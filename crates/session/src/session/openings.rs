@@ -21,28 +21,46 @@ thread_local! {
 
 #[derive(Default)]
 struct Openings {
-    under_way: Cell<usize>,
-    waiting: Cell<usize>,
+    under_way: Rc<Cell<usize>>,
+    waiting: Rc<Cell<usize>>,
     /// Wakes one read that waits when a connection is there, and all of them when a lane is.
     changed: Notify,
 }
 
+/// One more in a count, as long as this value lives.
+struct Counted(Rc<Cell<usize>>);
+
+impl Counted {
+    fn among(all: &Rc<Cell<usize>>) -> Self {
+        all.set(all.get() + 1);
+        Self(Rc::clone(all))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 /// A connection that is being opened, as long as this value lives.
-pub(super) struct Opening(Rc<Openings>);
+pub(super) struct Opening {
+    openings: Rc<Openings>,
+    _counted: Counted,
+}
 
 impl Opening {
     pub(super) fn begins() -> Self {
         let openings = here();
-        openings.under_way.set(openings.under_way.get() + 1);
-        Self(openings)
+        Self { _counted: Counted::among(&openings.under_way), openings }
     }
 }
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        self.0.under_way.set(self.0.under_way.get() - 1);
-        if self.0.waiting.get() > 0 {
-            self.0.changed.notify_one();
+        // It looks again on its next turn: this one does not count any more then.
+        if self.openings.waiting.get() > 0 {
+            self.openings.changed.notify_one();
         }
     }
 }
@@ -82,25 +100,9 @@ impl LaneWaits {
     /// Waits until a connection that is being opened is there, or a lane is. Not for long.
     pub(super) async fn another(&mut self) {
         self.since.get_or_insert_with(Instant::now);
-        let counted = WaitingRead::begins();
-        let _: Result<(), _> = timeout(WAIT_MAX, counted.0.changed.notified()).await;
-    }
-}
-
-/// A read that waits, as long as this value lives.
-struct WaitingRead(Rc<Openings>);
-
-impl WaitingRead {
-    fn begins() -> Self {
         let openings = here();
-        openings.waiting.set(openings.waiting.get() + 1);
-        Self(openings)
-    }
-}
-
-impl Drop for WaitingRead {
-    fn drop(&mut self) {
-        self.0.waiting.set(self.0.waiting.get() - 1);
+        let _counted = Counted::among(&openings.waiting);
+        let _: Result<(), _> = timeout(WAIT_MAX, openings.changed.notified()).await;
     }
 }
 

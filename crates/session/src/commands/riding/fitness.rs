@@ -17,7 +17,7 @@ pub(super) fn may_be_carried(session: &Session, template: &Template) -> bool {
         && is_read_plainly(session, template)
 }
 
-/// Whether a lane may carry the SELECT within the time for which a read waits for one, as far as is known.
+/// Whether a lane may carry the SELECT soon, as far as is known: it is worth that it waits for one.
 pub(in crate::commands) fn may_be_carried_soon(session: &Session, template: &Template) -> bool {
     template.profile.may_be_quick()
         && template.profile.is_fit(session.handle.active_ms() + SOON_MS)
