@@ -46,9 +46,9 @@ impl Index {
         Some(Self { lines: Memory::map(Self::bytes_for(slots))? })
     }
 
-    /// Returns the first place of this hash's line for whose entry `is_it` is true.
+    /// Returns the first place of this hash's line for which `found` returns something, and that.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(Location) -> bool) -> Option<Location> {
+    pub(crate) fn find<T>(&self, hash: u64, found: impl Fn(Location) -> Option<T>) -> Option<(Location, T)> {
         let at = self.line(hash);
         let line: &[u8; LINE_BYTES] = self.lines.bytes().get(at..)?.first_chunk()?;
         let (words, _) = line.as_chunks();
@@ -57,7 +57,7 @@ impl Index {
         places
             .filter(|word| *word != 0 && tag_of(*word) == tag)
             .map(location_of)
-            .find(|location| is_it(*location))
+            .find_map(|location| Some((location, found(location)?)))
     }
 
     /// Adds an entry. Returns false if its line is full.

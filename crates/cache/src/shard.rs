@@ -110,13 +110,13 @@ impl Shard {
     /// Returns the entry under this key, and its slot. [`Self::credit_hit`] credits the hit.
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, Stored<'_>)> {
-        let Location { slot, head } = self.find_location(hash, key)?;
-        Some((slot, self.stored(head)?))
+        let found = |head| self.stored(head).filter(|stored| stored.is_for(key));
+        self.slab.find(hash, found).map(|(Location { slot, .. }, stored)| (slot, stored))
     }
 
-    #[inline]
     fn find_location(&self, hash: u64, key: Key<'_>) -> Option<Location> {
-        self.slab.find(hash, |head| self.stored(head).is_some_and(|stored| stored.is_for(key)))
+        let found = |head| self.stored(head).is_some_and(|stored| stored.is_for(key)).then_some(());
+        self.slab.find(hash, found).map(|(location, ())| location)
     }
 
     #[inline]

@@ -211,15 +211,12 @@ impl Slab {
         }
     }
 
-    /// Returns the place of the entry with this hash for whose first block `is_it` is true.
+    /// Returns the place of the entry with this hash for whose first block `found` returns something, and that.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<Location> {
-        let found = self.index.find(hash, |place| is_it(place.head));
-        found.or_else(|| {
-            let is_it = |slot: &SlabEntry| slot.hash == hash && is_it(slot.head());
-            self.chained(hash)
-                .find(|(_, slot)| is_it(slot))
-                .map(|(at, slot)| Location { slot: at, head: slot.head() })
+    pub(crate) fn find<T>(&self, hash: u64, found: impl Fn(u32) -> Option<T>) -> Option<(Location, T)> {
+        self.index.find(hash, |place| found(place.head)).or_else(|| {
+            let mut alike = self.chained(hash).filter(|(_, slot)| slot.hash == hash);
+            alike.find_map(|(at, slot)| Some((Location { slot: at, head: slot.head() }, found(slot.head())?)))
         })
     }
 
@@ -311,7 +308,7 @@ impl Slab {
         let mut placed = 0;
         for at in 0..self.len() as u32 {
             let slot = self.get(at).unwrap();
-            if let Some(place) = self.index.find(slot.hash, |place| place.slot == at) {
+            if let Some((place, ())) = self.index.find(slot.hash, |place| (place.slot == at).then_some(())) {
                 assert_eq!(place.head, slot.head());
                 placed += 1;
             } else {

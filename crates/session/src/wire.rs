@@ -22,8 +22,11 @@ mod compressed;
 #[cfg(test)]
 mod tests;
 
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
 use freshet_protocol::{
@@ -192,7 +195,8 @@ impl Wire {
         self.packet().await
     }
 
-    fn begins_command(&mut self) {
+    /// Begins the next command: see [`Wire::command`].
+    pub(crate) fn begins_command(&mut self) {
         self.seq = 0;
         if let Some(compressed) = &mut self.compressed {
             compressed.begin_command();
@@ -221,18 +225,39 @@ impl Wire {
     /// [`WireError::Closed`], [`WireError::Truncated`] or the system's error; within a packet [`WireError::ReadTimeout`]
     /// and [`WireError::NoMemory`].
     pub async fn fill(&mut self) -> Result<(), WireError> {
-        let is_between = self.read.is_empty() && self.incoming().is_empty();
-        if !is_between {
+        if !self.is_between_packets() {
             // Boxed, since it is rare and large: the room of a future is moved whenever it is made.
             return Box::pin(self.fill_rest()).await;
         }
-        let Some(stream) = &mut self.stream else { return Err(WireError::Closed) };
+        poll_fn(|cx| self.poll_fill(cx)).await
+    }
+
+    /// Like [`Wire::fill`] between two packets, polled by hand.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), WireError>> {
+        let Some(stream) = &mut self.stream else { return Poll::Ready(Err(WireError::Closed)) };
         let incoming = below(&mut self.read, &mut self.compressed);
         incoming.reserve(READ_BYTES);
-        match stream.read_buf(incoming).await? {
-            0 => Err(WireError::Closed),
-            _ => Ok(()),
+        Poll::Ready(match ready!(pin!(stream.read_buf(incoming)).poll(cx)) {
+            Ok(0) => Err(WireError::Closed),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    /// Polls for the next command, after [`Wire::begins_command`]. `None`: a packet has begun to arrive, and [`Wire::packet`] waits for the
+    /// rest of it.
+    ///
+    /// # Errors
+    /// As [`Wire::command`].
+    pub(crate) fn poll_command(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Packet>, WireError>> {
+        if self.is_between_packets() {
+            ready!(self.poll_fill(cx))?;
         }
+        Poll::Ready(self.buffered())
+    }
+
+    fn is_between_packets(&self) -> bool {
+        self.read.is_empty() && self.incoming().is_empty()
     }
 
     /// Returns the bytes that have arrived and are not yet parsed; compressed if the client compresses.
@@ -308,11 +333,11 @@ impl Wire {
 
     /// Gives the memory of a large packet back. Kept small buffers cost less than allocating them again.
     pub fn trim(&mut self) {
-        let below = self.compressed.as_mut().map(|below| [&mut below.incoming, &mut below.outgoing]);
-        for buffer in [&mut self.read, &mut self.write].into_iter().chain(below.into_iter().flatten()) {
-            if buffer.is_empty() && buffer.capacity() > IDLE_BUFFER_BYTES_MAX {
-                *buffer = BytesMut::new();
-            }
+        trim(&mut self.read);
+        trim(&mut self.write);
+        if let Some(below) = &mut self.compressed {
+            trim(&mut below.incoming);
+            trim(&mut below.outgoing);
         }
     }
 
@@ -367,6 +392,12 @@ impl Wire {
         let below = self.compressed.as_ref();
         let below = below.map_or(0, |below| below.incoming.capacity() + below.outgoing.capacity());
         self.read.capacity() + self.write.capacity() + below
+    }
+}
+
+fn trim(buffer: &mut BytesMut) {
+    if buffer.is_empty() && buffer.capacity() > IDLE_BUFFER_BYTES_MAX {
+        *buffer = BytesMut::new();
     }
 }
 

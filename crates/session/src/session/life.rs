@@ -3,18 +3,18 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use freshet_protocol::{Command, ErrPacket, Packet};
+use freshet_protocol::{ErrPacket, Packet};
 use freshet_upstream::net::Stream;
 use freshet_upstream::now_ms;
 use tokio::time::timeout_at;
 use tracing::debug;
 
 use super::begun::{Opening, ServerSide, is_proven_soon};
-use super::{Flow, Lease, Missed, Session, split};
+use super::{Flow, Lease, Missed, Session};
 use crate::busy_poll;
 use crate::commands;
 use crate::counters::Count;
@@ -29,6 +29,23 @@ const FAREWELL_BYTES_MAX: usize = 64 << 20;
 
 /// How long the server may take for its last message to a client that it has killed.
 const LAST_WORD_MAX: Duration = Duration::from_millis(500);
+
+/// What comes next in a client's life.
+enum Next {
+    /// A command that has to wait for somebody: `missed` says what was found for it in memory.
+    Waits { packet: BytesMut, missed: Missed },
+    /// All commands that have arrived are carried out, and answers may be left to be sent.
+    Done(Flow),
+}
+
+/// How a wait for a command has ended.
+enum Waited {
+    Over(Result<Next, WireError>),
+    /// A command has begun to arrive.
+    Begun,
+    /// The session is to end or to rest, or the server speaks unasked.
+    Interrupted,
+}
 
 /// Serves one client until it leaves. Returns nothing: errors of one client concern nobody else.
 pub async fn serve(stream: Stream, shared: Arc<Shared>) {
@@ -88,35 +105,21 @@ impl Session {
         }
     }
 
-    /// Waits for a command, and answers it and the commands that have arrived with it. `has_left`: the client has left between two
+    /// Carries out the next command that has to wait for somebody, or the commands before it. `has_left`: the client has left between two
     /// commands.
     async fn next_commands(&mut self, has_left: &mut bool) -> Result<Flow, Lost> {
-        // Pinned here: a future that is awaited by value is moved first, once for each answer.
+        // Pinned here: a future that is awaited by value is moved first, once for each command.
         let next = pin!(self.next_command()).await;
-        *has_left = matches!(next, Err(WireError::Closed));
-        let Some(mut packet) = next? else { return Ok(Flow::Close) };
-        let mut at_once = self.answer_at_once(&mut packet)?;
-        // Earlier answers do not wait with this one.
-        let is_unsettled = matches!(at_once, Err(missed) if missed.unsettled) && !self.lease.is_lent();
-        if is_unsettled && self.wire.flush().await.is_ok() {
-            Box::pin(self.make_way()).await?;
-            at_once = self.answer_at_once(&mut packet)?;
-        }
-        *has_left = split(&packet).0 == Command::Quit;
-        let flow = match at_once {
-            Ok(flow) => flow,
-            // Earlier answers do not wait for the server.
-            Err(_) if self.wire.flush().await.is_err() => Flow::Close,
-            Err(missed) => {
-                if self.lease.is_lent()
-                    && let Err(done) = Box::pin(commands::take_back(self, &packet)).await
-                {
-                    return done;
+        *has_left = matches!(next, Err(WireError::Closed) | Ok(Some(Next::Done(Flow::Close))));
+        let flow = match next? {
+            Some(Next::Done(flow)) => flow,
+            Some(Next::Waits { packet, missed }) => {
+                match pin!(self.carry_out(packet, missed, has_left)).await {
+                    Ok(flow) => flow,
+                    done => return done,
                 }
-                let flow = Box::pin(commands::handle(self, packet, missed)).await;
-                self.ends_turn();
-                flow?
             }
+            None => return Ok(Flow::Close),
         };
         if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {
             return Ok(Flow::Close);
@@ -126,6 +129,40 @@ impl Session {
             Box::pin(self.keep_alive()).await?;
         }
         Ok(flow)
+    }
+
+    /// Carries out a command that has to wait for somebody.
+    async fn carry_out(
+        &mut self,
+        mut packet: BytesMut,
+        mut missed: Missed,
+        has_left: &mut bool,
+    ) -> Result<Flow, Lost> {
+        // Earlier answers do not wait with this one, nor for the server.
+        if self.wire.flush().await.is_err() {
+            return Ok(Flow::Close);
+        }
+        if missed.unsettled && !self.lease.is_lent() {
+            Box::pin(self.make_way()).await?;
+            match self.answer_at_once(&mut packet)? {
+                Ok(flow) => {
+                    *has_left = flow == Flow::Close;
+                    return Ok(flow);
+                }
+                Err(later) => missed = later,
+            }
+            if self.wire.flush().await.is_err() {
+                return Ok(Flow::Close);
+            }
+        }
+        if self.lease.is_lent()
+            && let Err(done) = Box::pin(commands::take_back(self, &packet)).await
+        {
+            return done;
+        }
+        let flow = Box::pin(commands::handle(self, packet, missed)).await;
+        self.ends_turn();
+        flow
     }
 
     /// Carries out this command and the commands that have arrived with it. Nothing is sent yet. The inner `Err`: a command has to wait
@@ -143,63 +180,136 @@ impl Session {
         }
     }
 
-    /// Returns the next command; `None` when the session is to end. A message that the server sends unasked (that it shuts down, or that
-    /// it killed or timed out this connection) is passed on first.
-    async fn next_command(&mut self) -> Result<Option<BytesMut>, WireError> {
+    /// Returns the next command that has to wait for somebody, or that the commands before it are done; `None` when the session is to end.
+    /// A message that the server sends unasked (that it shuts down, or that it killed or timed out this connection) is passed on first.
+    async fn next_command(&mut self) -> Result<Option<Next>, WireError> {
         self.handle.pauses(now_ms, self.state.environment.schema());
         if self.may_be_unused() {
             Box::pin(self.gives_up()).await;
         }
-        let soon = if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain };
         let waited = match self.opening_is_due() {
-            None if self.state.view().is_unproven() => Box::pin(self.wait_for_proof(soon)).await,
-            None => pin!(self.wait_for_command_or_rest(soon)).await,
-            Some(opening) => Box::pin(self.wait_and_open(soon, opening)).await,
+            None if self.state.view().is_unproven() => Box::pin(self.wait_for_proof()).await,
+            None => pin!(self.wait_for_command_or_rest()).await,
+            Some(opening) => Box::pin(self.wait_and_open(opening)).await,
         };
-        if let Some(packet) = waited {
-            self.handle.rests_no_more();
-            return Ok(Some(packet?.payload));
+        if let Some(next) = waited {
+            return next.map(Some);
         }
         // A session that ends tells its client only when all sessions end: a client that is killed, or idle for too long, is told no more
         // than the server tells.
-        if soon == Ending::Drain && self.handle.ending() == Ending::Drain {
-            return Ok(self.shutting_down());
+        if self.ends_soon() == Ending::Drain && self.handle.ending() == Ending::Drain {
+            self.put_shutting_down();
+        } else {
+            Box::pin(self.pass_on_last_word()).await;
         }
-        Box::pin(self.pass_on_last_word()).await;
         Ok(None)
     }
 
+    /// How soon the session has to be ended to end at its next pause.
+    fn ends_soon(&self) -> Ending {
+        if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain }
+    }
+
     /// Like [`Self::wait_for_command`], for a session that may give its connection and its buffers up meanwhile.
-    async fn wait_for_command_or_rest(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
-        let mut waited = pin!(self.wait_for_command(soon)).await;
+    async fn wait_for_command_or_rest(&mut self) -> Option<Result<Next, WireError>> {
+        let mut waited = pin!(self.wait_for_command()).await;
         while waited.is_none() && self.handle.takes_rest() {
             Box::pin(self.rests()).await;
             self.lease.trim();
-            let (handle, lease) = (&self.handle, &mut self.lease);
-            let packet = pin!(self.wire.packet_after_rest());
-            waited = pin!(wait_for(packet, soon, true, handle, lease)).await;
+            let packet = {
+                let (soon, handle, lease) = (self.ends_soon(), &self.handle, &mut self.lease);
+                let packet = pin!(self.wire.packet_after_rest());
+                pin!(wait_for(packet, soon, true, handle, lease)).await
+            };
+            waited = packet.map(|packet| self.came(packet));
         }
         waited
     }
 
-    /// Waits for a command; `None` if the session is to end so `soon` or to rest, or if the server speaks unasked. In these cases a command
+    /// Waits for a command; `None` if the session is to end or to rest, or if the server speaks unasked. In these cases a command
     /// that has arrived is not carried out: a killed client gets no more answers, though an answer from memory needs no server.
-    async fn wait_for_command(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
-        let (handle, lease) = (&self.handle, &mut self.lease);
-        let command = pin!(self.wire.command());
-        pin!(wait_for(command, soon, true, handle, lease)).await
+    async fn wait_for_command(&mut self) -> Option<Result<Next, WireError>> {
+        self.wire.begins_command();
+        match poll_fn(|cx| self.poll_commands(cx)).await {
+            Waited::Over(next) => Some(next),
+            Waited::Interrupted => None,
+            Waited::Begun => {
+                let packet = {
+                    let (soon, handle, lease) = (self.ends_soon(), &self.handle, &mut self.lease);
+                    // Boxed, because it is rare.
+                    let mut packet = Box::pin(self.wire.packet());
+                    pin!(wait_for(packet.as_mut(), soon, true, handle, lease)).await
+                };
+                packet.map(|packet| self.came(packet))
+            }
+        }
+    }
+
+    /// Carries out all commands that have arrived, as long as none of them has to wait for anybody and nothing else is to be done.
+    /// This is one function, and no future of futures: their states took a seventh of the instructions of an answer from memory.
+    fn poll_commands(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
+        loop {
+            let soon = self.ends_soon();
+            if self.handle.ending() >= soon || self.lease.poll_unasked(cx).is_ready() {
+                return Poll::Ready(Waited::Interrupted);
+            }
+            let packet = match self.wire.poll_command(cx) {
+                Poll::Ready(Ok(Some(packet))) => packet,
+                Poll::Ready(Ok(None)) => return Poll::Ready(Waited::Begun),
+                Poll::Ready(Err(error)) => return Poll::Ready(Waited::Over(Err(error))),
+                Poll::Pending => match self.handle.poll_ends(cx, soon) {
+                    Poll::Pending if !self.handle.is_to_rest() => return Poll::Pending,
+                    _ => return Poll::Ready(Waited::Interrupted),
+                },
+            };
+            let next = self.came(Ok(packet));
+            let goes_on = matches!(next, Ok(Next::Done(Flow::Continue)));
+            if !goes_on || !self.wire.is_sent_at_once(cx) || self.has_more_to_do() {
+                return Poll::Ready(Waited::Over(next));
+            }
+            busy_poll::expects(self.admitted.connection_id);
+            self.wire.begins_command();
+        }
+    }
+
+    /// Whether more is to be done between two commands than to wait.
+    fn has_more_to_do(&self) -> bool {
+        self.needs_keepalive()
+            || self.may_be_unused()
+            || self.state.view().is_unproven()
+            || self.opening_is_due().is_some()
+    }
+
+    /// Carries out a command that was waited for, and the commands that have arrived with it, as far as they wait for nobody.
+    fn came(&mut self, packet: Result<Packet, WireError>) -> Result<Next, WireError> {
+        self.handle.rests_no_more();
+        let mut packet = packet?.payload;
+        Ok(match self.answer_at_once(&mut packet)? {
+            Ok(flow) => Next::Done(flow),
+            Err(missed) => Next::Waits { packet, missed },
+        })
     }
 
     /// Like [`Self::wait_for_command`], for a client whose transaction has read results from memory that still need their proof.
-    async fn wait_for_proof(&mut self, soon: Ending) -> Option<Result<Packet, WireError>> {
-        let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
-        let command = pin!(self.wire.command());
-        wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
+    async fn wait_for_proof(&mut self) -> Option<Result<Next, WireError>> {
+        let packet = {
+            let soon = self.ends_soon();
+            let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
+            let command = pin!(self.wire.command());
+            wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
+        };
+        packet.map(|packet| self.came(packet))
     }
 
     /// Like [`Self::wait_for_command`], for a client whose transaction has read from memory. If the client takes its time, the server opens
     /// the transaction's read view meanwhile: the later the proof, the harder it is.
-    async fn wait_and_open(&mut self, soon: Ending, opening: Opening) -> Option<Result<Packet, WireError>> {
+    async fn wait_and_open(&mut self, opening: Opening) -> Option<Result<Next, WireError>> {
+        let packet = self.packet_or_open(opening).await;
+        packet.map(|packet| self.came(packet))
+    }
+
+    async fn packet_or_open(&mut self, opening: Opening) -> Option<Result<Packet, WireError>> {
+        let soon = self.ends_soon();
         let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.tx.view_mut());
         let mut command = pin!(self.wire.command());
         let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, false, handle, lease)).await;
@@ -241,10 +351,9 @@ impl Session {
         }
     }
 
-    fn shutting_down(&mut self) -> Option<BytesMut> {
+    fn put_shutting_down(&mut self) {
         self.wire.set_seq(0);
         self.put_error(&ErrPacket::new(1053, "08S01", "Server shutdown in progress"));
-        None
     }
 
     async fn farewell(&mut self, error: &WireError) {

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
@@ -34,12 +34,27 @@ impl Wire {
             // Boxed because it is rare: the room of a future is moved whenever it is made.
             Some(compressed) => Box::pin(send_packed(stream, &mut self.write, compressed, limits)).await,
         };
+        self.is_sent();
+        sent
+    }
+
+    /// Sends what has been put if the system takes all of it without a wait. If not, [`Wire::flush`] sends the rest, and has the error.
+    pub(crate) fn is_sent_at_once(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(stream) = self.stream.as_mut().filter(|_| self.compressed.is_none()) else { return false };
+        let is_sent = matches!(send_now(stream, &mut self.write, cx), Ok(true));
+        if is_sent {
+            self.is_sent();
+        }
+        is_sent
+    }
+
+    /// Gives back what the sent bytes took.
+    fn is_sent(&mut self) {
         self.write.clear();
         if self.sending.is_held() || self.write.capacity() > IDLE_BUFFER_BYTES_MAX {
             self.write = BytesMut::new();
             self.sending.release();
         }
-        sent
     }
 }
 
@@ -53,16 +68,28 @@ struct SendLimits<'a> {
 
 /// Sends all of `bytes`. Usually that is one write, without a clock and without a wait.
 async fn send(stream: &mut Stream, bytes: &mut BytesMut, limits: SendLimits<'_>) -> Result<(), WireError> {
-    let written = if bytes.is_empty() { 0 } else { write_now(stream, bytes).await? };
-    if written < bytes.len() {
-        bytes.advance(written);
-    } else {
-        bytes.clear();
-        if flush_now(stream).await? {
-            return Ok(());
-        }
+    if poll_fn(|cx| Poll::Ready(send_now(stream, bytes, cx))).await? {
+        return Ok(());
     }
     Box::pin(send_rest(stream, bytes, limits)).await
+}
+
+/// Sends the bytes that the system takes without waiting, possibly none, and removes them. Returns whether it has taken everything.
+fn send_now(stream: &mut Stream, bytes: &mut BytesMut, cx: &mut Context<'_>) -> io::Result<bool> {
+    if !bytes.is_empty() {
+        match Pin::new(&mut *stream).poll_write(cx, bytes) {
+            Poll::Ready(Ok(written)) if written >= bytes.len() => bytes.clear(),
+            Poll::Ready(written) => {
+                bytes.advance(written?);
+                return Ok(false);
+            }
+            Poll::Pending => return Ok(false),
+        }
+    }
+    match Pin::new(stream).poll_flush(cx) {
+        Poll::Ready(flushed) => flushed.map(|()| true),
+        Poll::Pending => Ok(false),
+    }
 }
 
 /// Sends the bytes that the system has not taken at once.
@@ -100,28 +127,6 @@ async fn send_packed(
             tokio::task::yield_now().await;
         }
     }
-}
-
-/// Writes the bytes that the system takes without waiting, possibly none.
-async fn write_now(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
-    poll_fn(|cx| {
-        Poll::Ready(match Pin::new(&mut *stream).poll_write(cx, bytes) {
-            Poll::Ready(written) => written,
-            Poll::Pending => Ok(0),
-        })
-    })
-    .await
-}
-
-/// Whether the system has taken everything without a wait.
-async fn flush_now(stream: &mut Stream) -> io::Result<bool> {
-    poll_fn(|cx| {
-        Poll::Ready(match Pin::new(&mut *stream).poll_flush(cx) {
-            Poll::Ready(flushed) => flushed.map(|()| true),
-            Poll::Pending => Ok(false),
-        })
-    })
-    .await
 }
 
 impl SendLimits<'_> {
