@@ -8,7 +8,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use freshet_tests::cached::{Counted, answer, connect, eventually, fresh_schema, run, status, try_answer};
+use freshet_tests::cached::{
+    Counted, answer, connect, eventually, fresh_schema, hits, run, status, try_answer,
+};
 use freshet_tests::raw::Raw;
 use freshet_tests::{Freshet, Server, Target, resident_bytes, with_each};
 use mysql::prelude::Queryable;
@@ -419,13 +421,32 @@ fn pump(from: &TcpStream, to: &TcpStream, cut: &std::sync::Arc<std::sync::atomic
 fn a_shutdown_lets_a_transaction_finish() {
     with_flags(&["--drain-timeout", "30s"], |server, freshet| {
         let mut direct = fresh_schema(server, "robust_drain");
-        run(&mut direct, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)"]);
+        run(
+            &mut direct,
+            &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 7)"],
+        );
+        const READ: &str = "SELECT v FROM t WHERE id = 2";
         let mut busy = connect(freshet.target(), "robust_drain");
+        let mut reader = connect(freshet.target(), "robust_drain");
+        for _ in 0..2 {
+            let seven = Ok(vec![vec!["7".into()]]);
+            assert_eq!((answer(&mut busy, READ), answer(&mut reader, READ)), (seven.clone(), seven));
+        }
         run(&mut busy, &["BEGIN", "UPDATE t SET v = 2 WHERE id = 1"]);
+        // Its transaction begins with an answer from memory, while it waits for its next command.
+        run(&mut reader, &["SET autocommit = 0"]);
+        eventually("a transaction begins from memory", || {
+            run(&mut reader, &["COMMIT"]);
+            let before = hits(&mut busy);
+            assert_eq!(answer(&mut reader, READ), Ok(vec![vec!["7".into()]]));
+            (hits(&mut busy) == before + 1).then_some(())
+        });
         freshet.signal(Signal::TERM);
         std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(answer(&mut reader, READ), Ok(vec![vec!["7".into()]]), "the transaction goes on");
+        run(&mut reader, &["COMMIT"]);
         run(&mut busy, &["UPDATE t SET v = v + 1 WHERE id = 1", "COMMIT"]);
         assert!(freshet.wait().success());
-        assert_eq!(answer(&mut direct, "SELECT v FROM t"), Ok(vec![vec!["3".into()]]));
+        assert_eq!(answer(&mut direct, "SELECT v FROM t WHERE id = 1"), Ok(vec![vec!["3".into()]]));
     });
 }

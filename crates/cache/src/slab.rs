@@ -97,11 +97,11 @@ impl SlabEntry {
 /// The facts of an entry that the index needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Indexed {
-    /// See [`Slot::head`].
+    /// See [`SlabEntry::head`].
     pub(crate) head: u32,
     /// The memory that the entry takes, in blocks, rounded up.
     pub(crate) charge: u32,
-    /// See [`Slot::weight`].
+    /// See [`SlabEntry::weight`].
     pub(crate) weight: u8,
 }
 

@@ -202,11 +202,8 @@ pub(crate) fn raise(
     let is_alone = pending.is_empty();
     let defined = defined(effects, &reach);
     // A single definition that reads nothing rests on no other definition, but the changes that it commits may.
-    let rests_on_others = defined.is_none()
-        || !pending.is_empty()
-        || effects.several
-        || !effects.reads.is_nothing()
-        || !effects.calls.is_nothing();
+    let rests_on_others =
+        defined.is_none() || !pending.is_empty() || effects.several || !effects.reads_nothing();
     pending.add(&reach, freshness);
     let told = pending.told.as_ref().filter(|_| rests_on_others);
     let reached = || match (commits, reach.at_once) {

@@ -93,7 +93,7 @@ impl Readers {
     }
 }
 
-/// Reads a long text in one go.
+/// Reads a long text: all facts that are needed of it, so that another thread is asked once.
 pub(crate) fn query(text: &[u8], settings: ParseSettings) -> ReadText {
     let request = freshet_sql::read(text, settings.modes);
     let is_select = matches!(request, Request::Select { .. }) && text.len() > CACHED_BYTES_MAX;

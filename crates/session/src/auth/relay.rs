@@ -64,7 +64,7 @@ pub(super) struct RelayedLogin {
     pub(super) learned: Option<Learned>,
     /// See [`LoginRelay::challenged`].
     pub(super) challenged: bool,
-    /// See [`LoginRelay::note_proven`].
+    /// See [`LoginRelay::is_proven`].
     pub(super) is_proven: bool,
     /// See [`LoginRelay::has_password`].
     pub(super) has_password: bool,

@@ -1,7 +1,7 @@
 //! What a SELECT asks for, by its text, its hints and the definitions of its tables.
 
 use freshet_cache::Key;
-use freshet_sql::{Effects, Hint, HintError, skips_cache};
+use freshet_sql::{Hint, HintError, skips_cache};
 
 use super::text::TextQuery;
 use crate::reading::{self, CACHED_BYTES_MAX};
@@ -89,19 +89,18 @@ pub(super) async fn compiled<'a>(session: &Session, new: New<'a>) -> BoundSelect
 }
 
 /// Returns what the server does with tables for a SELECT, as far as a transaction is concerned.
-pub(super) fn touches(session: &Session, template: &Template, text: &[u8]) -> Touches {
+pub(super) fn touches(session: &Session, template: &Template) -> Touches {
     if let Cacheability::Cache = template.verdict {
         return Touches::ReadView;
     }
-    if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything }
+    touched(session, template.reads_nothing)
 }
 
-/// Whether a statement in a transaction reads no table and calls no function that may read one. False for statements outside a transaction.
-pub(super) fn reads_nothing(session: &Session, text: &[u8]) -> bool {
-    let effects = || freshet_sql::effects(text, session.modes());
+/// Returns what the server does with tables for a statement that is not stored. `reads_nothing`: its text reads no table and calls no function
+/// that may read one, which matters in a transaction alone.
+pub(super) fn touched(session: &Session, reads_nothing: bool) -> Touches {
     let is_alone = session.state.tx.surely_autocommits();
-    let is_nothing = |effects: Effects| effects.reads.is_nothing() && effects.calls.is_nothing();
-    !is_alone && is_nothing(effects())
+    if reads_nothing && !is_alone { Touches::NoTables } else { Touches::Anything }
 }
 
 /// Returns the environment part of the key, or why the session's state or the statement's form allows no answer from memory.

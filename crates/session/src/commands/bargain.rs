@@ -113,7 +113,7 @@ async fn forward_uncached(
     refusal: &Refusal,
 ) -> Result<Flow, Lost> {
     let effects = session.certain(text, template.effects.clone());
-    let touches = touches(session, template, text);
+    let touches = touches(session, template);
     let deeds = Deeds { touches, ..Deeds::from(&effects) };
     let relayed = session.forward(Forward::new(Message::query(payload, text), deeds)).await?;
     count_not_cached(session, relayed.error);

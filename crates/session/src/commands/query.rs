@@ -462,7 +462,7 @@ fn found<'a>(session: &Session, query: &TextQuery<'a>) -> Option<ByForm<'a>> {
     query.long.is_none().then(find)
 }
 
-/// Reads the text. For a long text, one reading finds all facts that are needed.
+/// Reads the text. Another thread reads a long one, and finds all facts that are needed.
 async fn read(session: &Session, query: TextQuery<'_>, new: Option<&New<'_>>) -> ReadText {
     let settings = session.parse_settings();
     let Some(packet) = query.long else {

@@ -9,7 +9,7 @@ use freshet_upstream::lane::ANSWER_BYTES_MAX;
 
 use super::admitting::{Hinted, is_worth_storing};
 use super::asked::{
-    bound, compiled, from_memory, hint_error, hint_of, key_for, reads_nothing, strips, touches, without_hint,
+    bound, compiled, from_memory, hint_error, hint_of, key_for, strips, touched, touches, without_hint,
 };
 use super::bargain;
 use super::caches::create_if_hinted;
@@ -237,7 +237,7 @@ async fn forward_uncached(
 ) -> Result<Flow, Lost> {
     let text = message.text;
     let effects = session.certain(text, template.effects.clone());
-    let touches = touches(session, template, text);
+    let touches = touches(session, template);
     let reads_tables_alone = template.reads_tables_alone();
     let deeds = Deeds { touches, reads_tables_alone, ..Deeds::from(&effects) };
     let mut forward = Forward::new(message, deeds);
@@ -274,8 +274,9 @@ pub(super) fn note_execution(session: &Session, template: &Template, relayed: &R
 /// Carries out FOUND_ROWS() and similar functions, or code that may call them: no other statement may come before it on the connection.
 async fn ask(session: &mut Session, query: TextQuery<'_>) -> Result<Flow, Lost> {
     let text = query.text();
-    let effects = session.certain(text, freshet_sql::effects(text, session.modes()));
-    let touches = if reads_nothing(session, text) { Touches::NoTables } else { Touches::Anything };
+    let effects = freshet_sql::effects(text, session.modes());
+    let touches = touched(session, effects.reads_nothing());
+    let effects = session.certain(text, effects);
     let deeds = Deeds { touches, ..Deeds::from(&effects) };
     let relayed = if freshet_sql::asks_found_rows(text, session.modes()) {
         session.ask_found_rows(Forward::new(query.message(), deeds)).await?

@@ -143,7 +143,7 @@ async fn learn_for(session: &mut Session, found: &TextPrepared) -> Result<(), Er
     };
     let Some(prepared) = prepared.filter(|_| session.environment().is_none()) else { return Ok(()) };
     let effects = prepared::effects_of(session, Some(&prepared)).await;
-    if effects.reads.is_nothing() && effects.calls.is_nothing() {
+    if effects.reads_nothing() {
         session.resolve_doubts().await;
         session.learn().await?;
     }

@@ -16,6 +16,8 @@ use crate::relay::Relayed;
 pub(super) struct Ran<'a> {
     pub(super) effects: &'a Effects,
     pub(super) text: &'a [u8],
+    /// The text is known to be [plain](crate::sought).
+    pub(super) is_plain: bool,
     /// The text, or that of the prepared statement that was executed.
     pub(super) asked: &'a [u8],
     pub(super) facts: StatementFacts,
@@ -43,7 +45,7 @@ impl Session {
                 self.has_moved(ran, !leaves_nothing_open);
             }
             self.changed(ran);
-            self.marks_or_ends(effects, text, facts, relayed);
+            self.marks_or_ends(ran);
         }
         self.state.deeds.note_answered(facts, relayed);
         if self.state.deeds.are_unlogged() && (facts.runs_unknown_code || effects.is_definition) {
@@ -96,15 +98,15 @@ impl Session {
     }
 
     /// Takes over what happened to the savepoints and open tables at the server, after a statement that ran.
-    fn marks_or_ends(&mut self, effects: &Effects, text: &[u8], facts: &StatementFacts, relayed: &Relayed) {
+    fn marks_or_ends(&mut self, ran: &Ran<'_>) {
+        let Ran { effects, text, facts, relayed, .. } = ran;
         let ends = matches!(
             effects.transaction,
             TransactionEffect::Begins | TransactionEffect::Ends | TransactionEffect::RollsBack
         );
         let has_ended = ends && !effects.several && relayed.error.is_none();
-        let marks = facts.run_code() || effects.commits_inside || may_mark(text);
-        let open_tables =
-            !effects.reads.is_nothing() || !effects.calls.is_nothing() || effects.writes != Writes::Nothing;
+        let marks = facts.run_code() || effects.commits_inside || !ran.is_plain && may_mark(text);
+        let open_tables = !effects.reads_nothing() || effects.writes != Writes::Nothing;
         if has_ended {
             self.state.tx.completed_at_server();
         } else {
@@ -133,7 +135,7 @@ impl Session {
     /// Takes over what a statement that ran may have changed of the session.
     fn changed(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, asked, facts, relayed, .. } = ran;
-        self.note_user_variables(text, effects, facts.run_code(), relayed.error.is_some());
+        self.note_user_variables(ran);
         let ran_other_code = self.ran_other_code(facts);
         if ran_other_code {
             self.state.doubts(fences::used(effects));

@@ -8,7 +8,8 @@ use freshet_sql::{Effects, Flavor, Modes, Reads, TableName, Temporary, TextPrepa
 use freshet_upstream::{Error, control};
 
 use super::begun::words::first_word_is;
-use super::openings::Opening;
+use super::conclude::Ran;
+use super::openings::ConnectionOpening;
 use super::resting::ConnectionOrigin;
 use super::texts::names_execute;
 use super::turn::interrupted;
@@ -71,7 +72,7 @@ impl Session {
             return Err(Error::Closed);
         }
         if !self.lease.is_open() {
-            let _under_way = Opening::begins();
+            let _under_way = ConnectionOpening::begins();
             if Box::pin(self.takes_over()).await {
                 self.handle.goes_on();
                 return self.is_not_interrupted();
@@ -355,20 +356,19 @@ impl Session {
     }
 
     /// Notes the changes of the user variables whose values are known, after a command that ran.
-    pub(super) fn note_user_variables(
-        &mut self,
-        text: &[u8],
-        effects: &Effects,
-        runs_code: bool,
-        failed: bool,
-    ) {
-        let is_told = !failed && !effects.several && self.is_readable(text);
+    pub(super) fn note_user_variables(&mut self, ran: &Ran<'_>) {
+        let Ran { effects, text, facts, relayed, .. } = ran;
+        // A plain text names no variable, and executes nothing.
+        if ran.is_plain && !facts.run_code() {
+            return;
+        }
+        let is_told = relayed.error.is_none() && !effects.several && self.is_readable(text);
         let set = is_told.then(|| freshet_sql::user_variables_set(text, self.modes())).flatten();
         if let Some(variables) = set {
             let environment = self.environment().map(|it| it.id);
             return self.state.user_variables.set(variables, environment);
         }
-        if runs_code || !self.leaves_user_variables(text) {
+        if facts.run_code() || !self.leaves_user_variables(text) {
             self.state.user_variables.forget();
         }
     }

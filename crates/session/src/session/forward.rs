@@ -51,7 +51,7 @@ impl Session {
         self.ends_turn();
         if !forward.is_same_elsewhere() {
             self.lease.note_tells_of_itself();
-            if self.asks_for_lost_gtid(forward.digested()) {
+            if !forward.message.is_plain && self.asks_for_lost_gtid(forward.digested()) {
                 return Ok(Relayed::unsent(UNKNOWN));
             }
         }
@@ -153,7 +153,7 @@ impl Session {
         };
         self.note_took(asked_at, is_read, &mut relayed);
         self.lease.note_diagnostics(drops_diagnostics, &relayed);
-        let ran = Ran { effects, text, asked, facts, relayed: &relayed, stays };
+        let ran = Ran { effects, text, is_plain: message.is_plain, asked, facts, relayed: &relayed, stays };
         if self.state.last.may_be_asked_for_rows()
             && !self.kept_found_rows(command, execution.keeps_found_rows, &ran)
         {
@@ -233,7 +233,8 @@ impl Session {
         warn!(error = relayed.error, "a statement or command that is not known here was not refused");
         let effects = Effects::worst();
         let (in_flight, facts) = self.raise(&effects, None).await;
-        self.conclude(&Ran { effects: &effects, text, asked: text, facts, relayed, stays: None }, in_flight);
+        let ran = Ran { effects: &effects, text, is_plain: false, asked: text, facts, relayed, stays: None };
+        self.conclude(&ran, in_flight);
     }
 
     /// Takes over changes that the binlog does not report, before the client gets the answer: the answer is still
@@ -320,7 +321,7 @@ impl Session {
     /// Whether [`Session::learn`] would lose what the statement before left, and code behind a statement with these
     /// effects may ask for it: a stored function, or a function behind a view.
     pub(crate) async fn would_be_asked_between(&self, effects: &Effects) -> bool {
-        if self.environment().is_some() || effects.reads.is_nothing() && effects.calls.is_nothing() {
+        if self.environment().is_some() || effects.reads_nothing() {
             return false;
         }
         // By the modes of texts that were last known; nothing else depends on them here.

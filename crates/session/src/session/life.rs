@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -27,24 +27,39 @@ use crate::wire::WireError;
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 const FAREWELL_BYTES_MAX: usize = 64 << 20;
 
+/// How often in a row a client's commands are read before the other sessions of its event loop have their turn.
+const ROUNDS_MAX: usize = 16;
+
 /// How long the server may take for its last message to a client that it has killed.
 const LAST_WORD_MAX: Duration = Duration::from_millis(500);
 
-/// What comes next in a client's life.
-enum Next {
-    /// A command that has to wait for somebody: `missed` says what was found for it in memory.
-    Waits { packet: BytesMut, missed: Missed },
-    /// All commands that have arrived are carried out, and answers may be left to be sent.
-    Done(Flow),
+/// How far the commands of a client were carried out without waiting for anybody. Answers may be left to be sent.
+enum Carried {
+    /// As far as this command, which has to wait for somebody. `missed`: what was found for it in memory.
+    UpTo { packet: BytesMut, missed: Missed },
+    /// As far as they have arrived, or until something else is to be done.
+    All,
+    /// To the client's farewell.
+    ToTheEnd,
 }
 
-/// How a wait for a command has ended.
-enum Waited {
-    Over(Result<Next, WireError>),
+/// How a wait for commands has ended.
+enum Polled {
+    Over(Result<Carried, WireError>),
     /// A command has begun to arrive.
     Begun,
     /// The session is to end or to rest, or the server speaks unasked.
     Interrupted,
+}
+
+/// A wait for a command, with all that ends it before a command has come.
+struct Wait<'a> {
+    /// The session is to end so soon.
+    soon: Ending,
+    /// The session may be told to rest meanwhile.
+    may_rest: bool,
+    handle: &'a Handle,
+    lease: &'a mut Lease,
 }
 
 /// Serves one client until it leaves. Returns nothing: errors of one client concern nobody else.
@@ -105,40 +120,39 @@ impl Session {
         }
     }
 
-    /// Carries out the next command that has to wait for somebody, or the commands before it. `has_left`: the client has left between two
-    /// commands.
+    /// Waits for commands, and carries them out. `has_left`: the client has left between two commands.
     async fn next_commands(&mut self, has_left: &mut bool) -> Result<Flow, Lost> {
         // Pinned here: a future that is awaited by value is moved first, once for each command.
-        let next = pin!(self.next_command()).await;
-        *has_left = matches!(next, Err(WireError::Closed) | Ok(Some(Next::Done(Flow::Close))));
-        let flow = match next? {
-            Some(Next::Done(flow)) => flow,
-            Some(Next::Waits { packet, missed }) => {
-                match pin!(self.carry_out(packet, missed, has_left)).await {
-                    Ok(flow) => flow,
-                    done => return done,
+        let carried = pin!(self.until_one_waits()).await;
+        *has_left = matches!(carried, Err(WireError::Closed) | Ok(Some(Carried::ToTheEnd)));
+        match carried? {
+            Some(Carried::All) => {}
+            Some(Carried::UpTo { packet, missed }) => {
+                let flow = pin!(self.carry_out(packet, missed, has_left)).await?;
+                if flow == Flow::Close {
+                    return Ok(flow);
                 }
             }
-            None => return Ok(Flow::Close),
-        };
-        if flow == Flow::Close || pin!(self.wire.flush()).await.is_err() {
+            Some(Carried::ToTheEnd) | None => return Ok(Flow::Close),
+        }
+        if pin!(self.wire.flush()).await.is_err() {
             return Ok(Flow::Close);
         }
         busy_poll::expects(self.admitted.connection_id);
         if self.needs_keepalive() {
             Box::pin(self.keep_alive()).await?;
         }
-        Ok(flow)
+        Ok(Flow::Continue)
     }
 
-    /// Carries out a command that has to wait for somebody.
+    /// Carries out a command that has to wait for somebody. `has_left` as in [`Self::next_commands`].
     async fn carry_out(
         &mut self,
         mut packet: BytesMut,
         mut missed: Missed,
         has_left: &mut bool,
     ) -> Result<Flow, Lost> {
-        // Earlier answers do not wait with this one, nor for the server.
+        // Earlier answers do not wait with this one.
         if self.wire.flush().await.is_err() {
             return Ok(Flow::Close);
         }
@@ -165,8 +179,8 @@ impl Session {
         flow
     }
 
-    /// Carries out this command and the commands that have arrived with it. Nothing is sent yet. The inner `Err`: a command has to wait
-    /// for somebody, and `packet` is that command.
+    /// Carries out this command and the commands that have arrived with it. Nothing is sent yet. [`Flow::Close`]: the client has said
+    /// farewell. The inner `Err`: a command has to wait for somebody, and `packet` is that command.
     fn answer_at_once(&mut self, packet: &mut BytesMut) -> Result<Result<Flow, Missed>, WireError> {
         loop {
             let done = commands::at_once(self, packet);
@@ -180,20 +194,22 @@ impl Session {
         }
     }
 
-    /// Returns the next command that has to wait for somebody, or that the commands before it are done; `None` when the session is to end.
-    /// A message that the server sends unasked (that it shuts down, or that it killed or timed out this connection) is passed on first.
-    async fn next_command(&mut self) -> Result<Option<Next>, WireError> {
-        self.handle.pauses(now_ms, self.state.environment.schema());
+    /// Waits for commands, and carries them out until one of them has to wait for somebody, or something else is to be done; `None` when
+    /// the session is to end. A message that the server sends unasked (that it shuts down, or that it killed or timed out this connection)
+    /// is passed on first.
+    async fn until_one_waits(&mut self) -> Result<Option<Carried>, WireError> {
         if self.may_be_unused() {
             Box::pin(self.gives_up()).await;
         }
+        // What is carried out without waiting does not make the session busy.
+        self.handle.pauses(now_ms, self.state.environment.schema());
         let waited = match self.opening_is_due() {
-            None if self.state.view().is_unproven() => Box::pin(self.wait_for_proof()).await,
-            None => pin!(self.wait_for_command_or_rest()).await,
-            Some(opening) => Box::pin(self.wait_and_open(opening)).await,
+            None if self.state.view().is_unproven() => Box::pin(self.carried_or_proven()).await,
+            None => pin!(self.carried_or_rested()).await,
+            Some(opening) => Box::pin(self.carried_or_opened(opening)).await,
         };
-        if let Some(next) = waited {
-            return next.map(Some);
+        if let Some(carried) = waited {
+            return carried.map(Some);
         }
         // A session that ends tells its client only when all sessions end: a client that is killed, or idle for too long, is told no more
         // than the server tells.
@@ -210,66 +226,70 @@ impl Session {
         if self.state.tx.may_be_open() { Ending::Cut } else { Ending::Drain }
     }
 
-    /// Like [`Self::wait_for_command`], for a session that may give its connection and its buffers up meanwhile.
-    async fn wait_for_command_or_rest(&mut self) -> Option<Result<Next, WireError>> {
-        let mut waited = pin!(self.wait_for_command()).await;
-        while waited.is_none() && self.handle.takes_rest() {
+    /// Like [`Self::carried`], for a session that may give its connection and its buffers up meanwhile.
+    async fn carried_or_rested(&mut self) -> Option<Result<Carried, WireError>> {
+        let mut carried = pin!(self.carried()).await;
+        while carried.is_none() && self.handle.takes_rest() {
             Box::pin(self.rests()).await;
             self.lease.trim();
             let packet = {
-                let (soon, handle, lease) = (self.ends_soon(), &self.handle, &mut self.lease);
-                let packet = pin!(self.wire.packet_after_rest());
-                pin!(wait_for(packet, soon, true, handle, lease)).await
+                let soon = self.ends_soon();
+                let wait = Wait { soon, may_rest: true, handle: &self.handle, lease: &mut self.lease };
+                pin!(wait.for_command(pin!(self.wire.packet_after_rest()))).await
             };
-            waited = packet.map(|packet| self.came(packet));
+            carried = packet.map(|packet| self.carries_out_at_once(packet));
         }
-        waited
+        carried
     }
 
-    /// Waits for a command; `None` if the session is to end or to rest, or if the server speaks unasked. In these cases a command
-    /// that has arrived is not carried out: a killed client gets no more answers, though an answer from memory needs no server.
-    async fn wait_for_command(&mut self) -> Option<Result<Next, WireError>> {
+    /// Waits for commands, and carries out those that wait for nobody. `None` if the session is to end or to rest, or if the server speaks
+    /// unasked. In these cases a command that has arrived is not carried out: a killed client gets no more answers, though an answer from
+    /// memory needs no server.
+    async fn carried(&mut self) -> Option<Result<Carried, WireError>> {
         self.wire.begins_command();
         match poll_fn(|cx| self.poll_commands(cx)).await {
-            Waited::Over(next) => Some(next),
-            Waited::Interrupted => None,
-            Waited::Begun => {
+            Polled::Over(carried) => Some(carried),
+            Polled::Interrupted => None,
+            Polled::Begun => {
                 let packet = {
-                    let (soon, handle, lease) = (self.ends_soon(), &self.handle, &mut self.lease);
-                    // Boxed, because it is rare.
+                    let soon = self.ends_soon();
+                    let wait = Wait { soon, may_rest: true, handle: &self.handle, lease: &mut self.lease };
+                    // Boxed, so that a client that waits needs no room for it.
                     let mut packet = Box::pin(self.wire.packet());
-                    pin!(wait_for(packet.as_mut(), soon, true, handle, lease)).await
+                    pin!(wait.for_command(packet.as_mut())).await
                 };
-                packet.map(|packet| self.came(packet))
+                packet.map(|packet| self.carries_out_at_once(packet))
             }
         }
     }
 
-    /// Carries out all commands that have arrived, as long as none of them has to wait for anybody and nothing else is to be done.
-    /// This is one function, and no future of futures: their states took a seventh of the instructions of an answer from memory.
-    fn poll_commands(&mut self, cx: &mut Context<'_>) -> Poll<Waited> {
-        loop {
-            let soon = self.ends_soon();
-            if self.handle.ending() >= soon || self.lease.poll_unasked(cx).is_ready() {
-                return Poll::Ready(Waited::Interrupted);
-            }
-            let packet = match self.wire.poll_command(cx) {
-                Poll::Ready(Ok(Some(packet))) => packet,
-                Poll::Ready(Ok(None)) => return Poll::Ready(Waited::Begun),
-                Poll::Ready(Err(error)) => return Poll::Ready(Waited::Over(Err(error))),
-                Poll::Pending => match self.handle.poll_ends(cx, soon) {
-                    Poll::Pending if !self.handle.is_to_rest() => return Poll::Pending,
-                    _ => return Poll::Ready(Waited::Interrupted),
-                },
+    /// Waits for commands, carries out those that wait for nobody, and sends their answers, until something else is to be done. This is one
+    /// function, and no future of futures: their states took a seventh of the instructions of an answer from memory.
+    fn poll_commands(&mut self, cx: &mut Context<'_>) -> Poll<Polled> {
+        for _ in 0..ROUNDS_MAX {
+            let (soon, wire) = (self.ends_soon(), &mut self.wire);
+            let mut wait = Wait { soon, may_rest: true, handle: &self.handle, lease: &mut self.lease };
+            let packet = match ready!(wait.poll(cx, |cx| wire.poll_command(cx))) {
+                None => return Poll::Ready(Polled::Interrupted),
+                Some(Ok(None)) => return Poll::Ready(Polled::Begun),
+                Some(Err(error)) => return Poll::Ready(Polled::Over(Err(error))),
+                Some(Ok(Some(packet))) => packet,
             };
-            let next = self.came(Ok(packet));
-            let goes_on = matches!(next, Ok(Next::Done(Flow::Continue)));
-            if !goes_on || !self.wire.is_sent_at_once(cx) || self.has_more_to_do() {
-                return Poll::Ready(Waited::Over(next));
+            let carried = self.carries_out_at_once(Ok(packet));
+            if !matches!(carried, Ok(Carried::All)) {
+                return Poll::Ready(Polled::Over(carried));
+            }
+            match self.wire.sends_at_once(cx) {
+                Ok(true) if !self.has_more_to_do() => {}
+                Ok(_) => return Poll::Ready(Polled::Over(carried)),
+                Err(error) => return Poll::Ready(Polled::Over(Err(error))),
             }
             busy_poll::expects(self.admitted.connection_id);
             self.wire.begins_command();
         }
+        // A client that sends without end lets the others have their turn.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Whether more is to be done between two commands than to wait.
@@ -281,39 +301,40 @@ impl Session {
     }
 
     /// Carries out a command that was waited for, and the commands that have arrived with it, as far as they wait for nobody.
-    fn came(&mut self, packet: Result<Packet, WireError>) -> Result<Next, WireError> {
+    fn carries_out_at_once(&mut self, packet: Result<Packet, WireError>) -> Result<Carried, WireError> {
         self.handle.rests_no_more();
         let mut packet = packet?.payload;
         Ok(match self.answer_at_once(&mut packet)? {
-            Ok(flow) => Next::Done(flow),
-            Err(missed) => Next::Waits { packet, missed },
+            Ok(Flow::Continue) => Carried::All,
+            Ok(Flow::Close) => Carried::ToTheEnd,
+            Err(missed) => Carried::UpTo { packet, missed },
         })
     }
 
-    /// Like [`Self::wait_for_command`], for a client whose transaction has read results from memory that still need their proof.
-    async fn wait_for_proof(&mut self) -> Option<Result<Next, WireError>> {
+    /// Like [`Self::carried`], for a client whose transaction has read results from memory that still need their proof.
+    async fn carried_or_proven(&mut self) -> Option<Result<Carried, WireError>> {
         let packet = {
             let soon = self.ends_soon();
             let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.view_mut());
             let command = pin!(self.wire.command());
             wait_and_prove(command, soon, ServerSide { handle, lease, view }, &self.shared).await
         };
-        packet.map(|packet| self.came(packet))
+        packet.map(|packet| self.carries_out_at_once(packet))
     }
 
-    /// Like [`Self::wait_for_command`], for a client whose transaction has read from memory. If the client takes its time, the server opens
-    /// the transaction's read view meanwhile: the later the proof, the harder it is.
-    async fn wait_and_open(&mut self, opening: Opening) -> Option<Result<Next, WireError>> {
-        let packet = self.packet_or_open(opening).await;
-        packet.map(|packet| self.came(packet))
+    /// Like [`Self::carried`], for a client whose transaction has read from memory. If the client takes its time, the server opens the
+    /// transaction's read view meanwhile: the later the proof, the harder it is.
+    async fn carried_or_opened(&mut self, opening: Opening) -> Option<Result<Carried, WireError>> {
+        let packet = self.packet_or_opened(opening).await;
+        packet.map(|packet| self.carries_out_at_once(packet))
     }
 
-    async fn packet_or_open(&mut self, opening: Opening) -> Option<Result<Packet, WireError>> {
+    async fn packet_or_opened(&mut self, opening: Opening) -> Option<Result<Packet, WireError>> {
         let soon = self.ends_soon();
         let (handle, lease, view) = (&self.handle, &mut self.lease, self.state.tx.view_mut());
         let mut command = pin!(self.wire.command());
-        let waited = timeout_at(opening.due, wait_for(command.as_mut(), soon, false, handle, lease)).await;
-        if let Ok(waited) = waited {
+        let wait = Wait { soon, may_rest: false, handle, lease };
+        if let Ok(waited) = timeout_at(opening.due, wait.for_command(command.as_mut())).await {
             return waited;
         }
         if let Some(given_up) = self.state.unconnected.take() {
@@ -381,27 +402,34 @@ impl Session {
     }
 }
 
-/// Waits for a command; see [`Session::wait_for_command`].
-async fn wait_for(
-    mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
-    soon: Ending,
-    may_rest: bool,
-    handle: &Handle,
-    lease: &mut Lease,
-) -> Option<Result<Packet, WireError>> {
-    poll_fn(|cx| {
-        if handle.ending() >= soon || lease.poll_unasked(cx).is_ready() {
+impl Wait<'_> {
+    /// Polls for a command; `None` if the wait has ended before.
+    fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        command: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Option<T>> {
+        if self.handle.ending() >= self.soon || self.lease.poll_unasked(cx).is_ready() {
             return Poll::Ready(None);
         }
-        match command.as_mut().poll(cx) {
-            Poll::Ready(packet) => Poll::Ready(Some(packet)),
-            Poll::Pending => match handle.poll_ends(cx, soon) {
-                Poll::Pending if !(may_rest && handle.is_to_rest()) => Poll::Pending,
+        match command(cx) {
+            // The client may have sent it after somebody had ended the session.
+            Poll::Ready(_) if self.handle.ending() >= self.soon => Poll::Ready(None),
+            Poll::Ready(command) => Poll::Ready(Some(command)),
+            Poll::Pending => match self.handle.poll_ends(cx, self.soon) {
+                Poll::Pending if !(self.may_rest && self.handle.is_to_rest()) => Poll::Pending,
                 _ => Poll::Ready(None),
             },
         }
-    })
-    .await
+    }
+
+    /// Waits for a command; `None` if the wait has ended before.
+    async fn for_command(
+        mut self,
+        mut command: Pin<&mut impl Future<Output = Result<Packet, WireError>>>,
+    ) -> Option<Result<Packet, WireError>> {
+        poll_fn(|cx| self.poll(cx, |cx| command.as_mut().poll(cx))).await
+    }
 }
 
 /// Waits for a command, and meanwhile a little for the proof that the served results are true in the read view that was opened.
@@ -411,12 +439,13 @@ async fn wait_and_prove(
     ServerSide { handle, lease, view }: ServerSide<'_>,
     shared: &Shared,
 ) -> Option<Result<Packet, WireError>> {
+    let wait = Wait { soon, may_rest: false, handle, lease: &mut *lease };
     tokio::select! {
         biased;
-        waited = wait_for(command.as_mut(), soon, false, handle, lease) => return waited,
+        waited = wait.for_command(command.as_mut()) => return waited,
         _ = is_proven_soon(view, shared), if view.is_unproven() => {}
     }
-    wait_for(command, soon, false, handle, lease).await
+    Wait { soon, may_rest: false, handle, lease }.for_command(command).await
 }
 
 #[cfg(test)]

@@ -44,19 +44,19 @@ impl Drop for Counted {
 }
 
 /// A connection that is being opened, as long as this value lives.
-pub(super) struct Opening {
+pub(super) struct ConnectionOpening {
     openings: Rc<Openings>,
     _counted: Counted,
 }
 
-impl Opening {
+impl ConnectionOpening {
     pub(super) fn begins() -> Self {
         let openings = here();
         Self { _counted: Counted::among(&openings.under_way), openings }
     }
 }
 
-impl Drop for Opening {
+impl Drop for ConnectionOpening {
     fn drop(&mut self) {
         // It looks again on its next turn: this one does not count any more then.
         if self.openings.waiting.get() > 0 {
@@ -129,7 +129,7 @@ mod tests {
     async fn a_connection_that_is_there_ends_one_wait_and_a_lane_ends_all() {
         LocalSet::new()
             .run_until(async {
-                let mut openings: Vec<_> = (0..OPENED_AT_ONCE).map(|_| Opening::begins()).collect();
+                let mut openings: Vec<_> = (0..OPENED_AT_ONCE).map(|_| ConnectionOpening::begins()).collect();
                 assert!(are_many());
                 let waiting = three_that_wait().await;
                 drop(openings.pop());

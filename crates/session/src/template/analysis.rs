@@ -29,6 +29,8 @@ pub(crate) struct Template {
     pub(crate) verdict: Cacheability,
     /// What the statements may do to the session and to data.
     pub(crate) effects: Effects,
+    /// The texts themselves read no table and call no function that may read one, wherever the calls of [`Self::effects`] lead.
+    pub(crate) reads_nothing: bool,
     /// Every table that the statements name, if answers may be cached or are of their time: temporary tables of a session may stand in
     /// their place.
     pub(crate) tables: Tables,
@@ -49,10 +51,12 @@ pub(crate) struct Template {
 impl Template {
     /// Makes the template of a form that is not analysed, because too many forms are new.
     pub(super) fn not_analysed(tokens: &Tokens<'_>, schema: Option<&str>, upstream: &Upstream) -> Self {
+        let effects = tokens.effects();
         Self {
             told: Told::at(upstream.catalog_version()),
             verdict: Cacheability::NotNow(Why::ManyForms.into()),
-            effects: tokens.effects(),
+            reads_nothing: effects.reads_nothing(),
+            effects,
             tables: Tables::default(),
             is_of_its_time: false,
             shows_rows_read: false,
@@ -78,8 +82,7 @@ impl Template {
     /// Whether the statements only read tables.
     pub(crate) fn reads_tables_alone(&self) -> bool {
         (self.is_of_its_time || matches!(self.verdict, Cacheability::Cache))
-            && self.effects.reads.is_nothing()
-            && self.effects.calls.is_nothing()
+            && self.effects.reads_nothing()
             && !self.effects.reads_last_statement
     }
 }
@@ -119,6 +122,7 @@ impl fmt::Display for Cacheability {
 pub(super) async fn analyse(tokens: &Tokens<'_>, schema: Option<&str>, behind: Sources<'_>) -> Template {
     let mut told = Told::at(behind.upstream.catalog_version());
     let mut effects = tokens.effects();
+    let reads_nothing = effects.reads_nothing();
     let definition_of = async |(schema, name): &Name| behind.upstream.table(schema, name).await;
     let (verdict, tables, is_of_its_time) = match judge(tokens, schema, definition_of).await {
         Ok((verdict, tables)) => {
@@ -154,6 +158,7 @@ pub(super) async fn analyse(tokens: &Tokens<'_>, schema: Option<&str>, behind: S
         told,
         verdict,
         effects,
+        reads_nothing,
         tables,
         is_of_its_time,
         shows_rows_read,

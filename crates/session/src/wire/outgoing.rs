@@ -34,22 +34,27 @@ impl Wire {
             // Boxed because it is rare: the room of a future is moved whenever it is made.
             Some(compressed) => Box::pin(send_packed(stream, &mut self.write, compressed, limits)).await,
         };
-        self.is_sent();
+        self.note_sent();
         sent
     }
 
-    /// Sends what has been put if the system takes all of it without a wait. If not, [`Wire::flush`] sends the rest, and has the error.
-    pub(crate) fn is_sent_at_once(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(stream) = self.stream.as_mut().filter(|_| self.compressed.is_none()) else { return false };
-        let is_sent = matches!(send_now(stream, &mut self.write, cx), Ok(true));
-        if is_sent {
-            self.is_sent();
+    /// Sends what has been put, as far as the system takes it without a wait. Returns whether that is all; [`Wire::flush`] sends the rest.
+    ///
+    /// # Errors
+    /// The system's. Nothing can be sent any more then.
+    pub(crate) fn sends_at_once(&mut self, cx: &mut Context<'_>) -> Result<bool, WireError> {
+        let Some(stream) = self.stream.as_mut().filter(|_| self.compressed.is_none()) else {
+            return Ok(false);
+        };
+        let is_all = send_now(stream, &mut self.write, cx)?;
+        if is_all {
+            self.note_sent();
         }
-        is_sent
+        Ok(is_all)
     }
 
-    /// Gives back what the sent bytes took.
-    fn is_sent(&mut self) {
+    /// Notes that nothing is left to be sent, and gives back what it took.
+    fn note_sent(&mut self) {
         self.write.clear();
         if self.sending.is_held() || self.write.capacity() > IDLE_BUFFER_BYTES_MAX {
             self.write = BytesMut::new();

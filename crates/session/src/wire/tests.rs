@@ -195,3 +195,41 @@ async fn commands_at_hand_are_whole_ones_and_not_taken_behind_many_answers() {
     assert_eq!(&wire.command().await.unwrap().payload[..], b"dd");
     assert!(matches!(wire.command_at_hand(), Err(WireError::OutOfOrder)));
 }
+
+#[tokio::test]
+async fn a_command_is_polled_for_until_it_has_begun() {
+    let (mut wire, mut client) = wire(100);
+    let nothing = poll_fn(|cx| Poll::Ready(wire.poll_command(cx).is_pending())).await;
+    assert!(nothing, "nothing has been sent");
+    client.write_all(b"\x02\0").await.unwrap();
+    assert!(poll_fn(|cx| wire.poll_command(cx)).await.unwrap().is_none(), "it has begun");
+    client.write_all(b"\0\0ab\x01\0\0\0c").await.unwrap();
+    assert_eq!(&wire.packet().await.unwrap().payload[..], b"ab");
+    wire.begins_command();
+    let next = poll_fn(|cx| wire.poll_command(cx)).await.unwrap();
+    assert_eq!(&next.unwrap().payload[..], b"c", "it has arrived with the one before");
+    drop(client);
+    wire.begins_command();
+    assert!(matches!(poll_fn(|cx| wire.poll_command(cx)).await, Err(WireError::Closed)));
+}
+
+#[tokio::test]
+async fn what_is_not_taken_at_once_is_sent_later_in_its_order() {
+    let (mut wire, mut client) = wire(100);
+    let all: Vec<u8> = (0..4_000_000_u32).map(|byte| byte as u8).collect();
+    assert!(wire.has_room(all.len()) && wire.sending.is_held());
+    wire.put_frames(&all, 0);
+    let is_all = poll_fn(|cx| Poll::Ready(wire.sends_at_once(cx))).await.unwrap();
+    assert!(!is_all && wire.sending.is_held());
+    let reader = tokio::spawn(async move {
+        let mut sent = vec![0; 4_000_000];
+        client.read_exact(&mut sent).await.map(|_| (sent, client))
+    });
+    wire.flush().await.unwrap();
+    assert!(!wire.sending.is_held() && wire.memory() == 0);
+    let (sent, client) = reader.await.unwrap().unwrap();
+    assert!(sent == all);
+    drop(client);
+    wire.put(b"nobody reads this");
+    assert!(poll_fn(|cx| Poll::Ready(wire.sends_at_once(cx))).await.is_err());
+}

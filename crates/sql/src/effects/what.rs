@@ -150,6 +150,11 @@ pub enum Temporary {
 }
 
 impl Effects {
+    /// Whether it reads no table, and calls no code that may read one.
+    pub fn reads_nothing(&self) -> bool {
+        self.reads.is_nothing() && self.calls.is_nothing()
+    }
+
     /// Returns the effects of a statement that changes nothing.
     pub fn none() -> Self {
         Effects {

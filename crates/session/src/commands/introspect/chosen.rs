@@ -181,7 +181,7 @@ fn unqualified(effects: &Effects) -> Option<bool> {
 }
 
 fn reads_nothing(effects: &Effects) -> bool {
-    !effects.several && effects.reads.is_nothing() && effects.calls.is_nothing()
+    !effects.several && effects.reads_nothing()
 }
 
 fn asks_for_schema(text: &[u8]) -> bool {

@@ -157,7 +157,7 @@ async fn planned(
         if template.effects.reads_last_statement || !is_cached {
             let why = if is_dated { Why::Dated } else { Why::AsksBack };
             let refusal = template.verdict.refusal().cloned().unwrap_or_else(|| why.into());
-            return Ok(Ok(Planned::Forwarded(touches(session, template, &select.text), refusal)));
+            return Ok(Ok(Planned::Forwarded(touches(session, template), refusal)));
         }
         if let Err(error) = session.find_hidden(&template.tables.known, patience.is_some()).await {
             return Ok(Err(error));

@@ -9,7 +9,7 @@ use crate::session::tx::Begun;
 /// autocommit on or off.
 pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
     const WORDS: [&str; 4] = ["COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE"];
-    let reads_nothing = effects.reads.is_nothing() && effects.calls.is_nothing();
+    let reads_nothing = effects.reads_nothing();
     let sets = || reads_nothing && first_word_is(text, "SET") && !second_word_is(text, "STATEMENT");
     !effects.several && (WORDS.iter().any(|word| first_word_is(text, word)) || sets())
 }
@@ -17,8 +17,7 @@ pub(super) fn is_mark(text: &[u8], effects: &Effects) -> bool {
 /// Whether the transaction ends before the text does anything else. A statement before the end in the same text still belongs to the
 /// transaction.
 pub(super) fn only_ends(effects: &Effects) -> bool {
-    let is_nothing =
-        effects.writes == Writes::Nothing && effects.reads.is_nothing() && effects.calls.is_nothing();
+    let is_nothing = effects.writes == Writes::Nothing && effects.reads_nothing();
     let ends = matches!(
         effects.transaction,
         TransactionEffect::Ends | TransactionEffect::RollsBack | TransactionEffect::Begins

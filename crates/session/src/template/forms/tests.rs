@@ -33,6 +33,7 @@ fn template(text: &[u8]) -> Arc<Template> {
         told: Told::at(0),
         verdict: Cacheability::Cache,
         effects: freshet_sql::effects(text, MODES),
+        reads_nothing: false,
         tables: Tables { written, known, below: Vec::new(), named, have_times: false, by_names: false },
         is_of_its_time: false,
         shows_rows_read: false,
