@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use freshet_tests::cached::{Counted, caught_up, eventually, fresh_schema, run, user_of};
+use freshet_tests::cached::{Counted, answer, caught_up, connect, eventually, fresh_schema, run, user_of};
 use freshet_tests::raw::{Raw, capability, error_code};
 use freshet_tests::{Flavor, Freshet, Server, Target, with_each};
 use mysql::Conn;
@@ -288,6 +288,55 @@ fn a_plain_user_variable_costs_no_hit() {
             let (hit, _) = ground.is_hit(&mut through, text);
             (hit || !ground.is_freshet).then_some(())
         });
+    });
+}
+
+/// A trigger that is made while a write waits for the table runs with that write, and nobody could know of it before.
+#[test]
+fn a_variable_that_an_unforeseen_trigger_sets_is_not_known_any_more() {
+    const EXECUTE: &str = "EXECUTE s USING @a";
+    with_each(|server, freshet| {
+        let mut ground = Ground::set_up(server, freshet, "byname_8");
+        run(&mut ground.direct, &["CREATE TABLE x (id INT PRIMARY KEY, e VARCHAR(20))"]);
+        caught_up(freshet);
+        let mut clients = pair(server, freshet, 0);
+        // The form of the write is known by then.
+        for id in 1..=4 {
+            ask(&mut clients[1], &format!("INSERT INTO x (id, e) VALUES ({id}, 'a')"));
+        }
+        both(&mut clients, &["PREPARE s FROM 'SELECT id, v FROM t WHERE id = ?'", "SET @a = 1"]);
+        let [mut direct, mut through] = clients;
+        ground.prime(&mut through, EXECUTE);
+        let [mut holder, mut definer] = [(); 2].map(|()| connect(&server.target, "byname_8"));
+        run(&mut holder, &["BEGIN", "DO (SELECT COUNT(*) FROM x)"]);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                run(&mut definer, &["CREATE TRIGGER xt BEFORE INSERT ON x FOR EACH ROW SET @a = 2"])
+            });
+            waits(&mut ground.direct, "CREATE TRIGGER xt%");
+            let writer = scope.spawn(|| ask(&mut through, "INSERT INTO x (id, e) VALUES (9, 'b')"));
+            waits(&mut ground.direct, "INSERT INTO x%(9%");
+            run(&mut holder, &["COMMIT"]);
+            writer.join().expect("no panic");
+        });
+        ask(&mut direct, "SET @a = 2");
+        let wanted = ask(&mut direct, EXECUTE);
+        for _ in 0..20 {
+            assert_eq!(ask(&mut through, EXECUTE), wanted, "{:?}", server.flavor);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        both(&mut [direct, through], &["SELECT @a"]);
+    });
+}
+
+/// Waits until a statement like this one waits for the definition of a table.
+fn waits(direct: &mut Conn, like: &str) {
+    let counted = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+         WHERE DB = 'byname_8' AND STATE LIKE 'Waiting for table%' AND INFO LIKE '{like}'"
+    );
+    eventually(&format!("{like} waits"), || {
+        (answer(direct, &counted) == Ok(vec![vec!["1".into()]])).then_some(())
     });
 }
 

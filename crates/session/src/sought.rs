@@ -7,7 +7,8 @@
 //! table and no column that is read. It calls nothing, and is no hint. It is not executed as a text: PREPARE and EXECUTE IMMEDIATE, which
 //! execute texts, are other statements, and no stored function or trigger may use them. So a reader that finds a word only in a literal
 //! gives the same answer as without the word, or is more careful than it has to be. A text with a comment, a double quote, a backslash, an
-//! `@` or a `?` has no skeleton. So a plain text names no variable, sets no savepoint, and executes no other text.
+//! `@` or a `?` has no skeleton. So a plain text assigns no variable, sets no savepoint, and executes no
+//! other text.
 //!
 //! One reader is different: a write may store a variable of the session that a literal names, if a view of its own shows the tables of
 //! variables. So no write that contains a SELECT is plain.

@@ -141,6 +141,9 @@ impl Session {
             self.state.doubts(fences::used(effects));
         }
         self.state.ran(effects, relayed.error.is_none());
+        if facts.runs_doubtful_code || ran_other_code {
+            self.state.user_variables.forget();
+        }
         if facts.sets_variables || facts.runs_doubtful_code || ran_other_code {
             self.state.environment.note_unknown();
         } else if self.state.hidden.are_doubtful() {

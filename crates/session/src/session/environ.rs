@@ -358,7 +358,7 @@ impl Session {
     /// Notes the changes of the user variables whose values are known, after a command that ran.
     pub(super) fn note_user_variables(&mut self, ran: &Ran<'_>) {
         let Ran { effects, text, facts, relayed, .. } = ran;
-        // A plain text names no variable, and executes nothing.
+        // A plain text assigns nothing, and executes no other text.
         if ran.is_plain && !facts.run_code() {
             return;
         }

@@ -51,7 +51,7 @@ impl Session {
         self.ends_turn();
         if !forward.is_same_elsewhere() {
             self.lease.note_tells_of_itself();
-            if !forward.message.is_plain && self.asks_for_lost_gtid(forward.digested()) {
+            if self.asks_for_lost_gtid(forward.digested()) {
                 return Ok(Relayed::unsent(UNKNOWN));
             }
         }

@@ -372,8 +372,8 @@ impl Session {
         }
     }
 
+    /// The number of the packet follows that of a command that has come and is not carried out.
     fn put_shutting_down(&mut self) {
-        self.wire.set_seq(0);
         self.put_error(&ErrPacket::new(1053, "08S01", "Server shutdown in progress"));
     }
 

@@ -188,10 +188,11 @@ impl State {
         were_there
     }
 
-    /// Notes that unknown code ran, which may have made temporary tables and changed the environment.
+    /// Notes that unknown code ran, which may have made temporary tables, changed the environment, and set user variables.
     pub(super) fn note_unknown_code(&mut self) {
         self.hidden.note_unknown_code();
         self.environment.note_unknown();
+        self.user_variables.forget();
     }
 
     /// Notes what a statement may have done, whether or not it succeeded.
