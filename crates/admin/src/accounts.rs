@@ -35,7 +35,8 @@ impl Account {
     }
 
     /// Whether everybody can guess the password: it is missing, or is the name, as in ProxySQL's defaults.
-    fn is_guessed(&self) -> bool {
+    #[must_use]
+    pub fn is_guessed(&self) -> bool {
         self.password.is_empty() || self.password == self.user
     }
 }

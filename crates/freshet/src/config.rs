@@ -270,11 +270,10 @@ fn admin(typed: &Typed) -> Result<Option<AdminConfig>, Refusal> {
     let stats = typed.read(&s::STATS_CREDENTIALS, Account::read_all)?;
     let file = typed.read_unless_empty(&s::ADMIN_CONFIG_FILE, directory)?;
     let is_far = listen.iter().any(|listen| !listen.is_local());
-    for setting in [&s::ADMIN_CREDENTIALS, &s::STATS_CREDENTIALS] {
-        let text = typed.read(setting, |text| Some(text.to_owned()))?;
-        if is_far && setting.default == Some(text.as_str()) {
-            let why = "must be given, because admin_listen can be reached from other machines".to_owned();
-            return Err(Refusal::Beside { setting, why });
+    for (setting, accounts) in [(&s::ADMIN_CREDENTIALS, &admin), (&s::STATS_CREDENTIALS, &stats)] {
+        if is_far && accounts.iter().any(Account::is_guessed) {
+            let why = "must be given, with passwords that are not the names, because admin_listen can be reached from other machines";
+            return Err(Refusal::Beside { setting, why: why.to_owned() });
         }
     }
     if listen.is_empty() {

@@ -54,8 +54,8 @@ pub static CDC: Setting = Setting {
     env: "CDC_DB_URL",
     default: Some(""),
     allowed: "a URL of the address that upstream has, or empty",
-    doc: "For deployments that set it for Readyset: it is accepted where it names the server that upstream names, and changes nothing. Another \
-          host refuses the start, because what a replica's binlog has tells nothing of the upstream's commits that have not arrived there",
+    doc: "Accepted for deployments that set it for Readyset, without any effect. It has to name the server that upstream names: with another host, \
+          Freshet does not start, because a replica's binlog tells nothing of the upstream's commits that have not arrived there",
     secret: true,
 };
 /// Where clients connect.
@@ -223,7 +223,7 @@ pub static FRESHNESS: Setting = setting(
     "strict",
     "strict, session, eventual or semisync",
     "What readers are promised, unless their session says otherwise. strict: no read is older than an acknowledged write \
-     through Freshet, nor than what an earlier read has shown anyone; session: each session reads its own writes and never \
+     through Freshet, nor than what an earlier read has shown anyone of these writes; session: each session reads its own writes and never \
      goes back in time; eventual: no read is older than max_staleness; semisync: strict for writers that go around Freshet \
      too, whose commits wait for it. See docs/freshness.md",
 );
@@ -287,7 +287,7 @@ pub static SEND_BUFFERS_SIZE: Setting = setting(
     "64M",
     "1M to 256G bytes; K, M and G are understood",
     "What all answers of more than 64K may hold until their clients have read them: the whole answer from memory, and up \
-     to 1M of one from the server; without room, the server answers and its answer is streamed",
+     to 1M of one from the server; without room, answers come from the server, piece by piece",
 );
 /// What copies under way to the cache may hold.
 pub static FILL_BUFFERS_SIZE: Setting = setting(
@@ -379,8 +379,8 @@ pub static MULTIPLEXING: Setting = setting(
     "FRESHET_MULTIPLEXING",
     "on",
     "on, off or always",
-    "Whether quick reads of many clients with the same account and settings are carried on one connection to the server, one behind the other, \
-     which costs the server half, and whether a session gives its connection up to others while it needs it for nothing. on: while several are with the server; \
+    "Whether one connection carries the quick reads of many clients with the same account and settings, which halves the server's cost of such \
+     a read, and whether others take over a connection that its session does not need. on: while several clients wait for the server; \
      off: each client's statements go over a connection of its own; always: also where nothing is gained, for tests",
 );
 /// How long an event loop with one busy client looks before it sleeps.

@@ -175,6 +175,10 @@ fn passwords_that_everybody_knows_are_for_this_machine() {
         assert!(refused(&[(&s::ADMIN_LISTEN, far)]).starts_with("admin_credentials"), "{far}");
         let admin = (&s::ADMIN_CREDENTIALS, "root:sesame");
         assert!(refused(&[(&s::ADMIN_LISTEN, far), admin]).starts_with("stats_credentials"), "{far}");
+        for guessed in ["root:root", "root:", "root:sesame;other:other"] {
+            let admin = (&s::ADMIN_CREDENTIALS, guessed);
+            assert!(refused(&[(&s::ADMIN_LISTEN, far), admin]).starts_with("admin_credentials"), "{guessed}");
+        }
         let both = [(&s::ADMIN_LISTEN, far), admin, (&s::STATS_CREDENTIALS, "look:see")];
         assert!(Config::new(&typed(&both)).is_ok(), "{far}");
     }
