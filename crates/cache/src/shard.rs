@@ -110,13 +110,16 @@ impl Shard {
     /// Returns the entry under this key, and its slot. [`Self::credit_hit`] credits the hit.
     #[inline]
     pub(crate) fn find(&self, hash: u64, key: Key<'_>) -> Option<(u32, Stored<'_>)> {
-        let found = |head| self.stored(head).filter(|stored| stored.is_for(key));
-        self.slab.find(hash, found).map(|(Location { slot, .. }, stored)| (slot, stored))
+        self.find_located(hash, key).map(|(location, stored)| (location.slot, stored))
     }
 
     fn find_location(&self, hash: u64, key: Key<'_>) -> Option<Location> {
-        let found = |head| self.stored(head).is_some_and(|stored| stored.is_for(key)).then_some(());
-        self.slab.find(hash, found).map(|(location, ())| location)
+        self.find_located(hash, key).map(|(location, _)| location)
+    }
+
+    #[inline]
+    fn find_located(&self, hash: u64, key: Key<'_>) -> Option<(Location, Stored<'_>)> {
+        self.slab.find(hash, |head| self.stored(head).filter(|stored| stored.is_for(key)))
     }
 
     #[inline]

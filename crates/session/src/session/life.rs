@@ -203,6 +203,8 @@ impl Session {
         }
         // What is carried out without waiting does not make the session busy.
         self.handle.pauses(now_ms, self.state.environment.schema());
+        // However the wait ends: a farewell has the number of an answer's first packet.
+        self.wire.begins_command();
         let waited = match self.opening_is_due() {
             None if self.state.view().is_unproven() => Box::pin(self.carried_or_proven()).await,
             None => pin!(self.carried_or_rested()).await,
@@ -246,7 +248,6 @@ impl Session {
     /// unasked. In these cases a command that has arrived is not carried out: a killed client gets no more answers, though an answer from
     /// memory needs no server.
     async fn carried(&mut self) -> Option<Result<Carried, WireError>> {
-        self.wire.begins_command();
         match poll_fn(|cx| self.poll_commands(cx)).await {
             Polled::Over(carried) => Some(carried),
             Polled::Interrupted => None,
